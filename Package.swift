@@ -1,0 +1,73 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One row of the import table (ARCHITECTURE.md): a library target, what it may import, and what it ships as.
+struct Module {
+    let name: String
+    let imports: [String]
+    var isProduct = true
+}
+
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
+
+let modules: [Module] = [
+    Module(name: "Primitives", imports: []),
+    Module(name: "StoreModel", imports: ["Primitives"]),
+    Module(name: "PluginHub", imports: ["Primitives"]),
+    Module(name: "HTTPCore", imports: ["Primitives"]),
+    Module(name: "SignedData", imports: ["StoreModel", "Primitives", "COpenSSL"]),
+    Module(name: "SQLStorage", imports: ["Primitives", "CSQLite"]),
+    Module(name: "HTTPListener", imports: ["HTTPCore", "Primitives", "CMicrohttpd"]),
+    Module(name: "CurlTransport", imports: ["HTTPCore", "Primitives", "CCurl"]),
+    Module(name: "StoreKitAdapter", imports: ["StoreModel", "HTTPCore", "Primitives"]),
+    Module(name: "Purchases", imports: ["StoreModel", "HTTPCore", "Primitives"]),
+    Module(
+        name: "InAppStore",
+        imports: ["StoreModel", "PluginHub", "HTTPCore", "Purchases", "StoreKitAdapter", "Primitives"]),
+    Module(
+        name: "AppStoreSimulator",
+        imports: ["StoreModel", "StoreKitAdapter", "SignedData", "HTTPCore", "SQLStorage", "Primitives"]),
+    Module(
+        name: "EntitlementServer",
+        imports: ["StoreModel", "SignedData", "SQLStorage", "HTTPCore", "Primitives"]),
+]
+
+let libraryNames = modules.map(\.name)
+
+let systemLibraries: [Target] = [
+    .systemLibrary(
+        name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+    .systemLibrary(
+        name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
+    .systemLibrary(
+        name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
+        providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
+    .systemLibrary(
+        name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+]
+
+let package = Package(
+    name: "Souk",
+    platforms: [.iOS(.v17), .macOS(.v14)],
+    products: modules.map { .library(name: $0.name, targets: [$0.name]) } + [
+        .library(name: "StoreTestSupport", targets: ["StoreTestSupport"]),
+        .executable(name: "souk", targets: ["souk"]),
+    ],
+    targets: systemLibraries
+        + modules.map { module in
+            .target(
+                name: module.name, dependencies: module.imports.map { .byName(name: $0) }, swiftSettings: strict)
+        }
+        + [
+            .target(
+                name: "StoreTestSupport", dependencies: libraryNames.map { .byName(name: $0) }, swiftSettings: strict),
+            .executableTarget(
+                name: "souk", dependencies: libraryNames.map { .byName(name: $0) }, swiftSettings: strict),
+        ]
+        + libraryNames.map { name in
+            .testTarget(
+                name: "\(name)Tests", dependencies: [.byName(name: name), "StoreTestSupport"], path: "Tests/\(name)Tests",
+                swiftSettings: strict)
+        },
+    swiftLanguageModes: [.v6]
+)

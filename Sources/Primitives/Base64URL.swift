@@ -1,0 +1,111 @@
+import Foundation
+
+/// Base64url without padding (RFC 4648 section 5), and strict base64 (section 4), over bytes.
+public enum Base64 {
+    /// Encodes with the URL alphabet and no padding.
+    public static func encodeURL(_ bytes: some Sequence<UInt8>) -> String {
+        encode(bytes, alphabet: urlAlphabet, padded: false)
+    }
+
+    /// Encodes with the standard alphabet and padding.
+    public static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        encode(bytes, alphabet: standardAlphabet, padded: true)
+    }
+
+    /// Decodes canonical base64url: no padding, no foreign characters, unused bits zero; otherwise `nil`.
+    public static func decodeURL(_ text: some Collection<UInt8>) -> [UInt8]? {
+        decode(text, table: urlTable)
+    }
+
+    public static func decodeURL(_ text: String) -> [UInt8]? {
+        decodeURL(text.utf8)
+    }
+
+    /// Decodes canonical base64 with its padding and no white space; otherwise `nil`.
+    public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        guard text.count % 4 == 0 else { return nil }
+        var padding = 0
+        for byte in text.suffix(2) where byte == UInt8(ascii: "=") { padding += 1 }
+        return decode(text.dropLast(padding), table: standardTable)
+    }
+
+    public static func decode(_ text: String) -> [UInt8]? {
+        decode(text.utf8)
+    }
+
+    private static let standardAlphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    private static let urlAlphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    private static let standardTable = inverse(of: standardAlphabet)
+    private static let urlTable = inverse(of: urlAlphabet)
+
+    private static func inverse(of alphabet: [UInt8]) -> [UInt8] {
+        var table = [UInt8](repeating: 0xFF, count: 256)
+        for (value, character) in alphabet.enumerated() { table[Int(character)] = UInt8(value) }
+        return table
+    }
+
+    private static func encode(_ bytes: some Sequence<UInt8>, alphabet: [UInt8], padded: Bool) -> String {
+        var out: [UInt8] = []
+        out.reserveCapacity((bytes.underestimatedCount + 2) / 3 * 4)
+        var pending: UInt32 = 0
+        var bits = 0
+        for byte in bytes {
+            pending = pending << 8 | UInt32(byte)
+            bits += 8
+            while bits >= 6 {
+                bits -= 6
+                out.append(alphabet[Int(pending >> UInt32(bits) & 63)])
+            }
+        }
+        if bits > 0 { out.append(alphabet[Int(pending << UInt32(6 - bits) & 63)]) }
+        if padded { while out.count % 4 != 0 { out.append(UInt8(ascii: "=")) } }
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    private static func decode(_ text: some Collection<UInt8>, table: [UInt8]) -> [UInt8]? {
+        guard text.count % 4 != 1 else { return nil }
+        var out: [UInt8] = []
+        out.reserveCapacity(text.count * 3 / 4)
+        var pending: UInt32 = 0
+        var bits = 0
+        for character in text {
+            let value = table[Int(character)]
+            guard value != 0xFF else { return nil }
+            pending = pending << 6 | UInt32(value)
+            bits += 6
+            if bits >= 8 {
+                bits -= 8
+                out.append(UInt8(truncatingIfNeeded: pending >> UInt32(bits)))
+            }
+        }
+        guard pending & ((1 << UInt32(bits)) - 1) == 0 else { return nil }
+        return out
+    }
+}
+
+/// Lower-case hexadecimal.
+public enum Hex {
+    public static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var out: [UInt8] = []
+        for byte in bytes {
+            out.append(digits[Int(byte >> 4)])
+            out.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    /// The bytes of an even number of hexadecimal digits in either case, else `nil`.
+    public static func decode(_ text: String) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var out: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = Character(UnicodeScalar(digits[index])).hexDigitValue,
+                let low = Character(UnicodeScalar(digits[index + 1])).hexDigitValue
+            else { return nil }
+            out.append(UInt8(high << 4 | low))
+        }
+        return out
+    }
+}
