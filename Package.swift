@@ -66,7 +66,8 @@ let package = Package(
         ]
         + libraryNames.map { name in
             .testTarget(
-                name: "\(name)Tests", dependencies: [.byName(name: name), "StoreTestSupport"], path: "Tests/\(name)Tests",
+                name: "\(name)Tests", dependencies: [.byName(name: name), "StoreTestSupport"],
+                path: "Tests/\(name)Tests",
                 swiftSettings: strict)
         },
     swiftLanguageModes: [.v6]

@@ -1,0 +1,246 @@
+import Foundation
+
+/// Why a text is not acceptable JSON, and where.
+public struct JSONError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong, in words.
+    public let reason: String
+    /// Line and column, both counted from 1 in bytes.
+    public let line: Int
+    public let column: Int
+
+    public init(reason: String, line: Int, column: Int) {
+        self.reason = reason
+        self.line = line
+        self.column = column
+    }
+
+    public var description: String { "\(reason) at line \(line), column \(column)" }
+}
+
+extension JSONValue {
+    /// How deep arrays and objects may nest unless the caller says otherwise.
+    public static let defaultDepth = 128
+
+    /// Parses one JSON document (RFC 8259, UTF-8), refusing duplicate names, lone surrogates, trailing bytes and nesting
+    /// beyond `depth`. Throws `JSONError`. The caller bounds the size.
+    public init(parsing bytes: some Sequence<UInt8>, depth: Int = defaultDepth) throws(JSONError) {
+        let buffer = Array(bytes)
+        var parser = JSONParser(bytes: buffer, depthLeft: depth)
+        self = try parser.document()
+    }
+
+    public init(parsing text: String, depth: Int = defaultDepth) throws(JSONError) {
+        try self.init(parsing: Array(text.utf8), depth: depth)
+    }
+}
+
+/// A recursive-descent parser over bytes.
+private struct JSONParser {
+    let bytes: [UInt8]
+    var depthLeft: Int
+    var position = 0
+
+    init(bytes: [UInt8], depthLeft: Int) {
+        self.bytes = bytes
+        self.depthLeft = depthLeft
+    }
+
+    mutating func document() throws(JSONError) -> JSONValue {
+        let value = try value()
+        skipWhiteSpace()
+        guard position == bytes.count else { throw failure("unexpected text after the end of the document") }
+        return value
+    }
+
+    private func failure(_ reason: String) -> JSONError {
+        let seen = bytes.prefix(position)
+        let line = seen.reduce(1) { $1 == 0x0A ? $0 + 1 : $0 }
+        let start = seen.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        return JSONError(reason: reason, line: line, column: position - start + 1)
+    }
+
+    private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    private mutating func skipWhiteSpace() {
+        while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
+    }
+
+    private mutating func value() throws(JSONError) -> JSONValue {
+        skipWhiteSpace()
+        switch next {
+        case UInt8(ascii: "{"): return try nested { parser throws(JSONError) in try parser.object() }
+        case UInt8(ascii: "["): return try nested { parser throws(JSONError) in try parser.array() }
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"): return try word("true", .bool(true))
+        case UInt8(ascii: "f"): return try word("false", .bool(false))
+        case UInt8(ascii: "n"): return try word("null", .null)
+        case let byte? where byte == UInt8(ascii: "-") || (0x30...0x39).contains(byte): return .number(try number())
+        case nil: throw failure("the document ends where a value should stand")
+        default: throw failure("a value cannot begin here")
+        }
+    }
+
+    private mutating func nested(
+        _ parse: (inout JSONParser) throws(JSONError) -> JSONValue
+    ) throws(JSONError) -> JSONValue {
+        guard depthLeft > 0 else { throw failure("arrays and objects nest too deep") }
+        depthLeft -= 1
+        position += 1
+        let value = try parse(&self)
+        depthLeft += 1
+        return value
+    }
+
+    private mutating func word(_ text: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
+        let length = text.utf8CodeUnitCount
+        guard position + length <= bytes.count,
+            bytes[position..<position + length].elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: length))
+        else { throw failure("a value cannot begin here") }
+        position += length
+        return value
+    }
+
+    private mutating func object() throws(JSONError) -> JSONValue {
+        var members = JSONMembers()
+        var names: Set<String> = []
+        skipWhiteSpace()
+        if next == UInt8(ascii: "}") {
+            position += 1
+            return .object(members)
+        }
+        while true {
+            skipWhiteSpace()
+            guard next == UInt8(ascii: "\"") else { throw failure("a member's name in quotes should stand here") }
+            let name = try string()
+            guard names.insert(name).inserted else { throw failure("the name \"\(name)\" appears twice in one object") }
+            skipWhiteSpace()
+            guard next == UInt8(ascii: ":") else { throw failure("a colon should stand here") }
+            position += 1
+            members.append(name, try value())
+            skipWhiteSpace()
+            switch next {
+            case UInt8(ascii: ","): position += 1
+            case UInt8(ascii: "}"):
+                position += 1
+                return .object(members)
+            default: throw failure("a comma or the end of the object should stand here")
+            }
+        }
+    }
+
+    private mutating func array() throws(JSONError) -> JSONValue {
+        var elements: [JSONValue] = []
+        skipWhiteSpace()
+        if next == UInt8(ascii: "]") {
+            position += 1
+            return .array(elements)
+        }
+        while true {
+            elements.append(try value())
+            skipWhiteSpace()
+            switch next {
+            case UInt8(ascii: ","): position += 1
+            case UInt8(ascii: "]"):
+                position += 1
+                return .array(elements)
+            default: throw failure("a comma or the end of the array should stand here")
+            }
+        }
+    }
+
+    private mutating func number() throws(JSONError) -> JSONNumber {
+        let start = position
+        if next == UInt8(ascii: "-") { position += 1 }
+        if next == UInt8(ascii: "0") { position += 1 } else { try digits() }
+        if next == UInt8(ascii: ".") {
+            position += 1
+            try digits()
+        }
+        if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
+            position += 1
+            if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
+            try digits()
+        }
+        return JSONNumber(checked: String(decoding: bytes[start..<position], as: UTF8.self))
+    }
+
+    private mutating func digits() throws(JSONError) {
+        let start = position
+        while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { position += 1 }
+        guard position > start else { throw failure("a digit should stand here") }
+    }
+
+    private mutating func string() throws(JSONError) -> String {
+        position += 1
+        let start = position
+        while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 { position += 1 }
+        if next == UInt8(ascii: "\"") {
+            let text = String(validating: bytes[start..<position], as: UTF8.self)
+            guard let text else { throw failure("the text is not UTF-8") }
+            position += 1
+            return text
+        }
+        return try escapedString(from: start)
+    }
+
+    private mutating func escapedString(from start: Int) throws(JSONError) -> String {
+        var out = Array(bytes[start..<position])
+        while let byte = next {
+            switch byte {
+            case UInt8(ascii: "\""):
+                position += 1
+                guard let text = String(validating: out, as: UTF8.self) else { throw failure("the text is not UTF-8") }
+                return text
+            case UInt8(ascii: "\\"):
+                position += 1
+                out.append(contentsOf: String(try escape()).utf8)
+            case 0..<0x20: throw failure("a control character must be escaped")
+            default:
+                out.append(byte)
+                position += 1
+            }
+        }
+        throw failure("the text has no closing quote")
+    }
+
+    private mutating func escape() throws(JSONError) -> Unicode.Scalar {
+        guard let byte = next else { throw failure("the text has no closing quote") }
+        position += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(byte)
+        case UInt8(ascii: "b"): return "\u{8}"
+        case UInt8(ascii: "f"): return "\u{C}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"): return try unicodeEscape()
+        default: throw failure("this escape does not exist")
+        }
+    }
+
+    private mutating func unicodeEscape() throws(JSONError) -> Unicode.Scalar {
+        let unit = try codeUnit()
+        if let scalar = Unicode.Scalar(unit) { return scalar }
+        guard unit < 0xDC00, next == UInt8(ascii: "\\"), position + 1 < bytes.count,
+            bytes[position + 1] == UInt8(ascii: "u")
+        else { throw failure("half of a surrogate pair stands alone") }
+        position += 2
+        let low = try codeUnit()
+        guard (0xDC00...0xDFFF).contains(low),
+            let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
+        else { throw failure("half of a surrogate pair stands alone") }
+        return scalar
+    }
+
+    private mutating func codeUnit() throws(JSONError) -> UInt32 {
+        var unit: UInt32 = 0
+        for _ in 0..<4 {
+            guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+                throw failure("four hexadecimal digits should stand here")
+            }
+            unit = unit << 4 | UInt32(digit)
+            position += 1
+        }
+        return unit
+    }
+}

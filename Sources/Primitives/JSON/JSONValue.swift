@@ -1,0 +1,275 @@
+import Foundation
+
+/// A JSON document (RFC 8259) as a value: the order of members and the text of numbers are kept as they came.
+///
+///     let value: JSONValue = ["name": "pro", "seats": 3]
+///     value["name"]?.stringValue            // "pro"
+public enum JSONValue: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case number(JSONNumber)
+    case string(String)
+    case array([JSONValue])
+    case object(JSONMembers)
+
+    /// An object from a dictionary, its members in the order of their names.
+    public static func object(_ members: JSONObject) -> JSONValue {
+        .object(JSONMembers(members))
+    }
+}
+
+/// The dictionary view of a JSON object, for code that does not care about order.
+public typealias JSONObject = [String: JSONValue]
+
+extension JSONValue {
+    public var isNull: Bool { self == .null }
+
+    public var boolValue: Bool? {
+        if case .bool(let value) = self { value } else { nil }
+    }
+
+    public var stringValue: String? {
+        if case .string(let value) = self { value } else { nil }
+    }
+
+    /// The number as an integer, if it is one that fits.
+    public var intValue: Int? {
+        if case .number(let value) = self { value.int } else { nil }
+    }
+
+    public var doubleValue: Double? {
+        if case .number(let value) = self { value.double } else { nil }
+    }
+
+    public var arrayValue: [JSONValue]? {
+        if case .array(let value) = self { value } else { nil }
+    }
+
+    public var objectValue: JSONObject? {
+        if case .object(let value) = self { value.dictionary } else { nil }
+    }
+
+    /// A member of an object; `nil` for another kind or an absent member. Setting on another kind makes an object.
+    public subscript(name: String) -> JSONValue? {
+        get {
+            if case .object(let members) = self { members[name] } else { nil }
+        }
+        set {
+            var members = JSONMembers()
+            if case .object(let present) = self { members = present }
+            members[name] = newValue
+            self = .object(members)
+        }
+    }
+
+    /// An element of an array; `nil` for another kind or an index outside it.
+    public subscript(index: Int) -> JSONValue? {
+        guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
+        return elements[index]
+    }
+}
+
+extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
+    ExpressibleByDictionaryLiteral
+{
+    public init(nilLiteral: ()) { self = .null }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(integerLiteral value: Int) { self = .number(JSONNumber(value)) }
+    public init(floatLiteral value: Double) { self = .number(JSONNumber(value)) }
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    public init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(JSONMembers(elements)) }
+}
+
+extension JSONValue {
+    public static func number(_ value: Int) -> JSONValue { .number(JSONNumber(value)) }
+    public static func number(_ value: Int64) -> JSONValue { .number(JSONNumber(value)) }
+    public static func number(_ value: Double) -> JSONValue { .number(JSONNumber(value)) }
+}
+
+/// A number as its JSON text. Two are equal when they mean the same number.
+public struct JSONNumber: Sendable, CustomStringConvertible {
+    /// The text as it stands in the document, for example `1e3`.
+    public let text: String
+
+    public init(_ value: some FixedWidthInteger & Sendable) { text = String(value) }
+
+    /// JSON has no infinities and no NaN: those become `0`.
+    public init(_ value: Double) {
+        if !value.isFinite {
+            text = "0"
+        } else if value == value.rounded(), abs(value) < 1e15 {
+            text = String(Int64(value))
+        } else {
+            text = "\(value)"
+        }
+    }
+
+    /// `nil` when `text` is not a JSON number.
+    public init?(text: String) {
+        guard (try? JSONValue(parsing: text)) != nil, let first = text.utf8.first,
+            first == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
+        else { return nil }
+        self.text = text
+    }
+
+    init(checked text: String) { self.text = text }
+
+    public var int: Int? {
+        if let value = Int(text) { return value }
+        guard let value = Double(text) else { return nil }
+        return Int(exactly: value)
+    }
+
+    public var double: Double? { Double(text) }
+    public var decimal: Decimal? { Decimal(string: text, locale: nil) }
+    public var description: String { text }
+}
+
+extension JSONNumber: Hashable {
+    public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
+        if left.text == right.text { return true }
+        if let one = Int(left.text), let other = Int(right.text) { return one == other }
+        return left.double == right.double
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(double) }
+}
+
+/// The members of a JSON object in the order they came; names are unique. Equality ignores order.
+public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictionaryLiteral {
+    public typealias Element = (key: String, value: JSONValue)
+    private var entries: [Entry] = []
+
+    private struct Entry: Sendable {
+        let key: String
+        var value: JSONValue
+    }
+
+    public init() {}
+
+    /// From pairs; of two with the same name the later wins.
+    public init(_ pairs: some Sequence<(String, JSONValue)>) {
+        for (name, value) in pairs { self[name] = value }
+    }
+
+    /// From a dictionary, ordered by name.
+    public init(_ object: JSONObject) {
+        entries = object.sorted { $0.key < $1.key }.map { Entry(key: $0.key, value: $0.value) }
+    }
+
+    public init(dictionaryLiteral elements: (String, JSONValue)...) { self.init(elements) }
+
+    /// The value of the member called `name`; setting `nil` removes it, a new one is appended.
+    public subscript(name: String) -> JSONValue? {
+        get { entries.first { $0.key == name }?.value }
+        set {
+            let index = entries.firstIndex { $0.key == name }
+            switch (index, newValue) {
+            case (let index?, let value?): entries[index].value = value
+            case (let index?, nil): entries.remove(at: index)
+            case (nil, let value?): entries.append(Entry(key: name, value: value))
+            case (nil, nil): break
+            }
+        }
+    }
+
+    /// Appends a member whose name is known to be new.
+    mutating func append(_ name: String, _ value: JSONValue) { entries.append(Entry(key: name, value: value)) }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { entries.count }
+    public subscript(position: Int) -> Element { (entries[position].key, entries[position].value) }
+    public var keys: [String] { entries.map(\.key) }
+    public var values: [JSONValue] { entries.map(\.value) }
+    public var dictionary: JSONObject { JSONObject(uniqueKeysWithValues: entries.map { ($0.key, $0.value) }) }
+}
+
+extension JSONMembers: Hashable {
+    public static func == (left: JSONMembers, right: JSONMembers) -> Bool {
+        left.count == right.count && left.dictionary == right.dictionary
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(dictionary) }
+}
+
+extension JSONValue: Codable {
+    public init(from decoder: any Decoder) throws {
+        if let keyed = try? decoder.container(keyedBy: AnyName.self) {
+            var members = JSONMembers()
+            for key in keyed.allKeys { members[key.stringValue] = try keyed.decode(JSONValue.self, forKey: key) }
+            self = .object(members)
+        } else if var list = try? decoder.unkeyedContainer() {
+            var elements: [JSONValue] = []
+            while !list.isAtEnd { elements.append(try list.decode(JSONValue.self)) }
+            self = .array(elements)
+        } else {
+            self = try JSONValue(scalarFrom: decoder.singleValueContainer())
+        }
+    }
+
+    private init(scalarFrom container: any SingleValueDecodingContainer) throws {
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .number(JSONNumber(value))
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(JSONNumber(value))
+        } else {
+            self = .string(try container.decode(String.self))
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .object(let members):
+            var container = encoder.container(keyedBy: AnyName.self)
+            for (name, value) in members { try container.encode(value, forKey: AnyName(stringValue: name)) }
+        case .array(let elements):
+            var container = encoder.unkeyedContainer()
+            for element in elements { try container.encode(element) }
+        case .null:
+            var container = encoder.singleValueContainer()
+            try container.encodeNil()
+        case .bool(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        case .string(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        case .number(let value):
+            var container = encoder.singleValueContainer()
+            if let integer = Int64(value.text) {
+                try container.encode(integer)
+            } else if let decimal = value.decimal {
+                try container.encode(decimal)
+            } else {
+                try container.encode(value.double ?? 0)
+            }
+        }
+    }
+
+    private struct AnyName: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+}
+
+extension JSONValue {
+    /// This document as one of the caller's types.
+    ///
+    /// Throws Foundation's `DecodingError`, which names the path of what did not fit.
+    public func decode<T: Decodable>(_ type: T.Type, using decoder: JSONDecoder = JSONDecoder()) throws -> T {
+        try decoder.decode(type, from: Data(encoded()))
+    }
+
+    /// One of the caller's values as a document.
+    public init(encoding value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws {
+        self = try JSONValue(parsing: encoder.encode(value))
+    }
+}

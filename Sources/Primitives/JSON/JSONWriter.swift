@@ -1,0 +1,99 @@
+import Foundation
+
+extension JSONValue {
+    /// The document as UTF-8 bytes without white space, members in their order.
+    public func encoded() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.write(self)
+        return writer.bytes
+    }
+
+    /// The document as text; `pretty` indents by two spaces, `sortedKeys` orders members by name.
+    public func text(pretty: Bool = false, sortedKeys: Bool = false) -> String {
+        var writer = JSONWriter(pretty: pretty, sortedKeys: sortedKeys)
+        writer.write(self)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension JSONValue: CustomStringConvertible {
+    public var description: String { text() }
+}
+
+/// Writes JSON straight into a byte buffer.
+public struct JSONWriter {
+    public private(set) var bytes: [UInt8] = []
+    private let pretty: Bool
+    private let sortedKeys: Bool
+    private var indentation = 0
+
+    public init(pretty: Bool = false, sortedKeys: Bool = false) {
+        self.pretty = pretty
+        self.sortedKeys = sortedKeys
+    }
+
+    public mutating func write(_ value: JSONValue) {
+        switch value {
+        case .null: raw("null")
+        case .bool(let value): raw(value ? "true" : "false")
+        case .number(let value): raw(value.text)
+        case .string(let value): write(value)
+        case .array(let elements):
+            list("[", "]", isEmpty: elements.isEmpty) { writer in
+                for (index, element) in elements.enumerated() {
+                    writer.separate(index)
+                    writer.write(element)
+                }
+            }
+        case .object(let members):
+            let ordered = sortedKeys ? members.sorted { $0.key < $1.key } : Array(members)
+            list("{", "}", isEmpty: ordered.isEmpty) { writer in
+                for (index, member) in ordered.enumerated() {
+                    writer.separate(index)
+                    writer.write(member.key)
+                    writer.raw(writer.pretty ? ": " : ":")
+                    writer.write(member.value)
+                }
+            }
+        }
+    }
+
+    /// A string in quotes, escaped as RFC 8259 section 7 demands.
+    public mutating func write(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): raw("\\\"")
+            case UInt8(ascii: "\\"): raw("\\\\")
+            case 0x0A: raw("\\n")
+            case 0x0D: raw("\\r")
+            case 0x09: raw("\\t")
+            case 0..<0x20: raw("\\u00" + Hex.encode([byte]))
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    private mutating func list(_ open: String, _ close: String, isEmpty: Bool, _ body: (inout JSONWriter) -> Void) {
+        raw(open)
+        indentation += 1
+        body(&self)
+        indentation -= 1
+        if !isEmpty { newLine() }
+        raw(close)
+    }
+
+    private mutating func separate(_ index: Int) {
+        if index > 0 { raw(",") }
+        newLine()
+    }
+
+    private mutating func newLine() {
+        guard pretty else { return }
+        bytes.append(0x0A)
+        bytes.append(contentsOf: repeatElement(0x20, count: 2 * indentation))
+    }
+}

@@ -1,0 +1,1 @@
+@main struct Souk { static func main() {} }
