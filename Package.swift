@@ -64,10 +64,11 @@ let package = Package(
             .executableTarget(
                 name: "souk", dependencies: libraryNames.map { .byName(name: $0) }, swiftSettings: strict),
         ]
-        + libraryNames.map { name in
+        + modules.map { module in
             .testTarget(
-                name: "\(name)Tests", dependencies: [.byName(name: name), "StoreTestSupport"],
-                path: "Tests/\(name)Tests",
+                name: "\(module.name)Tests",
+                dependencies: ([module.name] + module.imports + ["StoreTestSupport"]).map { .byName(name: $0) },
+                path: "Tests/\(module.name)Tests",
                 swiftSettings: strict)
         },
     swiftLanguageModes: [.v6]
