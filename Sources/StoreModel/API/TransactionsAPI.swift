@@ -1,0 +1,134 @@
+import Foundation
+import Primitives
+
+/// POST `/v1/customers/{customer}/transactions`: the request.
+public struct PostTransactionsRequest: Codable, Sendable, Equatable {
+    public var signedTransaction: String?
+    /// At most 100.
+    public var signedTransactions: [String]?
+    /// How the subscriptions among them go on, as the store signed it. Optional; each is a fact of its own.
+    public var signedRenewalInfos: [String]?
+    /// Base64 of an app receipt.
+    public var receipt: String?
+
+    public init(
+        signedTransaction: String? = nil, signedTransactions: [String]? = nil, signedRenewalInfos: [String]? = nil,
+        receipt: String? = nil
+    ) {
+        self.signedTransaction = signedTransaction
+        self.signedTransactions = signedTransactions
+        self.signedRenewalInfos = signedRenewalInfos
+        self.receipt = receipt
+    }
+}
+
+/// POST `/v1/customers/{customer}/transactions`: the answer, a `Customer` with two members more.
+public struct PostTransactionsAnswer: Codable, Sendable, Equatable {
+    public var customer: Customer
+    public var acknowledgedTransactionIDs: [TransactionID]
+    public var rejected: [RejectedTransaction]
+
+    public init(
+        customer: Customer, acknowledgedTransactionIDs: [TransactionID], rejected: [RejectedTransaction] = []
+    ) {
+        self.customer = customer
+        self.acknowledgedTransactionIDs = acknowledgedTransactionIDs
+        self.rejected = rejected
+    }
+
+    public init(from decoder: any Decoder) throws {
+        customer = try Customer(from: decoder)
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        acknowledgedTransactionIDs = try container.decode([TransactionID].self, forKey: .acknowledgedTransactionIDs)
+        rejected = try container.decodeIfPresent([RejectedTransaction].self, forKey: .rejected) ?? []
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try customer.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(acknowledgedTransactionIDs, forKey: .acknowledgedTransactionIDs)
+        try container.encode(rejected, forKey: .rejected)
+    }
+
+    private enum CodingKeys: String, CodingKey { case acknowledgedTransactionIDs, rejected }
+}
+
+/// A presented transaction that is not accepted as true.
+public struct RejectedTransaction: Codable, Hashable, Sendable {
+    /// Its place in the request, from 0.
+    public var index: Int
+    /// A code of refused signed data (WIRE.md), for example `signatureInvalid`.
+    public var code: String
+    public var detail: String
+    public var retryable: Bool
+
+    public init(index: Int, code: String, detail: String, retryable: Bool) {
+        self.index = index
+        self.code = code
+        self.detail = detail
+        self.retryable = retryable
+    }
+}
+
+/// POST `/v1/customers/{customer}/grants`: the request.
+public struct GrantRequest: Codable, Sendable, Equatable {
+    public var feature: String
+    public var until: Date?
+    public var reason: String
+
+    public init(feature: String, until: Date? = nil, reason: String) {
+        self.feature = feature
+        self.until = until
+        self.reason = reason
+    }
+}
+
+/// A refusal over HTTP, `application/problem+json` (RFC 9457).
+public struct Problem: Codable, Error, Hashable, Sendable {
+    public var type: String
+    public var title: String
+    public var status: Int
+    public var detail: String
+    public var code: String
+    public var field: String?
+    public var retryable: Bool
+
+    public init(
+        code: String, title: String, status: Int, detail: String, field: String? = nil, retryable: Bool = false
+    ) {
+        type = "https://souk.invalid/problems/\(code)"
+        self.title = title
+        self.status = status
+        self.detail = detail
+        self.code = code
+        self.field = field
+        self.retryable = retryable
+    }
+}
+
+/// Encoder and decoder of Souk's own wire: RFC 3339 UTC dates.
+public enum WireJSON {
+    public static func encode(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(RFC3339.string(from: date))
+        }
+        return Array(try encoder.encode(value))
+    }
+
+    /// Throws `DecodingError`, which names the path of what did not fit.
+    public static func decode<T: Decodable>(_ type: T.Type, from bytes: [UInt8]) throws -> T {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .custom { decoder in
+            let container = try decoder.singleValueContainer()
+            guard let date = RFC3339.date(from: try container.decode(String.self)) else {
+                throw DecodingError.dataCorruptedError(
+                    in: container, debugDescription: "a date is RFC 3339 text such as \"2026-11-20T14:40:00Z\"")
+            }
+            return date
+        }
+        return try decoder.decode(type, from: Data(bytes))
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Primitives
+
+/// A text that names something: 1 to 255 bytes of UTF-8 without control characters.
+public protocol Identifier: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible,
+    ExpressibleByStringLiteral
+where RawValue == String {
+    init(unchecked rawValue: String)
+    /// The one spelling under which a valid text is kept.
+    static func canonical(_ text: String) -> String
+}
+
+extension Identifier {
+    /// `nil` when the text is empty, longer than 255 bytes or holds a control character.
+    public init?(rawValue: String) {
+        let text = rawValue.utf8
+        guard !text.isEmpty, text.count <= 255, !text.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
+        self.init(unchecked: Self.canonical(rawValue))
+    }
+
+    public static func canonical(_ text: String) -> String { text }
+
+    public init(stringLiteral value: String) {
+        precondition(Self(rawValue: value) != nil, "an identifier has 1 to 255 bytes and no control characters")
+        self.init(unchecked: Self.canonical(value))
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let value = Self(rawValue: text) else {
+            throw DecodingError.dataCorrupted(
+                .init(
+                    codingPath: decoder.codingPath,
+                    debugDescription: "an identifier has 1 to 255 bytes and no control characters"))
+        }
+        self = value
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    public var description: String { rawValue }
+}
+
+/// What is sold, as the store names it: `com.example.darkroom.pro.monthly`.
+public struct ProductID: Identifier {
+    public let rawValue: String
+    public init(unchecked rawValue: String) { self.rawValue = rawValue }
+}
+
+/// One transaction of the store.
+public struct TransactionID: Identifier {
+    public let rawValue: String
+    public init(unchecked rawValue: String) { self.rawValue = rawValue }
+}
+
+/// An app, as its bundle identifier.
+public struct BundleID: Identifier {
+    public let rawValue: String
+    public init(unchecked rawValue: String) { self.rawValue = rawValue }
+}
+
+/// One attempt of an app to buy: made by the caller, named in every update that answers it.
+public struct PaymentID: Identifier {
+    public let rawValue: String
+    public init(unchecked rawValue: String) { self.rawValue = rawValue }
+    public init(_ uuid: UUID) { rawValue = uuid.uuidString.lowercased() }
+}
+
+/// Who may use what was bought, as the app names its customers. A UUID in any case is the same customer and is kept in
+/// lower case; any other text is kept as it is.
+public struct CustomerID: Identifier {
+    public let rawValue: String
+    public init(unchecked rawValue: String) { self.rawValue = rawValue }
+
+    public static func canonical(_ text: String) -> String {
+        UUID(uuidString: text) == nil ? text : text.lowercased()
+    }
+
+    /// What a purchase of this customer carries at the store (Apple: `appAccountToken`): the customer's own UUID, or the
+    /// name-based UUID of its text.
+    public var appAccountToken: UUID {
+        UUID(uuidString: rawValue) ?? UUID(namespace: Self.namespace, name: rawValue)
+    }
+
+    /// The name-based UUID of `souk.invalid` in the DNS namespace of RFC 9562.
+    private static let namespace = UUID(
+        namespace: UUID(
+            uuid: (0x6B, 0xA7, 0xB8, 0x10, 0x9D, 0xAD, 0x11, 0xD1, 0x80, 0xB4, 0, 0xC0, 0x4F, 0xD4, 0x30, 0xC8)),
+        name: "souk.invalid")
+}
+
+/// Where a signed fact comes from. Facts and answers of different environments never mix.
+public struct StoreEnvironment: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let production = StoreEnvironment(rawValue: "production")
+    public static let sandbox = StoreEnvironment(rawValue: "sandbox")
+    public static let xcode = StoreEnvironment(rawValue: "xcode")
+    public static let localTesting = StoreEnvironment(rawValue: "localTesting")
+
+    /// From Apple's spelling in signed payloads: `Production`, `Sandbox`, `Xcode`, `LocalTesting`.
+    public init(apple text: String) {
+        self.init(rawValue: text.prefix(1).lowercased() + text.dropFirst())
+    }
+
+    /// Apple's spelling.
+    public var appleText: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+    public var description: String { rawValue }
+}

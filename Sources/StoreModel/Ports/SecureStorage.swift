@@ -1,0 +1,9 @@
+/// A small place for state that others should not read: the Keychain on Apple platforms, files of mode 0600 elsewhere.
+///
+/// A value is either the one before or the one written, also after a crash.
+public protocol SecureStorage: Sendable {
+    /// The bytes under `key`, `nil` when there are none.
+    func data(for key: String) throws -> [UInt8]?
+    /// Writes durably; `nil` removes.
+    func set(_ data: [UInt8]?, for key: String) throws
+}

@@ -1,0 +1,150 @@
+import Foundation
+import Primitives
+
+/// A product as the store sells it, in the words of one storefront.
+public struct StoreProduct: Hashable, Sendable, Codable {
+    public var id: ProductID
+    public var kind: Kind
+    public var price: Price
+    /// The price as the storefront writes it, for example `4,99 €`.
+    public var displayPrice: String
+    public var displayName: String
+    public var description: String
+    public var isFamilyShareable: Bool
+    /// Present for auto-renewable subscriptions.
+    public var subscription: SubscriptionTerms?
+
+    public init(
+        id: ProductID, kind: Kind, price: Price, displayPrice: String = "", displayName: String = "",
+        description: String = "", isFamilyShareable: Bool = false, subscription: SubscriptionTerms? = nil
+    ) {
+        self.id = id
+        self.kind = kind
+        self.price = price
+        self.displayPrice = displayPrice
+        self.displayName = displayName
+        self.description = description
+        self.isFamilyShareable = isFamilyShareable
+        self.subscription = subscription
+    }
+
+    /// What kind of thing a product is. An open set: an unknown kind is kept.
+    public struct Kind: RawRepresentable, Hashable, Sendable, Codable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let consumable = Kind(rawValue: "consumable")
+        public static let nonConsumable = Kind(rawValue: "nonConsumable")
+        public static let autoRenewableSubscription = Kind(rawValue: "autoRenewableSubscription")
+        public static let nonRenewingSubscription = Kind(rawValue: "nonRenewingSubscription")
+
+        private static let appleTexts: [(Kind, String)] = [
+            (.consumable, "Consumable"), (.nonConsumable, "Non-Consumable"),
+            (.autoRenewableSubscription, "Auto-Renewable Subscription"),
+            (.nonRenewingSubscription, "Non-Renewing Subscription"),
+        ]
+
+        /// From Apple's `type` in signed transactions, for example `Auto-Renewable Subscription`.
+        public init(apple text: String) {
+            self = Self.appleTexts.first { $0.1 == text }?.0 ?? Kind(rawValue: text)
+        }
+
+        /// Apple's spelling in signed transactions.
+        public var appleText: String { Self.appleTexts.first { $0.0 == self }?.1 ?? rawValue }
+    }
+}
+
+/// Money: a decimal amount and an ISO 4217 code. On the wire the amount is a decimal string.
+public struct Price: Hashable, Sendable, Codable {
+    public var amount: Decimal
+    public var currency: String
+
+    public init(amount: Decimal, currency: String) {
+        self.amount = amount
+        self.currency = currency
+    }
+
+    /// From Apple's milliunits: 4990 is 4.99.
+    public init(milliunits: Int64, currency: String) {
+        self.init(amount: Decimal(milliunits) / 1000, currency: currency)
+    }
+
+    /// Apple's milliunits, rounded to the nearest.
+    public var milliunits: Int64 {
+        var scaled = amount * 1000
+        var rounded = Decimal()
+        NSDecimalRound(&rounded, &scaled, 0, .plain)
+        return NSDecimalNumber(decimal: rounded).int64Value
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let text = try container.decode(String.self, forKey: .amount)
+        guard let number = JSONNumber(text: text), let amount = number.decimal else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .amount, in: container, debugDescription: "an amount is a decimal string such as \"4.99\"")
+        }
+        self.init(amount: amount, currency: try container.decode(String.self, forKey: .currency))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode("\(amount)", forKey: .amount)
+        try container.encode(currency, forKey: .currency)
+    }
+
+    private enum CodingKeys: String, CodingKey { case amount, currency }
+}
+
+/// How an auto-renewable subscription renews and what it competes with.
+public struct SubscriptionTerms: Hashable, Sendable, Codable {
+    public var groupID: String
+    /// 1 is the highest level of service in the group.
+    public var level: Int
+    public var period: SubscriptionPeriod
+    public var introductoryOffer: Offer?
+    public var promotionalOffers: [Offer]
+
+    public init(
+        groupID: String, level: Int, period: SubscriptionPeriod, introductoryOffer: Offer? = nil,
+        promotionalOffers: [Offer] = []
+    ) {
+        self.groupID = groupID
+        self.level = level
+        self.period = period
+        self.introductoryOffer = introductoryOffer
+        self.promotionalOffers = promotionalOffers
+    }
+}
+
+/// A lower price for a while.
+public struct Offer: Hashable, Sendable, Codable {
+    /// `nil` for an introductory offer.
+    public var id: String?
+    public var paymentMode: PaymentMode
+    public var period: SubscriptionPeriod
+    /// How many periods the offer lasts.
+    public var periodCount: Int
+    /// `nil` when it is free.
+    public var price: Price?
+
+    public init(
+        id: String? = nil, paymentMode: PaymentMode, period: SubscriptionPeriod, periodCount: Int = 1,
+        price: Price? = nil
+    ) {
+        self.id = id
+        self.paymentMode = paymentMode
+        self.period = period
+        self.periodCount = periodCount
+        self.price = price
+    }
+
+    /// How an offer is paid. Raw values are Apple's `offerDiscountType`.
+    public struct PaymentMode: RawRepresentable, Hashable, Sendable, Codable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public static let freeTrial = PaymentMode(rawValue: "FREE_TRIAL")
+        public static let payAsYouGo = PaymentMode(rawValue: "PAY_AS_YOU_GO")
+        public static let payUpFront = PaymentMode(rawValue: "PAY_UP_FRONT")
+    }
+}

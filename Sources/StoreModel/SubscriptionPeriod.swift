@@ -1,0 +1,80 @@
+import Foundation
+
+/// A length of time in calendar units, written as an ISO 8601 duration such as `P1M`.
+public struct SubscriptionPeriod: Hashable, Sendable, Codable {
+    public var value: Int
+    public var unit: Unit
+
+    public init(value: Int, unit: Unit) {
+        self.value = value
+        self.unit = unit
+    }
+
+    /// Calendar units in which stores bill. Closed: ISO 8601 knows no others that a store could name.
+    public enum Unit: String, Hashable, Sendable, Codable, CaseIterable {
+        case second, minute, hour, day, week, month, year
+    }
+
+    public static func days(_ value: Int) -> SubscriptionPeriod { .init(value: value, unit: .day) }
+    public static func weeks(_ value: Int) -> SubscriptionPeriod { .init(value: value, unit: .week) }
+    public static func months(_ value: Int) -> SubscriptionPeriod { .init(value: value, unit: .month) }
+    public static func years(_ value: Int) -> SubscriptionPeriod { .init(value: value, unit: .year) }
+
+    /// From one ISO 8601 component: `P3D`, `P1W`, `P1M`, `P1Y`, `PT5M`; otherwise `nil`.
+    public init?(iso8601 text: String) {
+        var rest = Substring(text)
+        guard rest.popFirst() == "P" else { return nil }
+        let isTime = rest.first == "T"
+        if isTime { rest = rest.dropFirst() }
+        guard let last = rest.popLast(), let value = Int(rest), value > 0, value <= 10_000,
+            rest.allSatisfy(\.isNumber), let unit = Self.designators.first(where: { $0 == (isTime, last, $0.2) })?.2
+        else { return nil }
+        self.init(value: value, unit: unit)
+    }
+
+    /// The ISO 8601 text.
+    public var iso8601: String {
+        let (isTime, letter, _) = Self.designators.first { $0.2 == unit } ?? (false, "D", .day)
+        return "P\(isTime ? "T" : "")\(value)\(letter)"
+    }
+
+    private static let designators: [(Bool, Character, Unit)] = [
+        (true, "S", .second), (true, "M", .minute), (true, "H", .hour), (false, "D", .day), (false, "W", .week),
+        (false, "M", .month), (false, "Y", .year),
+    ]
+
+    /// The instant `count` periods after `start`, in the Gregorian calendar and UTC. Counting from the start keeps the
+    /// day of the month: from 31 January, one month is 28 or 29 February and two months are 31 March.
+    public func end(from start: Date, count: Int = 1) -> Date {
+        let amount = value * count
+        switch unit {
+        case .second: return start.addingTimeInterval(Double(amount))
+        case .minute: return start.addingTimeInterval(Double(amount) * 60)
+        case .hour: return start.addingTimeInterval(Double(amount) * 3600)
+        case .day: return start.addingTimeInterval(Double(amount) * 86400)
+        case .week: return start.addingTimeInterval(Double(amount) * 604_800)
+        case .month: return Self.calendar.date(byAdding: .month, value: amount, to: start) ?? start
+        case .year: return Self.calendar.date(byAdding: .year, value: amount, to: start) ?? start
+        }
+    }
+
+    private static let calendar: Calendar = {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = TimeZone(secondsFromGMT: 0) ?? calendar.timeZone
+        return calendar
+    }()
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let period = SubscriptionPeriod(iso8601: try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "a period is one ISO 8601 component such as \"P1M\"")
+        }
+        self = period
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(iso8601)
+    }
+}
