@@ -1,0 +1,45 @@
+/// The items of a query as forms write them (`a=1&b=x%20y`): decoded, in order, names may repeat, `+` is a space.
+///
+///     request.query?["limit"]               // "20"
+///     HTTPQuery([("q", "a b")]).encoded     // "q=a%20b"
+public struct HTTPQuery: Sendable, Hashable {
+    public struct Item: Sendable, Hashable {
+        public var name: String
+        /// Empty when the item has no `=`.
+        public var value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public var items: [Item]
+
+    public init(_ items: [(String, String)] = []) {
+        self.items = items.map { Item(name: $0.0, value: $0.1) }
+    }
+
+    /// `nil` when an escape is incomplete or its bytes are not UTF-8.
+    public init?(parsing text: some StringProtocol) {
+        items = []
+        for part in text.utf8.split(separator: UInt8(ascii: "&")) {
+            let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = PercentEncoding.decode(halves[0], plusIsSpace: true),
+                let value = halves.count == 2 ? PercentEncoding.decode(halves[1], plusIsSpace: true) : ""
+            else { return nil }
+            items.append(Item(name: name, value: value))
+        }
+    }
+
+    /// The first value of `name`.
+    public subscript(name: String) -> String? { items.first { $0.name == name }?.value }
+
+    /// Every value of `name`, in order.
+    public func values(_ name: String) -> [String] { items.filter { $0.name == name }.map(\.value) }
+
+    /// As it stands after the `?` of a URL.
+    public var encoded: String {
+        items.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
+    }
+}

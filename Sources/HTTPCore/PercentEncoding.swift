@@ -1,0 +1,65 @@
+/// Percent-encoding of RFC 3986 section 2.1 over UTF-8.
+public enum PercentEncoding {
+    /// Escapes everything but letters, digits and `-._~`: safe as one path segment or as a query value.
+    public static func encode(_ text: String) -> String {
+        var out: [UInt8] = []
+        for byte in text.utf8 {
+            if isUnreserved(byte) {
+                out.append(byte)
+            } else {
+                out += [UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 15)]
+            }
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    /// The text `encoded` stands for; `nil` when an escape is incomplete or the bytes are not UTF-8.
+    public static func decode(_ encoded: some StringProtocol) -> String? {
+        decode(encoded.utf8, plusIsSpace: false)
+    }
+
+    static func decode(_ encoded: some Sequence<UInt8>, plusIsSpace: Bool) -> String? {
+        guard let bytes = decodeBytes(encoded, plusIsSpace: plusIsSpace) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    static func decodeBytes(_ encoded: some Sequence<UInt8>, plusIsSpace: Bool) -> [UInt8]? {
+        var out: [UInt8] = []
+        out.reserveCapacity(encoded.underestimatedCount)
+        var rest = encoded.makeIterator()
+        while let byte = rest.next() {
+            if byte == UInt8(ascii: "%") {
+                guard let high = rest.next().flatMap(value), let low = rest.next().flatMap(value) else { return nil }
+                out.append(high << 4 | low)
+            } else if plusIsSpace, byte == UInt8(ascii: "+") {
+                out.append(UInt8(ascii: " "))
+            } else {
+                out.append(byte)
+            }
+        }
+        return out
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
