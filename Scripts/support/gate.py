@@ -1,0 +1,111 @@
+"""What every gate shares: where the package is, how to run a command, and how a gate is tested.
+
+A gate is a script that exits 0 when the tree holds what it promises and 1 when it does not. With `--self-test` it
+plants faults in temporary copies and expects itself to object to each, and to accept the copy without a fault.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCE_FOLDERS = ("Sources", "Tests", "Benchmarks", "Examples")
+EXPLICIT_IMPORTS = ("--explicit-target-dependency-import-check", "error")
+
+
+def jobs():
+    return ["-j", os.environ.get("JOBS") or str(os.cpu_count() or 2)]
+
+
+def dump_package(root):
+    """The manifest as SwiftPM understood it, so that nobody has to read Swift with regular expressions."""
+    done = subprocess.run(
+        ["swift", "package", "--package-path", str(root), "dump-package"], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"swift package dump-package failed in {root}:\n{done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def report(gate, faults, summary):
+    """Prints every fault, or one line when there is none, and answers the exit code."""
+    for fault in faults:
+        print(f"{gate}: {fault}", file=sys.stderr)
+    if faults:
+        print(f"{gate}: {len(faults)} fault{'s' if len(faults) != 1 else ''}", file=sys.stderr)
+        return 1
+    print(f"{gate}: {summary}")
+    return 0
+
+
+@contextlib.contextmanager
+def copy_of(*names):
+    """A temporary folder holding copies of these paths of the repository, build products left out."""
+    with tempfile.TemporaryDirectory(prefix="souk-gate-") as folder:
+        target = pathlib.Path(folder)
+        for name in names:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(
+                    source, target / name, symlinks=True, ignore=shutil.ignore_patterns(".build*", "Package.resolved"))
+            elif source.exists():
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, target / name)
+        yield target
+
+
+class SelfTest:
+    """Runs a gate on copies and keeps score; `gate` answers (exit code, everything it printed) for a root."""
+
+    def __init__(self, name, gate):
+        self.name, self.gate, self.wrong, self.cases = name, gate, [], 0
+
+    def passes(self, what, root):
+        self.cases += 1
+        code, output = self.gate(root)
+        if code != 0:
+            self.wrong.append(f"{what}: expected to pass, but it ended with {code}:\n{output}")
+
+    def fails(self, what, root, naming):
+        """The gate must fail, and name the fault: a gate that fails for another reason proves nothing."""
+        self.cases += 1
+        code, output = self.gate(root)
+        if code == 0:
+            self.wrong.append(f"{what}: the fault was not found")
+        elif naming not in output:
+            self.wrong.append(f"{what}: it failed without naming {naming!r}:\n{output}")
+
+    def finish(self):
+        return report(f"{self.name} --self-test", self.wrong, f"{self.cases} cases, every planted fault was found")
+
+
+def run_gate(script, *arguments):
+    """A gate as `SelfTest` wants it: the script itself, run on another root."""
+
+    def gate(root):
+        done = subprocess.run(
+            [sys.executable, script, "--root", str(root), *arguments], capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    return gate
+
+
+@contextlib.contextmanager
+def planted(path, change):
+    """Changes one file for as long as the block runs. `change` maps the old text to the new; they must differ."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = path.read_text() if path.exists() else None
+    after = change(before or "")
+    assert after != before, f"nothing was planted in {path}"
+    path.write_text(after)
+    try:
+        yield
+    finally:
+        if before is None:
+            path.unlink()
+        else:
+            path.write_text(before)
