@@ -1,0 +1,159 @@
+import Foundation
+import Primitives
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+// The only file that meets URLSession. On Linux it re-spells header names, joins repeated ones and loses their order;
+// CurlTransport is the transport there.
+
+/// `HTTPTransport` over URLSession: the transport on Apple platforms.
+///
+/// Bodies are buffered in both directions, up to `Configuration.maximumBodyBytes`. Cookies and caches are off, redirects
+/// are returned, not followed. The deadline of a request is enforced here, whatever the session does.
+public final class URLSessionTransport: HTTPTransport {
+    public struct Configuration: Sendable {
+        /// The deadline of a request that names none.
+        public var timeout: Duration = .seconds(30)
+        /// The longest body sent or accepted; longer ones throw `HTTPError.bodyTooLarge`.
+        public var maximumBodyBytes = 64 << 20
+
+        public init() {}
+    }
+
+    private let configuration: Configuration
+    private let session: URLSession
+    private let delegate: SessionDelegate
+
+    public init(configuration: Configuration = .init()) {
+        let settings = URLSessionConfiguration.ephemeral
+        settings.urlCache = nil
+        settings.httpCookieStorage = nil
+        settings.httpShouldSetCookies = false
+        settings.requestCachePolicy = .reloadIgnoringLocalCacheData
+        self.configuration = configuration
+        delegate = SessionDelegate(maximumBodyBytes: configuration.maximumBodyBytes)
+        session = URLSession(configuration: settings, delegate: delegate, delegateQueue: nil)
+    }
+
+    deinit { session.invalidateAndCancel() }
+
+    /// Throws `HTTPError`: `invalidURL`, `timeout`, `cancelled`, `bodyTooLarge`, or what the session reported.
+    public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let prepared = try await prepare(request)
+        let (session, delegate) = (session, delegate)
+        return try await withDeadline(request.timeout ?? configuration.timeout) {
+            let task = session.dataTask(with: prepared)
+            return try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { continuation in
+                    delegate.await(task, continuation)
+                    task.resume()
+                }
+            } onCancel: {
+                task.cancel()
+            }
+        }
+    }
+
+    private func prepare(_ request: HTTPRequest) async throws -> URLRequest {
+        try request.headers.validate()
+        guard let url = URL(string: request.url, encodingInvalidCharacters: false), url.host?.isEmpty == false,
+            ["http", "https"].contains(url.scheme?.lowercased())
+        else { throw HTTPError(.invalidURL, "The URL must be an absolute http or https URL, percent-encoded.") }
+        var prepared = URLRequest(url: url)
+        prepared.httpMethod = request.method.rawValue
+        for field in request.headers where !field.name.equalsIgnoringCase("Content-Length") {
+            prepared.addValue(field.value, forHTTPHeaderField: field.name)
+        }
+        let body = try await request.body.collect(upTo: configuration.maximumBodyBytes)
+        if !body.isEmpty { prepared.httpBody = Data(body) }
+        return prepared
+    }
+}
+
+private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
+    private struct Exchange {
+        let continuation: CheckedContinuation<HTTPResponse, any Error>
+        var body: [UInt8] = []
+        var isTooLarge = false
+    }
+
+    private let maximumBodyBytes: Int
+    private let exchanges = Locked<[Int: Exchange]>([:])
+
+    init(maximumBodyBytes: Int) { self.maximumBodyBytes = maximumBodyBytes }
+
+    func await(_ task: URLSessionTask, _ continuation: CheckedContinuation<HTTPResponse, any Error>) {
+        let key = task.taskIdentifier
+        exchanges.withLock { $0[key] = Exchange(continuation: continuation) }
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let (key, limit) = (dataTask.taskIdentifier, maximumBodyBytes)
+        let isTooLarge = exchanges.withLock { exchanges in
+            guard var exchange = exchanges.removeValue(forKey: key) else { return false }
+            exchange.isTooLarge = exchange.isTooLarge || data.count > limit - exchange.body.count
+            if !exchange.isTooLarge { exchange.body += data }
+            let isTooLarge = exchange.isTooLarge
+            exchanges[key] = exchange
+            return isTooLarge
+        }
+        if isTooLarge { dataTask.cancel() }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let key = task.taskIdentifier
+        guard let exchange = exchanges.withLock({ $0.removeValue(forKey: key) }) else { return }
+        if exchange.isTooLarge {
+            exchange.continuation.resume(
+                throwing: HTTPError(
+                    .bodyTooLarge, "The answer's body is longer than the \(maximumBodyBytes) bytes allowed."))
+        } else if let error {
+            exchange.continuation.resume(throwing: HTTPError(reportedBySession: error))
+        } else if let response = task.response as? HTTPURLResponse {
+            exchange.continuation.resume(
+                returning: HTTPResponse(
+                    status: response.statusCode, headers: HTTPHeaders(response), body: .bytes(exchange.body)))
+        } else {
+            exchange.continuation.resume(
+                throwing: HTTPError(.protocolError, "The server's answer is not an HTTP answer."))
+        }
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate init(_ response: HTTPURLResponse) {
+        let fields = response.allHeaderFields.compactMap { name, value -> Field? in
+            guard let name = name as? String, let value = value as? String else { return nil }
+            return Field(name: name, value: value)
+        }
+        self.init(fields.sorted { $0.name < $1.name })
+    }
+}
+
+extension HTTPError {
+    fileprivate init(reportedBySession error: any Error) {
+        let code: Code =
+            switch (error as? URLError)?.code {
+            case .timedOut: .timeout
+            case .cancelled: .cancelled
+            case .cannotFindHost, .dnsLookupFailed: .hostNotFound
+            case .cannotConnectToHost, .notConnectedToInternet: .connectionFailed
+            case .networkConnectionLost: .connectionLost
+            case .badURL, .unsupportedURL: .invalidURL
+            case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+                .serverCertificateHasUnknownRoot:
+                .tlsFailed
+            default: .protocolError
+            }
+        self.init(code, "The request failed (\(code.rawValue)); see the underlying error.", underlying: error)
+    }
+}

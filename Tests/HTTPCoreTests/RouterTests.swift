@@ -1,0 +1,147 @@
+import HTTPCore
+import Primitives
+import Testing
+
+@Suite struct RouterTests {
+    private let router = {
+        var router = Router()
+        func name(_ text: String) -> Router.Route { { _, _ in .ready(HTTPResponse(status: 200, body: .text(text))) } }
+        router.on(.get, "/", name("root"))
+        router.on(.get, "/v1/customers", name("list"))
+        router.on(.get, "/v1/customers/{customer}") { _, path in
+            .ready(HTTPResponse(status: 200, body: .text("customer " + path["customer"])))
+        }
+        router.on(.delete, "/v1/customers/{customer}/grants/{id}") { _, path in
+            .ready(HTTPResponse(status: 200, body: .text("\(path["customer"]) \(path["id"])")))
+        }
+        router.on(.get, "/v1/customers/me", name("me"))
+        router.on(.post, "/v1/customers/{customer}", name("posted"))
+        router.on(.get, "/v1/customers/me/export", name("export"))
+        router.on(.get, "/slow") { request, _ in .suspended { HTTPResponse(status: 202, body: .text(request.url)) } }
+        return router
+    }()
+
+    private func answer(_ method: HTTPRequest.Method, _ url: String) async -> (
+        status: Int, body: String, allow: String?
+    ) {
+        let response = await router.respond(to: HTTPRequest(method: method, url: url)).response()
+        let body = String(decoding: response.body.buffered ?? [], as: UTF8.self)
+        return (response.status, body, response.headers["Allow"])
+    }
+
+    @Test(arguments: [
+        ("/", "root"), ("/v1/customers", "list"), ("/v1/customers?limit=2", "list"),
+        ("/v1/customers/me", "me"), ("/v1/%63ustomers/m%65", "me"), ("http://host:1/v1/customers/me", "me"),
+        ("/v1/customers/42", "customer 42"), ("/v1/customers/a%2Fb%20c", "customer a/b c"),
+        ("/v1/customers/%C3%A9?x=/y", "customer é"), ("/v1/customers/a+b", "customer a+b"),
+        ("/v1/customers/me/export", "export"),
+    ])
+    func `a path finds its route`(url: String, expected: String) async {
+        let answer = await answer(.get, url)
+        #expect(answer.status == 200)
+        #expect(answer.body == expected)
+    }
+
+    @Test func `a literal segment that leads nowhere gives way to a parameter`() async {
+        #expect(await answer(.delete, "/v1/customers/me/grants/7").body == "me 7")
+        #expect(await answer(.post, "/v1/customers/me").body == "posted")
+    }
+
+    @Test(arguments: [
+        "/v1", "/v1/customers/", "/v1/customers/a/", "//v1/customers", "/V1/customers", "/v1/customers/a/b", "*", "",
+        "http://host", "/v1/../v1/customers",
+    ])
+    func `a path nobody has is 404`(url: String) async throws {
+        let answer = await answer(.get, url)
+        #expect(answer.status == 404)
+        #expect(try JSONValue(parsing: answer.body)["code"] == "not_found")
+    }
+
+    @Test func `a method the path does not have is 405 and names those it has`() async throws {
+        let answer = await answer(.put, "/v1/customers/me")
+        #expect(answer.status == 405)
+        #expect(answer.allow == "GET, HEAD, POST")
+        #expect(await self.answer(.post, "/v1/customers/me/export").allow == "GET, HEAD")
+    }
+
+    @Test(arguments: ["/v1/customers/%", "/v1/customers/%f", "/v1/customers/%ff", "/v1/customers/%zz"])
+    func `a malformed escape in a parameter is 400`(url: String) async {
+        #expect(await answer(.get, url).status == 400)
+    }
+
+    @Test func `GET routes serve HEAD`() async {
+        #expect(await answer(.head, "/v1/customers").status == 200)
+        #expect(await answer(.head, "/v1/customers/1/grants/2").status == 405)
+    }
+
+    @Test func `a suspended reply is passed on`() async {
+        #expect(await answer(.get, "/slow?a=1").body == "/slow?a=1")
+    }
+
+    @Test func `refusals can be answered otherwise and keep Allow`() async {
+        var router = router
+        router.refuse = { _, request in HTTPResponse(status: 418, body: .text(request.url)) }
+        let response = await router.respond(to: HTTPRequest(method: .put, url: "/")).response()
+        #expect(response.status == 418)
+        #expect(response.headers["Allow"] == "GET, HEAD")
+    }
+
+    @Test func `steps run in order inwards and in reverse outwards`() async throws {
+        struct Tag: Middleware {
+            let name: String
+            func respond(to request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> HTTPReply) -> HTTPReply {
+                var request = request
+                request.headers.add("In", name)
+                return next(request).map { response in
+                    var response = response
+                    response.headers.add("Out", name)
+                    return response
+                }
+            }
+        }
+        struct Gate: Middleware {
+            func respond(to request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> HTTPReply) -> HTTPReply {
+                request.method == .delete ? .ready(HTTPResponse(status: 403)) : next(request)
+            }
+        }
+        let handler = AnyHTTPHandler { request in
+            .suspended {
+                HTTPResponse(status: 200, body: .text(request.headers.values("In").joined(separator: ",")))
+            }
+        }
+        let chain = MiddlewareChain([Tag(name: "a"), Gate(), Tag(name: "b")], around: handler)
+        let answered = await chain.respond(to: HTTPRequest(method: .get, url: "/")).response()
+        #expect(answered.body.buffered == Array("a,b".utf8))
+        #expect(answered.headers.values("Out") == ["b", "a"])
+        let refused = await chain.respond(to: HTTPRequest(method: .delete, url: "/")).response()
+        #expect(refused.status == 403)
+        #expect(refused.headers.values("Out") == ["a"])
+    }
+
+    @Test func `a transport in process gives the handler what a listener would`() async throws {
+        let transport = InProcessTransport(
+            AnyHTTPHandler { request in
+                .suspended {
+                    let host = request.headers["host"] ?? "-"
+                    return HTTPResponse(status: 200, body: .text("\(request.method) \(request.url) \(host)"))
+                }
+            })
+        let url = "http://user@example.test:81/a%20b?c=d"
+        let got = try await transport.send(HTTPRequest(method: .get, url: url))
+        #expect(got.body.buffered == Array("GET /a%20b?c=d example.test:81".utf8))
+        #expect(try await transport.send(HTTPRequest(method: .head, url: url)).body.length == 0)
+    }
+
+    @Test func `a transport in process keeps the deadline and passes cancellation on`() async throws {
+        let transport = InProcessTransport(
+            AnyHTTPHandler { _ in
+                .suspended {
+                    try? await Task.sleep(for: .seconds(3600))
+                    return HTTPResponse(status: Task.isCancelled ? 499 : 200)
+                }
+            })
+        await #expect(throws: HTTPError(.timeout, "")) {
+            try await transport.send(HTTPRequest(method: .get, url: "http://a/", timeout: .milliseconds(20)))
+        }
+    }
+}
