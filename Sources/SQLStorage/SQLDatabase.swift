@@ -1,0 +1,89 @@
+/// A SQL database: many readers at once, one writer, nothing answered before it is durable.
+///
+/// The same code runs on every dialect; only the texts of migrations (and a query that wants a dialect's own words) ask
+/// for `dialect`. Statements use numbered placeholders, `?1`, `?2`.
+///
+///     try database.migrate([SQLMigration("0001 customers", [.sqlite: "CREATE TABLE customer (id TEXT PRIMARY KEY) STRICT"])])
+///     try await database.write { try $0.execute("INSERT INTO customer VALUES (?1)", [.text(id)]) }
+///     let known = try database.read { try $0.first("SELECT id FROM customer WHERE id = ?1", [.text(id)]) != nil }
+///
+/// A decorator that counts, delays or fails calls conforms to this protocol and passes them on.
+public protocol SQLDatabase: Sendable {
+    /// Which SQL the database speaks.
+    var dialect: SQLDialect { get }
+
+    /// Brings the schema up to date: applies, in order, the migrations the database does not have yet, each in a
+    /// transaction of its own. Blocks until done; call it once, before the first read and write.
+    ///
+    /// Throws `SQLError` with `newerSchema` when the database holds a migration that is not in the list,
+    /// `migrationChanged` when the text or the place of an applied migration differs from then, `invalidMigration` when
+    /// the list itself is wrong (a name twice, no text for this dialect); in these cases nothing is changed. When a
+    /// migration's own SQL fails, that migration leaves nothing behind and those before it stay.
+    func migrate(_ migrations: [SQLMigration]) throws
+
+    /// Runs `body` on this thread and on one snapshot of the database: every query in it sees the same state, whatever
+    /// is written meanwhile, and all of what was awaited from `write` before.
+    ///
+    /// Throws what `body` throws; `closed` after `close()`; `readOnly` when a statement would change something.
+    func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T
+
+    /// Runs `body` in a transaction and returns once that transaction is durable; bodies run one at a time, in the
+    /// order in which they were queued.
+    ///
+    /// If `body` throws, all it did is undone, and only that; the error is thrown here. A body in which a statement
+    /// failed is undone even if it caught the error. If the commit fails, nobody's write in it happened, and the
+    /// commit's error is thrown: busy, full or failing storage. A caller cancelled before its body started gets
+    /// `CancellationError` and the body never runs; from then on cancellation is ignored and the caller gets the outcome.
+    ///
+    /// A body acts only through its connection, because a database may run it again when somebody else's failure took
+    /// the shared transaction away; what it did before is then undone.
+    @discardableResult
+    func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T
+
+    /// Lets the queued writes and running reads end and closes the files; everything afterwards throws `closed`.
+    func close() async
+}
+
+/// What a body of `read` or `write` works with; of no use after the body returned.
+///
+/// A statement is one SQL statement with placeholders `?1` to `?n` for exactly the values given. Transactions belong
+/// to `read` and `write`: `BEGIN`, `COMMIT`, `SAVEPOINT` and their like are refused with `misuse`. After a statement
+/// failed every further one throws the same error.
+public protocol SQLConnection {
+    /// Runs a statement and returns how many rows it inserted, updated or deleted itself (triggers and cascades aside).
+    @discardableResult
+    func execute(_ sql: String, _ values: [SQLValue]) throws -> Int
+
+    /// All rows of a statement, in its order.
+    func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow]
+
+    /// The first row of a statement, nil when it has none.
+    func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow?
+
+    /// Calls `body` with each row as it is read, for results too large to hold; an error it throws ends the statement.
+    func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws
+}
+
+extension SQLConnection {
+    /// `execute` of a statement without placeholders.
+    @discardableResult
+    public func execute(_ sql: String) throws -> Int { try execute(sql, []) }
+
+    /// `query` of a statement without placeholders.
+    public func query(_ sql: String) throws -> [SQLRow] { try query(sql, []) }
+
+    /// `first` of a statement without placeholders.
+    public func first(_ sql: String) throws -> SQLRow? { try first(sql, []) }
+
+    /// `each` of a statement without placeholders.
+    public func each(_ sql: String, _ body: (SQLRow) throws -> Void) throws { try each(sql, [], body) }
+}
+
+/// Which SQL a database speaks.
+public struct SQLDialect: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let sqlite = SQLDialect(rawValue: "sqlite")
+    public static let postgreSQL = SQLDialect(rawValue: "postgresql")
+}

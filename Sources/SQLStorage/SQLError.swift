@@ -1,0 +1,79 @@
+/// Why a database did not do what it was asked: a code to act on and a sentence to read. Equal when the codes are.
+///
+/// Never holds a bound value; what it names are paths, tables and columns.
+public struct SQLError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What went wrong, from an open list.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+    }
+
+    public let code: Code
+    /// One sentence: what happened, where, and what to do about it.
+    public let message: String
+    /// What caused it, where another module's error did.
+    public let underlying: (any Error)?
+
+    public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.underlying = underlying
+    }
+
+    public var description: String { message }
+
+    public static func == (left: SQLError, right: SQLError) -> Bool { left.code == right.code }
+
+    /// Whether a rule of the schema refused the data, whichever rule it was.
+    public var isConstraintViolation: Bool { code.rawValue == "constraint" || code.rawValue.hasPrefix("constraint.") }
+}
+
+extension SQLError.Code {
+    /// The file is missing where it may not be made, a folder, unreadable or read-only.
+    public static let cannotOpen = Self(rawValue: "cannotOpen")
+    /// The file is something else than a database.
+    public static let notADatabase = Self(rawValue: "notADatabase")
+    /// The file is open in this process already; share that database instead.
+    public static let alreadyOpen = Self(rawValue: "alreadyOpen")
+    /// The file is damaged.
+    public static let corrupt = Self(rawValue: "corrupt")
+    /// Somebody else kept the database locked for longer than the busy timeout; nothing happened, try again.
+    public static let busy = Self(rawValue: "busy")
+    /// There is no room left where the database is.
+    public static let storageFull = Self(rawValue: "storageFull")
+    /// The device or file system under the database failed.
+    public static let storageFailed = Self(rawValue: "storageFailed")
+    /// A statement in `read` would change something, or the file may not be written.
+    public static let readOnly = Self(rawValue: "readOnly")
+    /// The database was closed.
+    public static let closed = Self(rawValue: "closed")
+
+    /// A rule of the schema other than the four below, for example a trigger's.
+    public static let constraint = Self(rawValue: "constraint")
+    /// A row with this key exists already.
+    public static let uniqueViolation = Self(rawValue: "constraint.unique")
+    /// The row refers to one that does not exist, or is referred to.
+    public static let foreignKeyViolation = Self(rawValue: "constraint.foreignKey")
+    /// A column that must have a value has none.
+    public static let notNullViolation = Self(rawValue: "constraint.notNull")
+    /// A `CHECK` refused the row.
+    public static let checkViolation = Self(rawValue: "constraint.check")
+
+    /// An applied migration differs from the one in the list, or stands elsewhere in it.
+    public static let migrationChanged = Self(rawValue: "migrationChanged")
+    /// The list of migrations is wrong in itself.
+    public static let invalidMigration = Self(rawValue: "invalidMigration")
+    /// The database was migrated by a newer version of this program.
+    public static let newerSchema = Self(rawValue: "newerSchema")
+
+    /// The SQL is wrong: syntax, an unknown table, other placeholders than `?1` to `?n`, more or fewer values.
+    public static let invalidStatement = Self(rawValue: "invalidStatement")
+    /// A value that cannot be stored in every dialect.
+    public static let invalidValue = Self(rawValue: "invalidValue")
+    /// A row's value is not of the type it is read as.
+    public static let unexpectedValue = Self(rawValue: "unexpectedValue")
+    /// A call the contract forbids: transaction control in a body, a connection used after its body.
+    public static let misuse = Self(rawValue: "misuse")
+    /// Anything else; the message says what the database said.
+    public static let failed = Self(rawValue: "failed")
+}

@@ -1,0 +1,79 @@
+import Primitives
+
+/// One step of a schema, for ever the same once it was published.
+///
+/// Lists of migrations are append-only: a new step goes to the end, an old one is never edited, moved or removed. The
+/// text is plain SQL, several statements if needed, and names no type of the program.
+///
+/// On SQLite foreign keys are not enforced statement by statement while a migration runs, so that tables can be rebuilt;
+/// they are checked as a whole before it is committed.
+public struct SQLMigration: Sendable, Hashable {
+    /// Unique in its list, for example `0001 ledger`.
+    public let name: String
+    /// The SQL for each dialect that the program runs on.
+    public let texts: [SQLDialect: String]
+
+    public init(_ name: String, _ texts: [SQLDialect: String]) {
+        self.name = name
+        self.texts = texts
+    }
+}
+
+/// A migration as a database remembers it.
+struct AppliedMigration: Equatable {
+    var name: String
+    var checksum: String
+}
+
+/// The list of migrations for one dialect, compared with what a database remembers.
+struct MigrationPlan {
+    struct Step {
+        let name: String
+        let text: String
+        let checksum: String
+    }
+
+    let steps: [Step]
+
+    init(_ migrations: [SQLMigration], dialect: SQLDialect) throws(SQLError) {
+        var names: Set<String> = []
+        var steps: [Step] = []
+        for migration in migrations {
+            guard names.insert(migration.name).inserted else {
+                throw SQLError(.invalidMigration, "Two migrations are called \(migration.name); names must differ.")
+            }
+            guard let text = migration.texts[dialect] else {
+                throw SQLError(
+                    .invalidMigration, "The migration \(migration.name) has no text for \(dialect.rawValue).")
+            }
+            steps.append(Step(name: migration.name, text: text, checksum: Hex.encode(SHA256.hash(text.utf8))))
+        }
+        self.steps = steps
+    }
+
+    /// The steps that remain after `applied`, the migrations of the database at `place` in the order of application.
+    func remaining(after applied: [AppliedMigration], at place: String) throws(SQLError) -> ArraySlice<Step> {
+        let known = Set(steps.map(\.name))
+        for (index, past) in applied.enumerated() {
+            guard known.contains(past.name) else {
+                throw SQLError(
+                    .newerSchema,
+                    "The database \(place) has the migration \(past.name), which this program does not know: "
+                        + "it was used by a newer version; run that version.")
+            }
+            guard steps[index].name == past.name else {
+                throw SQLError(
+                    .migrationChanged,
+                    "The database \(place) applied \(past.name) where this program has \(steps[index].name); "
+                        + "migrations may only be added at the end.")
+            }
+            guard steps[index].checksum == past.checksum else {
+                throw SQLError(
+                    .migrationChanged,
+                    "The text of the migration \(past.name) is not the one applied to the database \(place); "
+                        + "put the old text back and add a new migration.")
+            }
+        }
+        return steps[applied.count...]
+    }
+}

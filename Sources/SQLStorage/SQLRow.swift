@@ -1,0 +1,74 @@
+/// One row of a result. The type a value is read as comes from the context; a mismatch throws `unexpectedValue`.
+///
+///     let name: String = try row["name"]
+///     let expires: Int64? = try row["expires"]     // NULL is nil; read as Int64 it would throw
+public struct SQLRow: Sendable, Hashable {
+    private let layout: Layout
+    /// The values in the order of the statement's columns.
+    public let values: [SQLValue]
+
+    /// A row as a database implementation or a test double makes it; one value for each column.
+    public init(columns: [String], values: [SQLValue]) {
+        self.init(layout: Layout(columns), values: values)
+    }
+
+    init(layout: Layout, values: [SQLValue]) {
+        precondition(layout.names.count == values.count, "A row has one value for each column.")
+        self.layout = layout
+        self.values = values
+    }
+
+    /// The names of the columns in the statement's order.
+    public var columns: [String] { layout.names }
+
+    /// The value of the column called `name`, spelled as in the statement.
+    ///
+    /// Throws `unexpectedValue` when there is no such column, more than one, or its value is not of the type.
+    public subscript<Value: SQLConvertible>(name: String) -> Value {
+        get throws {
+            guard let index = layout.names.firstIndex(of: name) else {
+                throw SQLError(
+                    .unexpectedValue, "There is no column \(name); the row has \(columns.joined(separator: ", ")).")
+            }
+            if layout.repeated.contains(name) {
+                throw SQLError(
+                    .unexpectedValue, "The row has more than one column \(name); give each a name of its own with AS.")
+            }
+            return try value(at: index)
+        }
+    }
+
+    /// The value of the column at `index`, counted from 0.
+    public subscript<Value: SQLConvertible>(index: Int) -> Value {
+        get throws {
+            guard values.indices.contains(index) else {
+                throw SQLError(.unexpectedValue, "There is no column \(index); the row has \(values.count) columns.")
+            }
+            return try value(at: index)
+        }
+    }
+
+    private func value<Value: SQLConvertible>(at index: Int) throws -> Value {
+        guard let value = Value(sqlValue: values[index]) else {
+            throw SQLError(
+                .unexpectedValue,
+                "The column \(layout.names[index]) holds \(values[index].kind) where \(Value.sqlKind) is expected.")
+        }
+        return value
+    }
+
+    /// The columns of a statement, shared by its rows.
+    final class Layout: Sendable, Hashable {
+        let names: [String]
+        let repeated: Set<String>
+
+        init(_ names: [String]) {
+            self.names = names
+            var seen: Set<String> = []
+            repeated = Set(names.filter { !seen.insert($0).inserted })
+        }
+
+        static func == (left: Layout, right: Layout) -> Bool { left === right || left.names == right.names }
+        func hash(into hasher: inout Hasher) { hasher.combine(names) }
+    }
+}

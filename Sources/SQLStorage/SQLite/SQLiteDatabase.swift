@@ -1,0 +1,110 @@
+import Foundation
+import Primitives
+
+/// A `SQLDatabase` in a SQLite file: write-ahead log, readers that never wait for the writer, group commit.
+///
+///     let database = try SQLiteDatabase(path: "/var/lib/souk/ledger.sqlite")
+///
+/// A file is open once in a process (`alreadyOpen` otherwise): share the database. Another process may open the same
+/// file; the two then wait for each other's commits, up to `Configuration.busyTimeout`. The file must be on a local
+/// file system, where the log and the shared memory (`-wal`, `-shm`) lie beside it while it is open.
+///
+/// Text in double quotes is a name, never a string. Of the pragmas, only those that inspect may be used.
+public final class SQLiteDatabase: SQLDatabase {
+    /// What may be set; the defaults suit a server.
+    public struct Configuration: Sendable {
+        /// How long to wait for another process that holds the database locked before throwing `busy`.
+        public var busyTimeout: Duration = .seconds(5)
+        /// How many connections for reading are kept open between reads. More are opened when more threads read at once.
+        public var idleReaders = 8
+        /// How many prepared statements each connection keeps; the least recently used goes first.
+        public var cachedStatements = 128
+        /// How many queued writes share one commit at most.
+        public var groupLimit = 256
+
+        public init() {}
+    }
+
+    public let dialect = SQLDialect.sqlite
+    /// The file, as given.
+    public let path: String
+
+    private let readers: SQLiteReaders
+    private let writer: SQLiteWriter
+
+    /// Opens the file at `path` and makes it if there is none; its folder must exist.
+    ///
+    /// Throws `SQLError` with `cannotOpen`, `notADatabase`, `corrupt`, `busy` or `alreadyOpen`, naming the path and the
+    /// reason.
+    public convenience init(path: String, configuration: Configuration = Configuration()) throws {
+        try self.init(path: path, configuration: configuration, durability: .full, folderToRemove: nil)
+    }
+
+    /// A database that is gone once closed or forgotten, for tests and demonstrations: the same in everything but
+    /// durability, which it has none of. Lies in memory where the system has a file system for that, else in the
+    /// temporary folder; or in a new folder inside `folder`.
+    public static func temporary(
+        in folder: String? = nil, configuration: Configuration = Configuration()
+    ) throws -> SQLiteDatabase {
+        let own = try TemporaryFolder.make(in: folder)
+        do {
+            return try SQLiteDatabase(
+                path: own + "/database.sqlite", configuration: configuration, durability: .none, folderToRemove: own)
+        } catch {
+            TemporaryFolder.remove(own)
+            throw error
+        }
+    }
+
+    private init(
+        path: String, configuration: Configuration, durability: SQLiteConnection.Durability, folderToRemove: String?
+    ) throws {
+        self.path = path
+        let limits = SQLiteConnection.Limits(configuration)
+        let connection = try SQLiteConnection(path: path, mode: .write(durability), limits: limits)
+        let file: OpenFile
+        do {
+            file = try OpenFile(path: path)
+        } catch {
+            connection.close()
+            throw error
+        }
+        readers = SQLiteReaders(path: path, limits: limits, idleLimit: configuration.idleReaders)
+        writer = SQLiteWriter(connection: connection, groupLimit: configuration.groupLimit) { [readers] in
+            // The readers go first: the last connection to close must be one that may fold the log into the file.
+            readers.close()
+            connection.close()
+            file.release()
+            if let folderToRemove { TemporaryFolder.remove(folderToRemove) }
+        }
+    }
+
+    deinit {
+        writer.finish()
+    }
+
+    public func migrate(_ migrations: [SQLMigration]) throws {
+        let plan = try MigrationPlan(migrations, dialect: dialect)
+        try writer.runAlone { [path] connection in try plan.apply(to: connection, at: path) }
+    }
+
+    public func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
+        try readers.read(body)
+    }
+
+    @discardableResult
+    public func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
+        try await writer.write(body)
+    }
+
+    /// `write` for a thread that may block, as a command line tool's; not to be called from a body.
+    @discardableResult
+    public func writeAndWait<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) throws -> T {
+        try writer.writeAndWait(body)
+    }
+
+    public func close() async {
+        readers.refuse()
+        await writer.close()
+    }
+}

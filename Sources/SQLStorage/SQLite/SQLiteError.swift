@@ -1,0 +1,60 @@
+import CSQLite
+import Foundation
+
+extension SQLError {
+    static func closed(_ path: String) -> SQLError {
+        SQLError(.closed, "The database \(path) was closed.")
+    }
+
+    /// The error of the last failed call on a connection to the file at `path`.
+    init(sqlite handle: OpaquePointer, path: String) {
+        let extended = sqlite3_extended_errcode(handle)
+        let said = String(cString: sqlite3_errmsg(handle))
+        switch Int(extended) {
+        case CSQLITE_CONSTRAINT_UNIQUE, CSQLITE_CONSTRAINT_PRIMARYKEY, CSQLITE_CONSTRAINT_ROWID:
+            self.init(.uniqueViolation, "The database \(path) has that row already: \(said).")
+            return
+        case CSQLITE_CONSTRAINT_FOREIGNKEY:
+            self.init(
+                .foreignKeyViolation, "A row of the database \(path) must refer to an existing one: \(said).")
+            return
+        case CSQLITE_CONSTRAINT_NOTNULL:
+            self.init(.notNullViolation, "A value is missing for the database \(path): \(said).")
+            return
+        case CSQLITE_CONSTRAINT_CHECK:
+            self.init(.checkViolation, "The database \(path) refused a value: \(said).")
+            return
+        default: break
+        }
+        let cause = sqlite3_system_errno(handle)
+        let reason = cause == 0 ? said : "\(said) (\(String(cString: strerror(cause))))"
+        switch extended & 0xFF {
+        case SQLITE_CONSTRAINT:
+            self.init(.constraint, "The database \(path) refused a change: \(said).")
+        case SQLITE_NOTADB:
+            self.init(.notADatabase, "The file \(path) is not a database; name another file.")
+        case SQLITE_CORRUPT:
+            self.init(.corrupt, "The database \(path) is damaged (\(said)); restore it from a backup.")
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            self.init(.busy, "The database \(path) is locked by another process; try again.")
+        case SQLITE_FULL:
+            self.init(.storageFull, "There is no room left for the database \(path); make room and try again.")
+        case SQLITE_IOERR:
+            self.init(.storageFailed, "The storage of the database \(path) failed: \(reason).")
+        case SQLITE_READONLY:
+            self.init(.readOnly, "The database \(path) may not be written: \(reason).")
+        case SQLITE_CANTOPEN, SQLITE_PERM:
+            self.init(.cannotOpen, "The database \(path) cannot be opened: \(reason).")
+        case SQLITE_AUTH:
+            self.init(
+                .misuse,
+                "Transactions, attached databases and pragmas of the database \(path) are not a statement's business.")
+        case SQLITE_TOOBIG:
+            self.init(.invalidValue, "A value is too large for the database \(path).")
+        case SQLITE_ERROR, SQLITE_RANGE, SQLITE_MISMATCH:
+            self.init(.invalidStatement, "The database \(path) cannot run a statement: \(said).")
+        default:
+            self.init(.failed, "The database \(path) failed: \(reason) (SQLite result \(extended)).")
+        }
+    }
+}

@@ -1,0 +1,54 @@
+extension MigrationPlan {
+    /// Applies what `connection`, which is in no transaction, does not have yet.
+    ///
+    /// Another process may do the same at the same time: what is applied is read again inside each transaction.
+    func apply(to connection: SQLiteConnection, at path: String) throws {
+        // Has no effect inside a transaction, therefore around all of them.
+        try connection.runInternal("PRAGMA foreign_keys = OFF")
+        defer { try? connection.runInternal("PRAGMA foreign_keys = ON") }
+        var isUpToDate = false
+        while !isUpToDate {
+            try connection.run(.beginImmediate)
+            do {
+                isUpToDate = try !applyNext(to: connection, at: path)
+                try connection.run(.commit)
+            } catch {
+                connection.endQuietly()
+                throw error
+            }
+        }
+    }
+
+    /// Applies the first migration that is missing; false if none is.
+    private func applyNext(to connection: SQLiteConnection, at path: String) throws -> Bool {
+        let applied = try connection.session { session in
+            try session.execute(
+                """
+                CREATE TABLE IF NOT EXISTS schema_migrations (
+                    position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, checksum TEXT NOT NULL) STRICT
+                """)
+            return try session.query("SELECT name, checksum FROM schema_migrations ORDER BY position").map { row in
+                AppliedMigration(name: try row["name"], checksum: try row["checksum"])
+            }
+        }
+        guard let step = try remaining(after: applied, at: path).first else { return false }
+        do throws(SQLError) {
+            try connection.runScript(step.text)
+        } catch {
+            throw SQLError(error.code, "The migration \(step.name) failed. \(error.message)", underlying: error)
+        }
+        try connection.session { session in
+            if let broken = try session.first("PRAGMA foreign_key_check") {
+                let (child, parent): (String, String) = (try broken["table"], try broken["parent"])
+                throw SQLError(
+                    .foreignKeyViolation,
+                    "The migration \(step.name) leaves rows of \(child) in the database \(path) that refer to "
+                        + "rows of \(parent) which do not exist.")
+            }
+            try session.execute(
+                "INSERT INTO schema_migrations (position, name, checksum) VALUES (?1, ?2, ?3)",
+                [.integer(Int64(applied.count)), .text(step.name), .text(step.checksum)])
+        }
+        return true
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Primitives
+
+/// The connections for reading: each used by one thread at a time, opened when none is idle, kept up to a limit.
+///
+/// Nobody waits for a connection: a read inside a read would otherwise wait for itself. There are never more than
+/// threads that read at once.
+final class SQLiteReaders: Sendable {
+    private struct State {
+        var idle: [SQLiteConnection] = []
+        var inUse = 0
+        var isClosed = false
+    }
+
+    private let path: String
+    private let limits: SQLiteConnection.Limits
+    private let idleLimit: Int
+    private let state = Locked(State())
+    private let lastReturned = DispatchSemaphore(value: 0)
+
+    init(path: String, limits: SQLiteConnection.Limits, idleLimit: Int) {
+        self.path = path
+        self.limits = limits
+        self.idleLimit = idleLimit
+    }
+
+    func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
+        let connection = try take()
+        defer { giveBack(connection) }
+        try connection.run(.begin)
+        defer { connection.endQuietly() }
+        return try connection.session(body)
+    }
+
+    private func take() throws -> SQLiteConnection {
+        let idle: SQLiteConnection? = try state.withLock { state in
+            guard !state.isClosed else { throw SQLError.closed(path) }
+            state.inUse += 1
+            return state.idle.popLast()
+        }
+        if let idle { return idle }
+        do {
+            return try SQLiteConnection(path: path, mode: .read, limits: limits)
+        } catch {
+            countReturned()
+            throw error
+        }
+    }
+
+    private func giveBack(_ connection: SQLiteConnection) {
+        let isKept = state.withLock { state in
+            guard !state.isClosed, state.idle.count < idleLimit else { return false }
+            state.idle.append(connection)
+            return true
+        }
+        if !isKept { connection.close() }
+        countReturned()
+    }
+
+    private func countReturned() {
+        let isLast = state.withLock { state in
+            state.inUse -= 1
+            return state.isClosed && state.inUse == 0
+        }
+        if isLast { lastReturned.signal() }
+    }
+
+    /// Refuses reads from now on; those that run go on.
+    func refuse() {
+        state.withLock { $0.isClosed = true }
+    }
+
+    /// Refuses reads, waits for those that run, closes every connection. Called once.
+    func close() {
+        let mustWait = state.withLock { state in
+            state.isClosed = true
+            return state.inUse > 0
+        }
+        if mustWait { lastReturned.wait() }
+        let idle = state.withLock { state in
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for connection in idle { connection.close() }
+    }
+}

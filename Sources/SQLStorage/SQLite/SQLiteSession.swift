@@ -1,0 +1,74 @@
+import CSQLite
+
+/// The connection as one body sees it: of no use after the body, and after its first failed statement.
+final class SQLiteSession: SQLConnection {
+    private var connection: SQLiteConnection?
+    private let path: String
+    private(set) var failure: SQLError?
+
+    init(_ connection: SQLiteConnection) {
+        self.connection = connection
+        path = connection.path
+    }
+
+    func end() { connection = nil }
+
+    @discardableResult
+    func execute(_ sql: String, _ values: [SQLValue]) throws -> Int {
+        try run(sql, values) { statement, connection throws(SQLError) in
+            let before = sqlite3_total_changes64(connection.handle)
+            while try statement.advance(on: connection) {}
+            // SQLite's count is that of the last statement that changed rows; this one may not have been one.
+            return sqlite3_total_changes64(connection.handle) == before
+                ? 0 : Int(sqlite3_changes64(connection.handle))
+        }
+    }
+
+    func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
+        try run(sql, values) { statement, connection throws(SQLError) in
+            var rows: [SQLRow] = []
+            while let row = try statement.step(on: connection) { rows.append(row) }
+            return rows
+        }
+    }
+
+    func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow? {
+        try run(sql, values) { statement, connection throws(SQLError) in
+            guard let row = try statement.step(on: connection) else { return nil }
+            // A statement that changes rows must be run to its end, even if only its first row is wanted.
+            if sqlite3_stmt_readonly(statement.pointer) == 0 {
+                while try statement.advance(on: connection) {}
+            }
+            return row
+        }
+    }
+
+    func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws {
+        // An error of `body` is no failed statement.
+        var refusal: (any Error)?
+        try run(sql, values) { statement, connection throws(SQLError) in
+            while refusal == nil, let row = try statement.step(on: connection) {
+                do { try body(row) } catch { refusal = error }
+            }
+        }
+        if let refusal { throw refusal }
+    }
+
+    private func run<T>(
+        _ sql: String, _ values: [SQLValue], _ body: (SQLiteStatement, SQLiteConnection) throws(SQLError) -> T
+    ) throws(SQLError) -> T {
+        guard let connection else {
+            throw SQLError(.misuse, "A connection to the database \(path) was used after its body returned.")
+        }
+        if let failure { throw failure }
+        do throws(SQLError) {
+            let statement = try connection.statement(sql)
+            defer { connection.keep(statement) }
+            try statement.bind(values, on: connection)
+            return try body(statement, connection)
+        } catch {
+            failure = failure ?? error
+            throw error
+        }
+    }
+}

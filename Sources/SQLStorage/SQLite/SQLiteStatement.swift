@@ -1,0 +1,162 @@
+import CSQLite
+
+/// A prepared statement and the names of its columns. Used by its connection's user only.
+final class SQLiteStatement {
+    let sql: String
+    let pointer: OpaquePointer
+    private let placeholders: Int
+    private var layout: SQLRow.Layout?
+    private var preparations: CInt = 0
+
+    /// Throws `invalidStatement` unless the placeholders are `?1` to `?n`, which every dialect can be given.
+    init(_ pointer: OpaquePointer, sql: String) throws(SQLError) {
+        self.pointer = pointer
+        self.sql = sql
+        placeholders = Int(sqlite3_bind_parameter_count(pointer))
+        for index in 0..<placeholders {
+            guard let name = sqlite3_bind_parameter_name(pointer, CInt(index + 1)) else {
+                throw SQLError(
+                    .invalidStatement, "The placeholder ?\(index + 1) is missing: they are ?1 to ?n, none left out.")
+            }
+            guard String(cString: name) == "?\(index + 1)" else {
+                throw SQLError(
+                    .invalidStatement, "The placeholder \(String(cString: name)) is none: they are written ?1 to ?n.")
+            }
+        }
+    }
+
+    func finalize() { sqlite3_finalize(pointer) }
+
+    func reset() {
+        sqlite3_reset(pointer)
+        if placeholders > 0 { sqlite3_clear_bindings(pointer) }
+    }
+
+    func bind(_ values: [SQLValue], on connection: SQLiteConnection) throws(SQLError) {
+        guard values.count == placeholders else {
+            throw SQLError(
+                .invalidStatement,
+                "The statement has \(placeholders) placeholders, but \(values.count) values were given.")
+        }
+        for (index, value) in values.enumerated() {
+            guard try bind(value, at: CInt(index + 1)) == SQLITE_OK else { throw connection.failure() }
+        }
+    }
+
+    private func bind(_ value: SQLValue, at index: CInt) throws(SQLError) -> CInt {
+        // SQLite copies what it is given before the call returns (SQLITE_TRANSIENT).
+        let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        switch value {
+        case .null:
+            return sqlite3_bind_null(pointer, index)
+        case .integer(let number):
+            return sqlite3_bind_int64(pointer, index, number)
+        case .real(let number):
+            guard !number.isNaN else {
+                throw SQLError(.invalidValue, "The value for ?\(index) is not a number and cannot be stored.")
+            }
+            return sqlite3_bind_double(pointer, index, number)
+        case .text(var text):
+            let result = text.withUTF8 { bytes -> CInt? in
+                guard let base = bytes.baseAddress else {
+                    return sqlite3_bind_text64(pointer, index, "", 0, nil, UInt8(SQLITE_UTF8))
+                }
+                guard !bytes.contains(0) else { return nil }
+                return base.withMemoryRebound(to: CChar.self, capacity: bytes.count) { text in
+                    sqlite3_bind_text64(pointer, index, text, UInt64(bytes.count), copies, UInt8(SQLITE_UTF8))
+                }
+            }
+            guard let result else {
+                throw SQLError(.invalidValue, "The text for ?\(index) holds U+0000, which cannot be stored.")
+            }
+            return result
+        case .blob(let bytes):
+            if bytes.isEmpty { return sqlite3_bind_zeroblob(pointer, index, 0) }
+            return bytes.withUnsafeBytes {
+                sqlite3_bind_blob64(pointer, index, $0.baseAddress, UInt64($0.count), copies)
+            }
+        }
+    }
+
+    /// The next row; nil at the end.
+    func step(on connection: SQLiteConnection) throws(SQLError) -> SQLRow? {
+        guard try advance(on: connection) else { return nil }
+        let layout = currentLayout()
+        let values = (0..<CInt(layout.names.count)).map(column)
+        return SQLRow(layout: layout, values: values)
+    }
+
+    /// Moves to the next row without reading it; false at the end.
+    func advance(on connection: SQLiteConnection) throws(SQLError) -> Bool {
+        switch sqlite3_step(pointer) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        default: throw connection.failure()
+        }
+    }
+
+    /// The columns, read again after SQLite compiled the statement anew for a changed schema.
+    private func currentLayout() -> SQLRow.Layout {
+        let preparations = sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_REPREPARE, 0)
+        if let layout, preparations == self.preparations { return layout }
+        let names = (0..<sqlite3_column_count(pointer)).map { index in
+            sqlite3_column_name(pointer, index).map { String(cString: $0) } ?? ""
+        }
+        let layout = SQLRow.Layout(names)
+        self.layout = layout
+        self.preparations = preparations
+        return layout
+    }
+
+    private func column(_ index: CInt) -> SQLValue {
+        switch sqlite3_column_type(pointer, index) {
+        case SQLITE_INTEGER:
+            return .integer(sqlite3_column_int64(pointer, index))
+        case SQLITE_FLOAT:
+            return .real(sqlite3_column_double(pointer, index))
+        case SQLITE_TEXT:
+            let text = sqlite3_column_text(pointer, index)
+            let count = Int(sqlite3_column_bytes(pointer, index))
+            return .text(String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self))
+        case SQLITE_BLOB:
+            let bytes = sqlite3_column_blob(pointer, index)
+            let count = Int(sqlite3_column_bytes(pointer, index))
+            return .blob(Array(UnsafeRawBufferPointer(start: bytes, count: count)))
+        default:
+            return .null
+        }
+    }
+}
+
+/// The prepared statements of a connection that are not in use, at most `limit`; the least recently used goes first.
+struct StatementCache {
+    private let limit: Int
+    private var entries: [String: (statement: SQLiteStatement, lastUse: UInt64)] = [:]
+    private var clock: UInt64 = 0
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    var count: Int { entries.count }
+
+    /// Takes the statement out, so that a body which runs the same text inside `each` gets another one.
+    mutating func take(_ sql: String) -> SQLiteStatement? {
+        entries.removeValue(forKey: sql)?.statement
+    }
+
+    mutating func put(_ statement: SQLiteStatement) {
+        clock += 1
+        if let other = entries.updateValue((statement, clock), forKey: statement.sql) {
+            other.statement.finalize()
+        } else if entries.count > limit, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+            entries.removeValue(forKey: oldest.key)
+            oldest.value.statement.finalize()
+        }
+    }
+
+    mutating func removeAll() {
+        for entry in entries.values { entry.statement.finalize() }
+        entries = [:]
+    }
+}

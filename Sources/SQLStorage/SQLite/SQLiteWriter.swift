@@ -1,0 +1,234 @@
+import Foundation
+import Primitives
+
+/// The one thread that writes. Whatever is queued while a commit is on its way to the disk shares the next one.
+final class SQLiteWriter: Sendable {
+    fileprivate enum Work {
+        case write(any SQLiteWriteMember)
+        case alone(@Sendable (SQLiteConnection) -> Void)
+    }
+
+    private enum Batch {
+        case group([any SQLiteWriteMember])
+        case alone(@Sendable (SQLiteConnection) -> Void)
+    }
+
+    fileprivate struct State {
+        var queue: [Work] = []
+        var isIdle = false
+        var isClosing = false
+        var hasEnded = false
+        var thread: ObjectIdentifier?
+        var closers: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let path: String
+    private let groupLimit: Int
+    private let state = Locked(State())
+    private let wake = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// Starts the thread, which owns `connection` until it ends by calling `whenEnded`.
+    init(connection: SQLiteConnection, groupLimit: Int, whenEnded: @escaping @Sendable () -> Void) {
+        path = connection.path
+        self.groupLimit = max(1, groupLimit)
+        let thread = Thread { [self] in
+            state.withLock { $0.thread = ObjectIdentifier(Thread.current) }
+            while let batch = next() {
+                switch batch {
+                case .group(let members): commit(members, on: connection)
+                case .alone(let task): task(connection)
+                }
+            }
+            whenEnded()
+            let closers = state.withLock { state in
+                state.hasEnded = true
+                defer { state.closers = [] }
+                return state.closers
+            }
+            ended.signal()
+            for closer in closers { closer.resume() }
+        }
+        thread.name = "SQLite writer"
+        thread.start()
+    }
+
+    // MARK: - Asking
+
+    func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
+        let write = SQLiteWrite(body)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                if write.attach({ continuation.resume(with: $0) }) { enqueue(write) }
+            }
+        } onCancel: {
+            write.cancel()
+        }
+    }
+
+    func writeAndWait<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) throws -> T {
+        let write = SQLiteWrite(body)
+        return try waiting { answer in
+            if write.attach(answer) { enqueue(write) }
+        }
+    }
+
+    /// Runs `task` between two commits, with no transaction begun for it, and waits for its end.
+    func runAlone(_ task: @escaping @Sendable (SQLiteConnection) throws -> Void) throws {
+        try waiting { answer in
+            let isQueued = enqueue(.alone { connection in answer(Result { try task(connection) }) })
+            if !isQueued { answer(.failure(SQLError.closed(path))) }
+        }
+    }
+
+    /// Lets the thread do what is queued and end, and returns when it has.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = state.withLock { state in
+                state.isClosing = true
+                if !state.hasEnded { state.closers.append(continuation) }
+                return state.hasEnded
+            }
+            if hasEnded { continuation.resume() } else { wake.signal() }
+        }
+    }
+
+    /// `close` for an owner that goes away. Does not wait where it would wait for itself: the last reference to a
+    /// database may be one that a body held, which the writer's own thread drops.
+    func finish() {
+        let isOnThread = state.withLock { state in
+            state.isClosing = true
+            return state.thread == ObjectIdentifier(Thread.current)
+        }
+        wake.signal()
+        if !isOnThread { ended.wait() }
+    }
+
+    private func waiting<T: Sendable>(
+        for start: (@escaping @Sendable (Result<T, any Error>) -> Void) -> Void
+    ) throws -> T {
+        guard state.withLock({ $0.thread != ObjectIdentifier(Thread.current) }) else {
+            throw SQLError(.misuse, "A body of the database \(path) may not wait for another; use its connection.")
+        }
+        let result = Locked<Result<T, any Error>?>(nil)
+        let answered = DispatchSemaphore(value: 0)
+        start { answer in
+            result.withLock { $0 = answer }
+            answered.signal()
+        }
+        answered.wait()
+        guard let answer = result.withLock({ $0 }) else { throw SQLError.closed(path) }
+        return try answer.get()
+    }
+
+    private func enqueue(_ write: any SQLiteWriteMember) {
+        if !enqueue(.write(write)) {
+            write.fail(SQLError.closed(path))
+            write.answer(commitFailedWith: nil)
+        }
+    }
+
+    private func enqueue(_ work: Work) -> Bool {
+        let (isQueued, mustWake) = state.withLock { state in
+            guard !state.isClosing else { return (false, false) }
+            state.queue.append(work)
+            defer { state.isIdle = false }
+            return (true, state.isIdle)
+        }
+        if mustWake { wake.signal() }
+        return isQueued
+    }
+
+    // MARK: - Doing
+
+    /// What to do next, waiting for it; nil when the writer is to end and nothing is left.
+    private func next() -> Batch? {
+        while true {
+            let (batch, mustEnd): (Batch?, Bool) = state.withLock { state in
+                if case .alone(let task)? = state.queue.first {
+                    state.queue.removeFirst()
+                    return (.alone(task), false)
+                }
+                let members = state.takeWrites(groupLimit)
+                if !members.isEmpty { return (.group(members), false) }
+                state.isIdle = true
+                return (nil, state.isClosing)
+            }
+            if let batch { return batch }
+            if mustEnd { return nil }
+            wake.wait()
+        }
+    }
+
+    /// Runs the members in one transaction, and those that are queued meanwhile, and answers them all after its commit:
+    /// a refusal too may rest on what another member wrote.
+    private func commit(_ members: [any SQLiteWriteMember], on connection: SQLiteConnection) {
+        var waiting = members
+        var inTransaction: [any SQLiteWriteMember] = []
+        var lost: [any SQLiteWriteMember] = []
+        do {
+            try connection.run(.beginImmediate)
+            while true {
+                if waiting.isEmpty {
+                    let room = groupLimit - inTransaction.count - lost.count
+                    waiting = state.withLock { $0.takeWrites(room) }
+                    if waiting.isEmpty { break }
+                }
+                let member = waiting.removeFirst()
+                guard member.start() else { continue }
+                do {
+                    try runMember(member, on: connection)
+                } catch {
+                    waiting.insert(member, at: 0)
+                    throw error
+                }
+                if connection.isInTransaction {
+                    inTransaction.append(member)
+                } else {
+                    // Its failure took the transaction away. The others did nothing to deserve that: they run again.
+                    lost.append(member)
+                    waiting = inTransaction + waiting
+                    inTransaction = []
+                    try connection.run(.beginImmediate)
+                }
+            }
+            try connection.run(.commit)
+            for member in lost + inTransaction { member.answer(commitFailedWith: nil) }
+        } catch {
+            connection.endQuietly()
+            for member in lost { member.answer(commitFailedWith: nil) }
+            for member in inTransaction + waiting { member.answer(commitFailedWith: error) }
+        }
+    }
+
+    /// Runs one member in a savepoint of its own, so that it can be undone alone. Throws if that is impossible.
+    private func runMember(_ member: any SQLiteWriteMember, on connection: SQLiteConnection) throws {
+        try connection.run(.savepoint)
+        do {
+            try member.run(on: connection)
+            if connection.hasUnresolvedForeignKeys {
+                // Left to the commit, it would fail everybody's.
+                throw SQLError(
+                    .foreignKeyViolation, "A row of the database \(path) must refer to an existing one.")
+            }
+        } catch {
+            member.fail(error)
+            guard connection.isInTransaction else { return }
+            try connection.run(.rollbackToSavepoint)
+        }
+        try connection.run(.release)
+    }
+}
+
+extension SQLiteWriter.State {
+    /// Takes the writes at the head of the queue, `limit` at most.
+    fileprivate mutating func takeWrites(_ limit: Int) -> [any SQLiteWriteMember] {
+        var members: [any SQLiteWriteMember] = []
+        for work in queue.prefix(max(0, limit)) {
+            guard case .write(let member) = work else { break }
+            members.append(member)
+        }
+        queue.removeFirst(members.count)
+        return members
+    }
+}
