@@ -1,0 +1,66 @@
+import StoreModel
+
+/// How a purchase or a restore ended.
+public enum PurchaseOutcome: Sendable {
+    case purchased(productId: String)
+    case restored(productId: String)
+    case nothingToRestore
+    case failed(error: any Error)
+}
+
+/// The answer to one payment, given exactly once.
+public struct PaymentAnswer: Sendable {
+    public var outcome: PurchaseOutcome
+    /// The store's transaction, when there is one.
+    public var transaction: StoreTransaction?
+    /// The store gave back an earlier purchase of a product that can be owned only once.
+    public var isAlreadyOwned: Bool
+
+    public init(outcome: PurchaseOutcome, transaction: StoreTransaction? = nil, isAlreadyOwned: Bool = false) {
+        self.outcome = outcome
+        self.transaction = transaction
+        self.isAlreadyOwned = isAlreadyOwned
+    }
+}
+
+/// Why a payment did not end with a delivered purchase. Equal when the codes are.
+public struct PaymentError: Error, Equatable, Sendable {
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// The customer or the calling task gave up; a purchase that is made all the same arrives as completed.
+        public static let cancelled = Code(rawValue: "cancelled")
+        /// Waits for somebody's approval; the later purchase arrives as completed.
+        public static let deferred = Code(rawValue: "deferred")
+        /// Paid, but nobody who may has acknowledged it yet; it is kept and delivered again.
+        public static let acknowledgementPending = Code(rawValue: "acknowledgementPending")
+        /// Paid at the store, and found untrue by the verifier; it stays unfinished.
+        public static let rejected = Code(rawValue: "rejected")
+        /// The store refused or could not be asked; `underlying` says which.
+        public static let storeFailed = Code(rawValue: "storeFailed")
+        /// The queue was shut down.
+        public static let shutDown = Code(rawValue: "shutDown")
+    }
+
+    public let code: Code
+    public let sentence: String
+    public let underlying: (any Error)?
+
+    public init(_ code: Code, _ sentence: String, underlying: (any Error)? = nil) {
+        self.code = code
+        self.sentence = sentence
+        self.underlying = underlying
+    }
+
+    public static func == (left: PaymentError, right: PaymentError) -> Bool { left.code == right.code }
+}
+
+/// What became of a transaction that was handed over for delivery. Closed: these are the three ways it can end.
+public enum DeliveryVerdict: Sendable {
+    /// Whoever keeps the truth has it durably: it may be finished.
+    case acknowledged
+    /// It is not true; presenting it again will not help.
+    case rejected(any Error)
+    /// No authoritative answer could be had; present it again later.
+    case unavailable(any Error)
+}

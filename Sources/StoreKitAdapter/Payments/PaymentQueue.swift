@@ -1,0 +1,205 @@
+import Foundation
+import Primitives
+import StoreModel
+
+/// When a transaction is finished at the store. Closed: there is no fourth moment.
+public enum FinishPolicy: Sendable {
+    /// When whoever keeps the truth has acknowledged it (the default).
+    case afterAcknowledgement
+    /// When the app calls `finish(_:)`.
+    case byCaller
+}
+
+/// Buys, restores and completes at one store, losing nothing.
+///
+/// A transaction is handed to `deliver` and finished at the store only once it was acknowledged; one that cannot be
+/// acknowledged now is delivered again, with growing pauses and at every launch. `start()` begins listening: unfinished
+/// transactions of earlier runs are delivered first. Each purchase is answered exactly once, also when its caller is
+/// cancelled and when the queue is shut down.
+///
+///     let queue = PaymentQueue(configuration: .init(connection: store)) { transactions in … }
+///     await queue.start()
+///     let answer = await queue.purchase("com.example.pro")
+public actor PaymentQueue {
+    public struct Configuration: Sendable {
+        public var connection: any StoreConnection
+        public var finishing: FinishPolicy
+        public var makePaymentID: @Sendable () -> PaymentID
+        public var sleep: @Sendable (Duration) async throws -> Void
+        /// The pause before attempt 1, 2, … of a delivery or a finish that failed.
+        public var pause: @Sendable (Int) -> Duration
+
+        public init(
+            connection: any StoreConnection, finishing: FinishPolicy = .afterAcknowledgement,
+            makePaymentID: @escaping @Sendable () -> PaymentID = { PaymentID(UUID()) },
+            sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+            pause: @escaping @Sendable (Int) -> Duration = { .milliseconds(250 << min($0 - 1, 10)) }
+        ) {
+            self.connection = connection
+            self.finishing = finishing
+            self.makePaymentID = makePaymentID
+            self.sleep = sleep
+            self.pause = pause
+        }
+    }
+
+    /// Takes transactions over and says of each what became of it; one it does not name counts as unavailable.
+    public typealias Deliver = @Sendable ([StoreTransaction]) async -> [TransactionID: DeliveryVerdict]
+
+    /// Transactions that were acknowledged without anybody waiting for them: renewals, approvals, those of earlier runs.
+    public nonisolated let completedTransactions: AsyncStream<StoreTransaction>
+
+    private let configuration: Configuration
+    private let deliver: Deliver
+    private let completed: AsyncStream<StoreTransaction>.Continuation
+    private var machine: PaymentQueueStateMachine
+    private var payments: [PaymentID: Waiter<PaymentAnswer>] = [:]
+    private var restores: [UInt64: Waiter<[StoreTransaction]>] = [:]
+    private var nextRestore: UInt64 = 0
+    private var listener: Task<Void, Never>?
+    private var work: [UInt64: Task<Void, Never>] = [:]
+    private var nextWork: UInt64 = 0
+    private var isShutDown = false
+
+    public init(configuration: Configuration, deliver: @escaping Deliver) {
+        self.configuration = configuration
+        self.deliver = deliver
+        machine = PaymentQueueStateMachine(policy: configuration.finishing)
+        (completedTransactions, completed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1000))
+    }
+
+    /// Begins listening to the store; further calls do nothing.
+    public func start() {
+        guard listener == nil, !isShutDown else { return }
+        listener = Task { [connection = configuration.connection] in
+            for await update in connection.updates { self.handle(.update(update)) }
+        }
+    }
+
+    /// Asks the store to sell, and answers when the purchase is delivered and acknowledged, or has failed.
+    ///
+    /// There is no deadline: a purchase ends by the store's answer or by the caller's cancellation.
+    public func purchase(
+        _ product: ProductID, quantity: Int = 1, appAccountToken: UUID? = nil, offerID: String? = nil
+    ) async -> PaymentAnswer {
+        let payment = Payment(
+            id: configuration.makePaymentID(), productID: product, quantity: quantity, appAccountToken: appAccountToken,
+            offerID: offerID)
+        let waiter = Waiter<PaymentAnswer>()
+        payments[payment.id] = waiter
+        do {
+            return try await withTaskCancellationHandler {
+                handle(.purchase(payment))
+                return try await withCheckedThrowingContinuation { waiter.wait(with: $0) }
+            } onCancel: {
+                Task { await self.handle(.gaveUp(payment.id)) }
+            }
+        } catch {
+            return PaymentAnswer(outcome: .failed(error: error))
+        }
+    }
+
+    /// What the store can restore, delivered and acknowledged; empty when there is nothing. A call while one runs joins
+    /// it. Throws `PaymentError`.
+    public func restore() async throws -> [StoreTransaction] {
+        nextRestore += 1
+        let caller = nextRestore
+        let waiter = Waiter<[StoreTransaction]>()
+        restores[caller] = waiter
+        return try await withTaskCancellationHandler {
+            handle(.restore(caller))
+            return try await withCheckedThrowingContinuation { waiter.wait(with: $0) }
+        } onCancel: {
+            Task { await self.handle(.gaveUpRestore(caller)) }
+        }
+    }
+
+    /// Presents transactions again now, for example when the server is known to be back.
+    public func redeliver(_ transactions: [TransactionID]) {
+        for id in transactions { handle(.retryDue(id)) }
+    }
+
+    /// Finishes a transaction, for the policy `.byCaller`.
+    public func finish(_ transaction: TransactionID) { handle(.finishRequested(transaction)) }
+
+    /// Stops listening and answers everybody who waits; unfinished transactions stay at the store for the next launch.
+    public func shutDown() async {
+        guard !isShutDown else { return }
+        isShutDown = true
+        listener?.cancel()
+        handle(.shutDown)
+        let running = Array(work.values)
+        for task in running { task.cancel() }
+        for task in running { await task.value }
+        completed.finish()
+    }
+
+    private func handle(_ event: PaymentQueueStateMachine.Event) {
+        for action in machine.handle(event) { perform(action) }
+    }
+
+    private func perform(_ action: PaymentQueueStateMachine.Action) {
+        let connection = configuration.connection
+        switch action {
+        case .submit(let payment):
+            run { queue in
+                do {
+                    try await connection.add(payment)
+                } catch {
+                    await queue.handle(.submissionFailed(payment.id, error))
+                }
+            }
+        case .deliver(let transactions):
+            run { queue in await queue.handle(.delivered(await queue.verdicts(on: transactions))) }
+        case .finish(let id):
+            run { queue in
+                do {
+                    try await connection.finish(id)
+                    await queue.handle(.finished(id))
+                } catch {
+                    await queue.handle(.finishFailed(id))
+                }
+            }
+        case .answer(let id, let answer): payments.removeValue(forKey: id)?.resolve(.success(answer))
+        case .requestRestore:
+            run { queue in
+                do {
+                    await queue.handle(.restored(try await connection.restore()))
+                } catch {
+                    await queue.handle(.restoreFailed(error))
+                }
+            }
+        case .answerRestore(let caller, let result): restores.removeValue(forKey: caller)?.resolve(result)
+        case .complete(let transaction): completed.yield(transaction)
+        case .retryDelivery(let id, let attempt): after(attempt, .retryDue(id))
+        case .retryFinish(let id, let attempt): after(attempt, .finishRequested(id))
+        }
+    }
+
+    private func verdicts(on transactions: [StoreTransaction]) async -> [TransactionID: DeliveryVerdict] {
+        let unanswered = PaymentError(.acknowledgementPending, "Nobody answered for this transaction.")
+        let verdicts = await deliver(transactions)
+        return transactions.reduce(into: [:]) { all, transaction in
+            all[transaction.id] = verdicts[transaction.id] ?? .unavailable(unanswered)
+        }
+    }
+
+    private func after(_ attempt: Int, _ event: PaymentQueueStateMachine.Event) {
+        let (sleep, pause) = (configuration.sleep, configuration.pause(attempt))
+        run { queue in
+            guard (try? await sleep(pause)) != nil else { return }
+            await queue.handle(event)
+        }
+    }
+
+    /// Runs `body` beside the queue; `shutDown` cancels and awaits it.
+    private func run(_ body: @escaping @Sendable (PaymentQueue) async -> Void) {
+        guard !isShutDown else { return }
+        nextWork += 1
+        let number = nextWork
+        work[number] = Task {
+            await body(self)
+            self.work[number] = nil
+        }
+    }
+}
