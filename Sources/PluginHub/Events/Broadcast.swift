@@ -1,0 +1,164 @@
+import Primitives
+
+/// Who listens to a broadcast.
+final class Observer<Element: Sendable>: Sendable {
+    let receive: @Sendable (Element) -> Void
+    let finish: @Sendable () -> Void
+
+    init(receive: @escaping @Sendable (Element) -> Void, finish: @escaping @Sendable () -> Void) {
+        self.receive = receive
+        self.finish = finish
+    }
+}
+
+/// Sends each element to all observers, one element at a time, in the order sent.
+///
+/// An element goes to those who observe when it is *sent*. One that is sent while another is being delivered, by a
+/// callback or by another thread, waits its turn and is delivered by whoever is delivering; so callbacks are never
+/// nested or concurrent, and every observer sees the same order. No lock is held during a callback.
+final class Broadcast<Element: Sendable>: Sendable {
+    private let state: Locked<State>
+
+    private final class Entry: Sendable {
+        private let observer: Locked<Observer<Element>?>
+
+        init(_ observer: Observer<Element>) { self.observer = Locked(observer) }
+
+        /// `nil` once cancelled.
+        var current: Observer<Element>? { observer.withLock { $0 } }
+
+        func cancel() {
+            // Given out of the lock, so that what the callback captured is not released under it.
+            _ = observer.withLock { observer in
+                let present = observer
+                observer = nil
+                return present
+            }
+        }
+    }
+
+    private enum Item: Sendable {
+        case element(Element)
+        case finish
+    }
+
+    private struct Delivery: Sendable {
+        let item: Item
+        let entries: [Entry]
+        let depth: Int
+    }
+
+    private struct State: Sendable {
+        var entries: [Entry] = []
+        var waiting: [Delivery] = []
+        var isDelivering = false
+        var isFinished = false
+        let keepsLatest: Bool
+        var latest: Element?
+
+        /// `delivery` if the caller is to deliver it now; `nil` if it waits for whoever is delivering.
+        mutating func admit(_ delivery: Delivery) -> Delivery? {
+            if isDelivering {
+                waiting.append(delivery)
+                return nil
+            }
+            isDelivering = true
+            return delivery
+        }
+
+        /// What came in meanwhile; `nil` when nothing did, and the delivering is over.
+        mutating func next() -> [Delivery]? {
+            if waiting.isEmpty {
+                isDelivering = false
+                return nil
+            }
+            let batch = waiting
+            waiting = []
+            return batch
+        }
+    }
+
+    /// - Parameter latest: given, a new observer first receives the element sent last, or this one before any was.
+    init(keepsLatest: Bool = false, latest: Element? = nil) {
+        state = Locked(State(keepsLatest: keepsLatest, latest: latest))
+    }
+
+    var isObserved: Bool { state.withLock { !$0.entries.isEmpty } }
+
+    func send(_ element: Element) {
+        let depth = CallDepth.current
+        let released: Element?
+        let delivery: Delivery?
+        (delivery, released) = state.withLock { state in
+            guard !state.isFinished else { return (nil, nil) }
+            var previous: Element?
+            if state.keepsLatest {
+                previous = state.latest
+                state.latest = element
+            }
+            guard !state.entries.isEmpty else { return (nil, previous) }
+            let delivery = Delivery(item: .element(element), entries: state.entries, depth: depth)
+            return (state.admit(delivery), previous)
+        }
+        if let delivery { deliver(delivery) }
+        withExtendedLifetime(released) {}
+    }
+
+    /// Tells the observers that nothing more comes; whatever is sent later is ignored.
+    func finish() {
+        let depth = CallDepth.current
+        let delivery: Delivery? = state.withLock { state in
+            guard !state.isFinished else { return nil }
+            state.isFinished = true
+            let entries = state.entries
+            state.entries = []
+            return state.admit(Delivery(item: .finish, entries: entries, depth: depth))
+        }
+        if let delivery { deliver(delivery) }
+    }
+
+    /// Cancel with the returned closure.
+    func attach(_ observer: Observer<Element>) -> @Sendable () -> Void {
+        let entry = Entry(observer)
+        let depth = CallDepth.current
+        let delivery: Delivery? = state.withLock { state in
+            if state.isFinished { return state.admit(Delivery(item: .finish, entries: [entry], depth: depth)) }
+            state.entries.append(entry)
+            guard let latest = state.latest else { return nil }
+            return state.admit(Delivery(item: .element(latest), entries: [entry], depth: depth))
+        }
+        if let delivery { deliver(delivery) }
+        return { [self] in
+            entry.cancel()
+            let removed: [Entry] = state.withLock { state in
+                let before = state.entries
+                state.entries.removeAll { $0 === entry }
+                return before
+            }
+            withExtendedLifetime(removed) {}
+        }
+    }
+
+    private func deliver(_ first: Delivery) {
+        let outer = CallDepth.current
+        defer { CallDepth.current = outer }
+        perform(first)
+        while let batch = state.withLock({ $0.next() }) {
+            for delivery in batch { perform(delivery) }
+        }
+    }
+
+    private func perform(_ delivery: Delivery) {
+        // A callback counts as called by whoever sent, even when another thread delivers.
+        CallDepth.current = delivery.depth
+        switch delivery.item {
+        case .element(let element):
+            for entry in delivery.entries { entry.current?.receive(element) }
+        case .finish:
+            for entry in delivery.entries {
+                entry.current?.finish()
+                entry.cancel()
+            }
+        }
+    }
+}

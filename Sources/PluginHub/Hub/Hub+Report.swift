@@ -1,0 +1,43 @@
+extension Hub {
+    /// What became of the registrations.
+    public struct Report: Sendable {
+        /// In the order found. An error kept its plugin from running; a warning did not.
+        public let findings: [Finding]
+        /// The names of the plugins that run, in the order registered.
+        public let running: [String]
+
+        public init(findings: [Finding], running: [String]) {
+            self.findings = findings
+            self.running = running
+        }
+
+        public var hasErrors: Bool { findings.contains { $0.severity == .error } }
+    }
+
+    /// One thing that is wrong with a plugin or between plugins.
+    public struct Finding: Sendable, Codable, Equatable {
+        public enum Severity: String, Sendable, Codable { case error, warning }
+
+        public let severity: Severity
+        public let code: PluginError.Code
+        /// The plugin it is about; for one that could not be made, the name of its type if that is known.
+        public let plugin: String?
+        /// The name of the message it is about.
+        public let message: String?
+        public let sentence: String
+
+        public init(
+            severity: Severity, code: PluginError.Code, plugin: String? = nil, message: String? = nil, sentence: String
+        ) {
+            self.severity = severity
+            self.code = code
+            self.plugin = plugin
+            self.message = message
+            self.sentence = sentence
+        }
+    }
+}
+
+extension Hub.Finding: CustomStringConvertible {
+    public var description: String { "\(severity.rawValue): \(sentence)" }
+}

@@ -1,0 +1,98 @@
+import Primitives
+
+/// One subscription of one plugin to a publisher of another. It ends when either leaves.
+final class Link: Sendable {
+    private let observer: Observer<EventOutput>
+    private let ends: [LinkSet]
+    private let state = Locked(State())
+
+    private struct State: Sendable {
+        var isOver = false
+        var upstream: EventSubscription?
+    }
+
+    private init(_ observer: Observer<EventOutput>, _ ends: [LinkSet]) {
+        self.observer = observer
+        self.ends = ends
+    }
+
+    /// `publisher` for as long as both plugins, whose links are in `ends`, stay.
+    static func publisher(_ publisher: EventPublisher, between ends: [LinkSet]) -> EventPublisher {
+        EventPublisher { observer in
+            let link = Link(observer, ends)
+            guard ends.allSatisfy({ $0.insert(link) }) else {
+                link.end()
+                return EventSubscription()
+            }
+            let upstream = publisher.subscribe(Observer(receive: observer.receive, finish: { link.end() }))
+            link.hold(upstream)
+            return EventSubscription { link.over(finishing: false) }
+        }
+    }
+
+    /// Stops, telling the observer that nothing more comes.
+    func end() { over(finishing: true) }
+
+    private func hold(_ upstream: EventSubscription) {
+        let isOver = state.withLock { state in
+            if !state.isOver { state.upstream = upstream }
+            return state.isOver
+        }
+        if isOver { upstream.cancel() }
+    }
+
+    private func over(finishing: Bool) {
+        let (isFirst, upstream): (Bool, EventSubscription?) = state.withLock { state in
+            let found = (!state.isOver, state.upstream)
+            state = State(isOver: true, upstream: nil)
+            return found
+        }
+        guard isFirst else { return }
+        for end in ends { end.remove(self) }
+        upstream?.cancel()
+        if finishing { observer.finish() }
+    }
+}
+
+/// The links, and other subscriptions, of one plugin.
+final class LinkSet: Sendable {
+    private let state = Locked(State())
+
+    private struct State: Sendable {
+        var isClosed = false
+        var links: [ObjectIdentifier: Link] = [:]
+        var kept: [EventSubscription] = []
+    }
+
+    /// `false` once closed.
+    func insert(_ link: Link) -> Bool {
+        state.withLock { state in
+            if !state.isClosed { state.links[ObjectIdentifier(link)] = link }
+            return !state.isClosed
+        }
+    }
+
+    func remove(_ link: Link) {
+        _ = state.withLock { $0.links.removeValue(forKey: ObjectIdentifier(link)) }
+    }
+
+    /// Keeps `subscription` until closed; cancels it at once if that was before.
+    func keep(_ subscription: EventSubscription) {
+        let isClosed = state.withLock { state in
+            if !state.isClosed { state.kept.append(subscription) }
+            return state.isClosed
+        }
+        if isClosed { subscription.cancel() }
+    }
+
+    /// Ends all.
+    func close() {
+        let ending = state.withLock { state in
+            let present = state
+            state = State(isClosed: true)
+            return present
+        }
+        for subscription in ending.kept { subscription.cancel() }
+        for link in ending.links.values { link.end() }
+    }
+}

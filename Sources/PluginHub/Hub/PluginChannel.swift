@@ -1,0 +1,220 @@
+import Primitives
+
+/// One plugin's way into the hub. It knows whose it is, so nobody can speak for another.
+final class PluginChannel: PluginContext {
+    private let configuration: Hub.Configuration
+    private let trace: Broadcast<TraceEntry>
+    private let state = Locked(State.waiting)
+    let scope = TaskScope()
+    let links = LinkSet()
+
+    private enum State: Sendable {
+        case waiting
+        case running(RouteTable)
+        case closed(name: String?)
+    }
+
+    init(configuration: Hub.Configuration, trace: Broadcast<TraceEntry>) {
+        self.configuration = configuration
+        self.trace = trace
+    }
+
+    /// Takes newer routes; ignores older ones, and all after the plugin has left.
+    func take(_ routes: RouteTable) {
+        // The old table is given out of the lock: releasing it may release plugins.
+        let old: State = state.withLock { state in
+            let old = state
+            switch old {
+            case .running(let present) where present.version >= routes.version: break
+            case .closed: break
+            default: state = .running(routes)
+            }
+            return old
+        }
+        withExtendedLifetime(old) {}
+    }
+
+    /// The plugin leaves: nothing is sent for it any more, its subscriptions end, its tasks are cancelled. Await them
+    /// with `scope.drain()`.
+    func close() {
+        let old: State = state.withLock { state in
+            let old = state
+            switch old {
+            case .waiting: state = .closed(name: nil)
+            case .running(let routes): state = .closed(name: routes.owner.name)
+            case .closed: break
+            }
+            return old
+        }
+        withExtendedLifetime(old) {}
+        links.close()
+        scope.close()
+    }
+
+    // MARK: - PluginContext
+
+    @discardableResult func run(_ work: @escaping @Sendable () async -> Void) -> Bool { scope.run(work) }
+
+    func keep(_ subscription: EventSubscription) { links.keep(subscription) }
+
+    // MARK: - MessageSending
+
+    func send(command: Message, payload: JSONObject?, sender: any PluginProtocol) throws {
+        try call(.command, command, sender) { try $0.onReceive(command: command, payload: payload) }
+    }
+
+    func send(query: Message, payload: JSONObject?, sender: any PluginProtocol) throws -> JSONObject {
+        try call(.query, query, sender) { try $0.onReceive(query: query, payload: payload) }
+    }
+
+    func send(viewQuery: Message, payload: JSONObject?, sender: any PluginProtocol) throws -> ViewDocument {
+        try call(.viewQuery, viewQuery, sender) { try $0.onReceive(viewQuery: viewQuery, payload: payload) }
+    }
+
+    private func call<Answer>(
+        _ kind: MessageKind, _ message: Message, _ sender: any PluginProtocol,
+        _ deliver: (any PluginProtocol) throws -> Answer
+    ) throws -> Answer {
+        guard case .running(let routes) = state.withLock({ $0 }), !routes.isTraced else {
+            return try recorded(kind, message, sender) { routes throws(PluginError) in
+                [try routes.receiver(of: message, kind)]
+            } deliver: {
+                try deliver($0[0].plugin)
+            }
+        }
+        try check(sender, routes, message)
+        let receiver = try routes.receiver(of: message, kind)
+        return try nested(routes, message) { try deliver(receiver.plugin) }
+    }
+
+    func publisher(
+        forEvent event: Message, payload: JSONObject?, subscriber: any PluginProtocol
+    ) throws -> EventPublisher {
+        guard case .running(let routes) = state.withLock({ $0 }), !routes.isTraced else {
+            return try recorded(.event, event, subscriber) { routes throws(PluginError) in
+                try routes.publishers(of: event)
+            } deliver: {
+                try collect($0, event, payload)
+            }
+        }
+        try check(subscriber, routes, event)
+        let publishers = try routes.publishers(of: event)
+        return try nested(routes, event) { try collect(publishers, event, payload) }
+    }
+
+    /// The publishers that accept, merged; what the first one threw if none does.
+    private func collect(_ members: [Member], _ event: Message, _ payload: JSONObject?) throws -> EventPublisher {
+        let answers = members.map { ask($0, event, payload) }
+        let publishers = answers.compactMap { try? $0.get() }
+        if publishers.isEmpty, let first = answers.first { return try first.get() }
+        return .merge(publishers)
+    }
+
+    /// What the hub hands to the plugin at launch: the publishers that accept, merged, and why the others did not.
+    func collectAtLaunch(
+        _ event: Message, from members: [Member]
+    ) -> (publisher: EventPublisher?, failures: [PluginError]) {
+        var publishers: [EventPublisher] = []
+        var failures: [PluginError] = []
+        for member in members {
+            do {
+                publishers.append(try ask(member, event, nil).get())
+            } catch {
+                let error = PluginError.around(error, plugin: member.name, message: event.name)
+                failures.append(
+                    PluginError(
+                        error.code, error.sentence, plugin: member.name, message: event.name, underlying: error))
+            }
+        }
+        return (publishers.isEmpty ? nil : .merge(publishers), failures)
+    }
+
+    private func ask(_ member: Member, _ event: Message, _ payload: JSONObject?) -> Result<EventPublisher, any Error> {
+        Result {
+            let publisher = try member.plugin.publisher(forEvent: event, payload: payload)
+            return Link.publisher(publisher, between: [links, member.channel.links])
+        }
+    }
+
+    // MARK: - Checks
+
+    private func check(_ sender: any PluginProtocol, _ routes: RouteTable, _ message: Message) throws(PluginError) {
+        guard ObjectIdentifier(sender) == routes.owner.identity else {
+            let name = routes.owner.name
+            throw PluginError(
+                .senderMismatch,
+                "The plugin \"\(name)\" gave another plugin as the sender of \"\(message.name)\": give `self`.",
+                plugin: name, message: message.name)
+        }
+    }
+
+    private func nested<Answer>(
+        _ routes: RouteTable, _ message: Message, _ body: () throws -> Answer
+    ) throws -> Answer {
+        let depth = CallDepth.current
+        guard depth < configuration.reentrancyLimit else {
+            let limit = configuration.reentrancyLimit
+            throw PluginError(
+                .reentrancyLimit,
+                "\"\(message.name)\" would be the \(limit + 1)th call in a row that a call caused: look for plugins that answer each other, or raise reentrancyLimit (\(limit)).",
+                plugin: routes.owner.name, message: message.name)
+        }
+        CallDepth.current = depth + 1
+        defer { CallDepth.current = depth }
+        return try body()
+    }
+
+    /// The long way: for a plugin that does not run, and while somebody reads the trace.
+    private func recorded<Answer>(
+        _ kind: MessageKind, _ message: Message, _ sender: any PluginProtocol,
+        find: (RouteTable) throws(PluginError) -> [Member], deliver: ([Member]) throws -> Answer
+    ) throws -> Answer {
+        let began = configuration.elapsed()
+        var senderName: String?
+        var receivers: [Member] = []
+        func record(_ verdict: TraceEntry.Verdict, _ reason: PluginError?) {
+            trace.send(
+                TraceEntry(
+                    kind: kind, message: message, sender: senderName, receivers: receivers.map(\.name),
+                    verdict: verdict, reason: reason, began: began, duration: configuration.elapsed() - began))
+        }
+        var wasCalled = false
+        do {
+            let routes: RouteTable
+            switch state.withLock({ $0 }) {
+            case .running(let present): routes = present
+            case .waiting: throw notRunning(message)
+            case .closed(let name):
+                senderName = name
+                throw left(name, message)
+            }
+            senderName = routes.owner.name
+            try check(sender, routes, message)
+            receivers = try find(routes)
+            let answer = try nested(routes, message) {
+                wasCalled = true
+                return try deliver(receivers)
+            }
+            record(.delivered, nil)
+            return answer
+        } catch {
+            let receiver = receivers.first?.name ?? ""
+            record(wasCalled ? .failed : .refused, .around(error, plugin: receiver, message: message.name))
+            throw error
+        }
+    }
+
+    private func notRunning(_ message: Message) -> PluginError {
+        PluginError(
+            .notRunning,
+            "\"\(message.name)\" was sent by a plugin that does not run yet: send after start(), not from an initialiser.",
+            message: message.name)
+    }
+
+    private func left(_ name: String?, _ message: Message) -> PluginError {
+        PluginError(
+            .unknownPlugin,
+            "\"\(message.name)\" was sent by \(name.map { "the plugin \"\($0)\", which has left" } ?? "a plugin that was left out"): register it again.",
+            plugin: name, message: message.name)
+    }
+}

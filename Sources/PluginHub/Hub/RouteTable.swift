@@ -1,0 +1,92 @@
+/// A plugin that runs.
+final class Member: Sendable {
+    let policy: Policy
+    let plugin: any PluginProtocol
+    let channel: PluginChannel
+    let identity: ObjectIdentifier
+
+    init(policy: Policy, plugin: any PluginProtocol, channel: PluginChannel) {
+        self.policy = policy
+        self.plugin = plugin
+        self.channel = channel
+        identity = ObjectIdentifier(plugin)
+    }
+
+    var name: String { policy.name }
+}
+
+/// Where each message one plugin may send goes: immutable, made anew when plugins come or go, so that a call is one look
+/// under a short lock and one in a dictionary.
+final class RouteTable: Sendable {
+    let owner: Member
+    let version: Int
+    let isTraced: Bool
+    private let commands: [String: Target]
+    private let queries: [String: Target]
+    private let viewQueries: [String: Target]
+    private let events: [String: [Member]]
+
+    enum Target: Sendable {
+        case receiver(Member)
+        case nobody
+    }
+
+    init(owner: Member, members: [Member], version: Int, isTraced: Bool) {
+        func targets(_ kind: MessageKind) -> [String: Target] {
+            Dictionary(
+                uniqueKeysWithValues: owner.policy.outgoing(kind).unique.map { message in
+                    let receiver = members.first { $0.policy.incoming(kind).contains(message) }
+                    return (message, receiver.map(Target.receiver) ?? .nobody)
+                })
+        }
+        self.owner = owner
+        self.version = version
+        self.isTraced = isTraced
+        commands = targets(.command)
+        queries = targets(.query)
+        viewQueries = targets(.viewQuery)
+        events = Dictionary(
+            uniqueKeysWithValues: owner.policy.outgoing(.event).unique.map { event in
+                (event, members.filter { $0.policy.publish.events.contains(event) })
+            })
+    }
+
+    /// The one plugin that receives `message`, both policies agreeing.
+    func receiver(of message: Message, _ kind: MessageKind) throws(PluginError) -> Member {
+        let targets: [String: Target] =
+            switch kind {
+            case .command: commands
+            case .query: queries
+            case .viewQuery: viewQueries
+            case .event: [:]
+            }
+        switch targets[message.name] {
+        case .receiver(let member): return member
+        case .nobody: throw nobodyReceives(message, kind)
+        case nil: throw notAllowed(message, kind)
+        }
+    }
+
+    /// All plugins that publish `event`, both policies agreeing; at least one.
+    func publishers(of event: Message) throws(PluginError) -> [Member] {
+        guard let publishers = events[event.name] else { throw notAllowed(event, .event) }
+        guard !publishers.isEmpty else { throw nobodyReceives(event, .event) }
+        return publishers
+    }
+
+    private func notAllowed(_ message: Message, _ kind: MessageKind) -> PluginError {
+        let verb = kind == .event ? "subscribe to" : "send"
+        return PluginError(
+            .notAllowed,
+            "The plugin \"\(owner.name)\" may not \(verb) the \(kind.noun) \"\(message.name)\": add it to \(kind.outgoingList) of its policy.",
+            plugin: owner.name, message: message.name)
+    }
+
+    private func nobodyReceives(_ message: Message, _ kind: MessageKind) -> PluginError {
+        let verb = kind == .event ? "publishes" : "receives"
+        return PluginError(
+            .noReceiver,
+            "No running plugin \(verb) the \(kind.noun) \"\(message.name)\": register one that lists it in \(kind.incomingList).",
+            plugin: owner.name, message: message.name)
+    }
+}

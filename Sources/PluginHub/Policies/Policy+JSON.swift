@@ -1,0 +1,49 @@
+import Foundation
+import Primitives
+
+extension Policy {
+    /// Reads a policy file's bytes. Throws `PluginError` code `invalidPolicy`, whose sentence says what is wrong where.
+    public init(json bytes: some Sequence<UInt8>) throws {
+        do {
+            self = try JSONValue(parsing: bytes).decode(Policy.self)
+        } catch {
+            throw PluginError(.invalidPolicy, "The policy is not usable: \(Self.reason(error)).", underlying: error)
+        }
+    }
+
+    /// Reads the policy file at `path`, as a plugin does with one of its `configurationFiles`.
+    ///
+    /// Throws `PluginError` code `invalidPolicy` when the file cannot be read or is no policy.
+    public init(contentsOfFile path: String) throws {
+        let bytes: Data
+        do {
+            bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            throw PluginError(.invalidPolicy, "The policy file \(path) cannot be read.", underlying: error)
+        }
+        do {
+            try self.init(json: bytes)
+        } catch let error as PluginError {
+            throw PluginError(.invalidPolicy, "\(path): \(error.sentence)", underlying: error.underlying)
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        func place(_ path: [any CodingKey]) -> String {
+            let text = path.reduce(into: "") { text, key in
+                if let index = key.intValue {
+                    text += "[\(index)]"
+                } else {
+                    text += text.isEmpty ? key.stringValue : "." + key.stringValue
+                }
+            }
+            return text.isEmpty ? "the document" : "\"\(text)\""
+        }
+        return switch error {
+        case DecodingError.keyNotFound(let key, let context): "\(place(context.codingPath + [key])) is missing"
+        case DecodingError.typeMismatch(let type, let context): "\(place(context.codingPath)) must be \(type)"
+        case DecodingError.valueNotFound(let type, let context): "\(place(context.codingPath)) must be \(type)"
+        default: "\(error)"
+        }
+    }
+}

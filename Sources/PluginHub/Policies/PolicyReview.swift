@@ -1,0 +1,142 @@
+/// Whether policies fit together: pure, so that the hub and a linter say the same.
+struct PolicyReview {
+    /// For each candidate the findings that keep it from running, in the order given.
+    private(set) var errors: [[Hub.Finding]]
+    /// For each candidate what is odd but harmless.
+    private(set) var warnings: [[Hub.Finding]]
+
+    /// - Parameters:
+    ///   - members: the policies that hold already; a conflict with one is the candidate's fault.
+    ///   - mayLackPartners: a message without receiver or publisher does not keep a candidate from running.
+    init(candidates: [Policy], members: [Policy], mayLackPartners: Bool) {
+        errors = candidates.map(Self.flaws)
+        warnings = candidates.map(Self.oddities)
+        findConflicts(candidates, members)
+        if !mayLackPartners {
+            let offered = Offer(members + candidates)
+            for (index, candidate) in candidates.enumerated() {
+                errors[index] += Self.gaps(in: candidate, offered, severity: .error)
+            }
+        }
+    }
+
+    /// Messages that plugins in `policies` send, or ask for, and none takes.
+    static func gaps(among policies: [Policy]) -> [Hub.Finding] {
+        let offered = Offer(policies)
+        return policies.flatMap { gaps(in: $0, offered, severity: .warning) }
+    }
+
+    /// Names and receivers go to the plugin that was registered first.
+    private mutating func findConflicts(_ candidates: [Policy], _ members: [Policy]) {
+        var names = Set(members.map(\.name))
+        var receivers: [MessageKind: [String: String]] = [:]
+        func take(_ policy: Policy) {
+            names.insert(policy.name)
+            for kind in MessageKind.calls {
+                for message in policy.incoming(kind) { receivers[kind, default: [:]][message] = policy.name }
+            }
+        }
+        members.forEach(take)
+        for (index, policy) in candidates.enumerated() {
+            var conflicts: [Hub.Finding] = []
+            if names.contains(policy.name) {
+                conflicts.append(
+                    Hub.Finding(
+                        severity: .error, code: .duplicatePlugin, plugin: policy.name,
+                        sentence:
+                            "A plugin named \"\(policy.name)\" is registered already: give one of them another name."))
+            }
+            for kind in MessageKind.calls {
+                for message in policy.incoming(kind).unique {
+                    guard let first = receivers[kind]?[message] else { continue }
+                    conflicts.append(
+                        Hub.Finding(
+                            severity: .error, code: .ambiguousReceiver, plugin: policy.name, message: message,
+                            sentence:
+                                "The \(kind.noun) \"\(message)\" is received by \"\(first)\" already: take it out of \(kind.incomingList) of \"\(policy.name)\" or of \"\(first)\"."
+                        ))
+                }
+            }
+            errors[index] += conflicts
+            if conflicts.isEmpty { take(policy) }
+        }
+    }
+
+    private static func flaws(of policy: Policy) -> [Hub.Finding] {
+        func flaw(_ sentence: String, message: String? = nil) -> Hub.Finding {
+            Hub.Finding(
+                severity: .error, code: .invalidPolicy, plugin: policy.name, message: message, sentence: sentence)
+        }
+        var findings: [Hub.Finding] = []
+        if let fault = NameRule.fault(of: policy.name) { findings.append(flaw("A plugin's name \(fault).")) }
+        for kind in MessageKind.allCases {
+            let lists = [(kind.outgoingList, policy.outgoing(kind)), (kind.incomingList, policy.incoming(kind))]
+            for (list, messages) in lists {
+                for message in messages {
+                    guard let fault = NameRule.fault(of: message) else { continue }
+                    findings.append(flaw("A name in \(list) of \"\(policy.name)\" \(fault).", message: message))
+                }
+            }
+        }
+        return findings
+    }
+
+    private static func oddities(of policy: Policy) -> [Hub.Finding] {
+        [("send", policy.send.requests), ("receive", policy.receive.requests)].compactMap { side, requests in
+            guard !requests.isEmpty else { return nil }
+            return Hub.Finding(
+                severity: .warning, code: .unsupportedMessage, plugin: policy.name, message: requests[0],
+                sentence:
+                    "\(side).requests of \"\(policy.name)\" is ignored: there are no request messages; send a command and subscribe to an event."
+            )
+        }
+    }
+
+    private static func gaps(
+        in policy: Policy, _ offered: Offer, severity: Hub.Finding.Severity
+    ) -> [Hub.Finding] {
+        MessageKind.allCases.flatMap { kind in
+            policy.outgoing(kind).unique.filter { !offered.has($0, kind) }.map { message in
+                let sentence =
+                    kind == .event
+                    ? "No plugin publishes the event \"\(message)\" that \"\(policy.name)\" subscribes to: register one that lists it in publish.events."
+                    : "No plugin receives the \(kind.noun) \"\(message)\" that \"\(policy.name)\" sends: register one that lists it in \(kind.incomingList)."
+                return Hub.Finding(
+                    severity: severity, code: .noReceiver, plugin: policy.name, message: message, sentence: sentence)
+            }
+        }
+    }
+
+    /// What a set of policies takes.
+    private struct Offer {
+        private var messages: [MessageKind: Set<String>] = [:]
+
+        init(_ policies: [Policy]) {
+            for kind in MessageKind.allCases { messages[kind] = Set(policies.flatMap { $0.incoming(kind) }) }
+        }
+
+        func has(_ message: String, _ kind: MessageKind) -> Bool { messages[kind]?.contains(message) ?? false }
+    }
+}
+
+extension Policy {
+    /// Everything that is wrong among `policies`, as a hub that starts plugins with them in this order would report it.
+    public static func findings(among policies: [Policy], isPartialSet: Bool = false) -> [Hub.Finding] {
+        let review = PolicyReview(candidates: policies, members: [], mayLackPartners: isPartialSet)
+        let accepted = policies.indices.filter { review.errors[$0].isEmpty }.map { policies[$0] }
+        return zip(review.errors, review.warnings).flatMap { $0 + $1 } + PolicyReview.gaps(among: accepted)
+    }
+}
+
+extension MessageKind {
+    /// The kinds that exactly one plugin receives.
+    static let calls: [MessageKind] = [.command, .query, .viewQuery]
+}
+
+extension [String] {
+    /// Each once, in the order of first appearance.
+    var unique: [String] {
+        var seen: Set<String> = []
+        return filter { seen.insert($0).inserted }
+    }
+}
