@@ -1,0 +1,151 @@
+"""Runs `swift test` and counts what happened from Swift Testing's event stream.
+
+The stream is written while the tests run, so a crash leaves the truth behind: a test that began and never ended has
+failed, and so has every one that never got its turn.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+
+import gate
+
+# A run that takes this long is stuck; whoever waits for it learns in which test.
+DEADLINE_SECONDS = int(os.environ.get("SOUK_TEST_DEADLINE", "1800"))
+
+
+class Tally:
+    """Test functions by what became of them, in the order they were listed."""
+
+    def __init__(self):
+        self.names, self.started, self.ended = {}, set(), set()
+        self.skipped, self.issues, self.stray = {}, {}, []
+        self.finished, self.cases, self.exit_code = False, 0, 0
+
+    def take(self, line):
+        record = json.loads(line)
+        payload = record["payload"]
+        if record["kind"] == "test":
+            if payload["kind"] == "function":
+                self.names[payload["id"]] = payload.get("displayName") or payload["name"].strip("`")
+            return
+        kind, test = payload["kind"], payload.get("testID")
+        if kind == "testStarted":
+            self.started.add(test)
+        elif kind == "testEnded":
+            self.ended.add(test)
+        elif kind == "testCaseStarted":
+            self.cases += 1
+        elif kind == "testSkipped":
+            self.skipped[test] = " ".join(message["text"] for message in payload.get("messages", [])[:1])
+        elif kind == "runEnded":
+            self.finished = True
+        elif kind == "issueRecorded":
+            issue = payload.get("issue", {})
+            if not issue.get("isKnown") and issue.get("isFailure", True):
+                text = " ".join(message["text"] for message in payload.get("messages", []))
+                if test in self.names:
+                    self.issues.setdefault(test, []).append(text)
+                else:
+                    self.stray.append(text)
+
+    @property
+    def ran(self):
+        return [test for test in self.names if test in self.started]
+
+    @property
+    def failures(self):
+        """(test, why) of everything that did not hold."""
+        found = []
+        for test in self.names:
+            if test in self.issues:
+                found.append((test, self.issues[test][0]))
+            elif test in self.started and test not in self.ended:
+                found.append((test, "it began and never ended"))
+            elif not self.finished and test not in self.started and test not in self.skipped:
+                found.append((test, "the run ended before its turn"))
+        found += [(None, text) for text in self.stray]
+        if not found and not self.finished:
+            found.append((None, "the tests were never run to their end"))
+        if not found and self.exit_code != 0:
+            found.append((None, f"every test passed, but the run ended with {self.exit_code}"))
+        if not found and not self.ran:
+            found.append((None, "not a single test ran"))
+        return found
+
+    @property
+    def passed(self):
+        failed = {test for test, _ in self.failures}
+        return [test for test in self.ran if test not in failed]
+
+    def by_target(self):
+        counts = {}
+        for test in self.ran:
+            target = test.partition(".")[0]
+            counts[target] = counts.get(target, 0) + 1
+        return counts
+
+    def describe(self, test):
+        return f"{test.partition('.')[0]}: {self.names[test]}" if test in self.names else "the run"
+
+    def print_outcome(self):
+        """Everything a reader needs, the count last."""
+        skipped = [test for test in self.names if test in self.skipped]
+        if skipped:
+            print(f"\nSkipped {len(skipped)}:")
+            for test in skipped:
+                print(f"  {self.describe(test)} — {self.skipped[test]}")
+        failures = self.failures
+        if failures:
+            print(f"\nFailed {len(failures)}:")
+            for test, why in failures:
+                print(f"  {self.describe(test)} — {why}")
+        targets = self.by_target()
+        print(f"\n{len(self.ran)} tests ran ({self.cases} cases) in {len(targets)} targets, {len(skipped)} skipped")
+        print(f"{len(self.passed)} passed, {len(failures)} failed", flush=True)
+
+
+def run(root, scratch_path=None, sanitize=None, filters=(), quiet=False):
+    """Builds and runs the tests of the package at `root`."""
+    command = ["swift", "test", "--package-path", str(root), "--disable-xctest", *gate.jobs(), *gate.EXPLICIT_IMPORTS]
+    if scratch_path:
+        command += ["--scratch-path", str(scratch_path)]
+    if sanitize:
+        command += ["--sanitize", sanitize]
+    for pattern in filters:
+        command += ["--filter", pattern]
+    environment = dict(os.environ)
+    environment.setdefault("SWIFT_BACKTRACE", "interactive=no,color=no")
+    tally = Tally()
+    with tempfile.TemporaryDirectory(prefix="souk-tests-") as folder:
+        events = pathlib.Path(folder) / "events.jsonl"
+        command += ["--event-stream-output-path", str(events), "--event-stream-version", "0"]
+        tally.exit_code = _supervise(command, environment, quiet)
+        if events.exists():
+            for line in events.read_text(errors="replace").splitlines():
+                try:
+                    tally.take(line)
+                except json.JSONDecodeError:
+                    continue  # the line that was being written when the process died
+    return tally
+
+
+def _supervise(command, environment, quiet):
+    """Runs the command in a process group of its own, so that nothing it started outlives it."""
+    output = subprocess.DEVNULL if quiet else None
+    process = subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+    try:
+        return process.wait(timeout=DEADLINE_SECONDS)
+    except subprocess.TimeoutExpired:
+        print(f"\nrun-tests: still running after {DEADLINE_SECONDS} s, stopped", flush=True)
+        return 1
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
