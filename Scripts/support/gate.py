@@ -4,6 +4,7 @@ A gate is a script that exits 0 when the tree holds what it promises and 1 when 
 plants faults in temporary copies and expects itself to object to each, and to accept the copy without a fault.
 """
 
+import argparse
 import contextlib
 import json
 import os
@@ -16,6 +17,14 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE_FOLDERS = ("Sources", "Tests", "Benchmarks", "Examples")
 EXPLICIT_IMPORTS = ("--explicit-target-dependency-import-check", "error")
+
+
+def parser(document):
+    """The arguments every gate takes; `document` is its module's."""
+    made = argparse.ArgumentParser(description=document, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--root", type=pathlib.Path, default=ROOT, help="the package to look at")
+    made.add_argument("--self-test", action="store_true", help="plant faults in copies and expect them to be found")
+    return made
 
 
 def jobs():

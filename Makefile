@@ -1,0 +1,52 @@
+# One command per habit. `make help` lists them.
+
+SHELL := /bin/bash
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
+export JOBS
+# The tests call the outside judges through the interpreter of this environment.
+export SOUK_PYTHON ?= $(CURDIR)/.venv/bin/python
+
+GATES := check-format check-imports check-build check-docs check-linkage check-threads
+# Everything of ours that takes --self-test.
+SELF_TESTED := $(GATES) run-tests
+
+# The gates share build folders and the output; one after the other.
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+.PHONY: help run test check self-test format bench clean $(GATES)
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+run: ## Build Souk and watch a purchase travel the whole way (ARGS="--keep" leaves the servers running)
+	@Scripts/install-dependencies run
+	swift build -c release --product souk -j $(JOBS)
+	@"$$(swift build -c release --show-bin-path)/souk" demo $(ARGS)
+
+test: ## Build and run every test; the last line says how many passed and failed
+	@Scripts/install-dependencies test
+	@Scripts/run-tests
+
+check: ## Everything CI checks: the gates, their self-tests, then every test
+	@Scripts/install-dependencies test
+	@$(MAKE) --no-print-directory $(GATES)
+	@$(MAKE) --no-print-directory self-test
+	@Scripts/run-tests
+
+# Each gate alone: make check-imports, make check-threads, …
+$(GATES):
+	@Scripts/$@
+
+self-test: ## Plant a fault before each gate and expect the gate to find it
+	@set -e; for gate in $(SELF_TESTED); do Scripts/$$gate --self-test; done
+
+format: ## Lay out every Swift file as the format gate wants it
+	@swift format --in-place --parallel --recursive Package.swift Sources Tests Examples
+
+bench: ## Measure the hot paths beside their references
+	@Scripts/install-dependencies run
+	swift build -c release --product Benchmarks -j $(JOBS)
+	@"$$(swift build -c release --show-bin-path)/Benchmarks" $(ARGS)
+
+clean: ## Remove everything that was built (the virtual environment stays)
+	rm -rf .build .build-tsan .build-examples
