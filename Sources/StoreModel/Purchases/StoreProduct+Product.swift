@@ -1,0 +1,40 @@
+import Foundation
+
+extension Product {
+    /// The store's product as the purchase client shows it.
+    public init(_ product: StoreProduct) {
+        let currency = product.price.currency
+        self.init(
+            productIdentifier: product.id.rawValue, productType: ProductType(product.kind), price: product.price.amount,
+            currencyCode: currency, localizedTitle: product.displayName, localizedDescription: product.description,
+            localizedPriceString: product.displayPrice, subscriptionPeriod: product.subscription?.period,
+            introductoryDiscount: product.subscription?.introductoryOffer.map {
+                ProductDiscount($0, type: .introductory, currency: currency)
+            },
+            discounts: product.subscription?.promotionalOffers.map {
+                ProductDiscount($0, type: .promotional, currency: currency)
+            } ?? [])
+    }
+}
+
+extension ProductDiscount {
+    init(_ offer: Offer, type: DiscountType, currency: String) {
+        self.init(
+            identifier: offer.id, type: type, paymentMode: offer.paymentMode, price: offer.price?.amount ?? 0,
+            currencyCode: offer.price?.currency ?? currency, subscriptionPeriod: offer.period,
+            numberOfPeriods: offer.periodCount)
+    }
+}
+
+extension ProductType {
+    /// A kind this version does not know is sold like a non-consumable: it is never bought twice by accident.
+    public init(_ kind: StoreProduct.Kind) {
+        self =
+            switch kind {
+            case .consumable: .consumable
+            case .autoRenewableSubscription: .autoRenewableSubscription
+            case .nonRenewingSubscription: .nonRenewableSubscription
+            default: .nonConsumable
+            }
+    }
+}
