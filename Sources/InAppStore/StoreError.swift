@@ -1,0 +1,50 @@
+import Foundation
+
+/// Why the in-app store could not do something. Equal when the codes are.
+public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible, LocalizedError {
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// A setting that the one-argument configuration needs is missing.
+        public static let missingSetting = Code(rawValue: "missingSetting")
+        /// Another store of this process uses the same storage.
+        public static let alreadyInUse = Code(rawValue: "alreadyInUse")
+        public static let productListUnreadable = Code(rawValue: "productListUnreadable")
+        public static let productListMalformed = Code(rawValue: "productListMalformed")
+        /// The product is not in the list, or the store does not sell it.
+        public static let invalidProductForPurchasing = Code(rawValue: "invalidProductForPurchasing")
+        public static let invalidProductIdentifier = Code(rawValue: "invalidProductIdentifier")
+        public static let invalidQuantityForPurchasing = Code(rawValue: "invalidQuantityForPurchasing")
+        public static let invalidTransactionIdentifier = Code(rawValue: "invalidTransactionIdentifier")
+        public static let acquireAllRequestedForNonSubscriber = Code(rawValue: "acquireAllRequestedForNonSubscriber")
+        public static let operationCancelled = Code(rawValue: "operationCancelled")
+        /// Waits for somebody's approval.
+        public static let purchaseDeferred = Code(rawValue: "purchaseDeferred")
+        public static let purchaseNotAllowed = Code(rawValue: "purchaseNotAllowed")
+        public static let purchaseFailed = Code(rawValue: "purchaseFailed")
+        /// Paid; the server could not acknowledge it yet and is asked again by itself.
+        public static let acknowledgementPending = Code(rawValue: "acknowledgementPending")
+        public static let receiptValidationFailed = Code(rawValue: "receiptValidationFailed")
+        public static let productsMetadataFetchingFailed = Code(rawValue: "productsMetadataFetchingFailed")
+        public static let restorePurchasesFailed = Code(rawValue: "restorePurchasesFailed")
+        public static let storageFailed = Code(rawValue: "storageFailed")
+        /// Not built yet.
+        public static let unsupported = Code(rawValue: "unsupported")
+    }
+
+    public let code: Code
+    /// What happened and what to do, in one sentence.
+    public let sentence: String
+    public let underlying: (any Error)?
+
+    public init(_ code: Code, _ sentence: String, underlying: (any Error)? = nil) {
+        self.code = code
+        self.sentence = sentence
+        self.underlying = underlying
+    }
+
+    public static func == (left: StoreError, right: StoreError) -> Bool { left.code == right.code }
+    public var description: String { sentence }
+    public var errorDescription: String? { sentence }
+}
