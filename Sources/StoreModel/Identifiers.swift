@@ -57,6 +57,12 @@ public struct TransactionID: Identifier {
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 }
 
+extension TransactionID {
+    /// The UUID under which the formats of the feature provisioner name the purchase whose original transaction this is: name-based, the
+    /// same everywhere.
+    public var subscriptionUUID: UUID { UUID(namespace: CustomerID.namespace, name: "subscription:\(rawValue)") }
+}
+
 /// An app, as its bundle identifier.
 public struct BundleID: Identifier {
     public let rawValue: String
@@ -87,7 +93,7 @@ public struct CustomerID: Identifier {
     }
 
     /// The name-based UUID of `souk.invalid` in the DNS namespace of RFC 9562.
-    private static let namespace = UUID(
+    fileprivate static let namespace = UUID(
         namespace: UUID(
             uuid: (0x6B, 0xA7, 0xB8, 0x10, 0x9D, 0xAD, 0x11, 0xD1, 0x80, 0xB4, 0, 0xC0, 0x4F, 0xD4, 0x30, 0xC8)),
         name: "souk.invalid")

@@ -1,0 +1,28 @@
+import Foundation
+
+/// Whose a purchase is: a pure fold over the claims customers made by presenting it, in the order they were made.
+///
+/// A purchase that carries an `appAccountToken` belongs to the customer of that token before all others: nobody else may
+/// claim it once that customer is known, and a claim of theirs beats every other. Among customers without the token the
+/// latest claim wins (transfer mode `transfer`: a purchase follows who presents it last). A purchase nobody claimed belongs
+/// to the known customer of its token, else to nobody until it is claimed.
+public enum Attribution {
+    /// Whether `customer` may not present a purchase bound to `token`.
+    ///
+    /// - Parameter isKnown: whether a customer with that token was ever seen.
+    public static func refuses(_ customer: CustomerID, token: UUID?, isKnown: (UUID) throws -> Bool) rethrows -> Bool {
+        guard let token, token != customer.appAccountToken else { return false }
+        return try isKnown(token)
+    }
+
+    /// The owner of a purchase, `nil` when nobody claimed it and its token is nobody's.
+    ///
+    /// - Parameters:
+    ///   - token: the newest token the store states for the purchase.
+    ///   - claims: who presented it, oldest first.
+    ///   - bearer: the known customer of the token.
+    public static func owner(token: UUID?, claims: [CustomerID], bearer: CustomerID?) -> CustomerID? {
+        if let token, let bound = claims.last(where: { $0.appAccountToken == token }) { return bound }
+        return claims.last ?? bearer
+    }
+}

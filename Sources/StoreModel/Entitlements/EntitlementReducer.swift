@@ -1,0 +1,178 @@
+import Foundation
+import Primitives
+
+/// From what is known about a customer to what the customer may use at one instant: pure, the same everywhere.
+///
+///     var state = CustomerState()
+///     for fact in facts { state.apply(fact) }
+///     let answer = EntitlementReducer(features: map).customer(id, in: .sandbox, state, at: clock.now())
+///
+/// - Expiry is exclusive: at the instant of expiry a feature is off.
+/// - A period ends when the store says, grace period included where the store states one. Billing retry has no end the
+///   store would state: it names the state and gives no access.
+/// - A revoked transaction gives nothing, from the moment its revocation is known.
+/// - An upgraded period gives nothing any more.
+/// - Auto-renewable subscriptions stand in `subscriptions`, everything else in `purchases`. A non-renewing subscription
+///   ends at its `expiresDate` if the store states one; otherwise, as the store knows no length of it, it has no end here
+///   and the app decides.
+public struct EntitlementReducer: Sendable {
+    public let features: FeatureMap
+
+    public init(features: FeatureMap = FeatureMap()) { self.features = features }
+
+    /// The answer that is true from `instant` until its `validUntil`.
+    public func customer(
+        _ id: CustomerID, in environment: StoreEnvironment, _ state: CustomerState, at instant: Date
+    ) -> Customer {
+        let ledger = Ledger(state, features: features)
+        var answer = ledger.answer(id, environment, at: instant)
+        // Exactly the next change: of the instants at which something may change, the first at which something does.
+        answer.validUntil = ledger.instants.lazy.filter { $0 > instant }.first { later in
+            var then = ledger.answer(id, environment, at: later)
+            then.asOf = instant
+            return then != answer
+        }
+        return answer
+    }
+}
+
+/// A customer's state sorted into subscriptions, purchases and grants.
+private struct Ledger {
+    let features: FeatureMap
+    let subscriptions: [SubscriptionTimeline]
+    let purchases: [TransactionFact]
+    let grants: [Grant]
+    /// In order, without repetition.
+    let instants: [Date]
+
+    init(_ state: CustomerState, features: FeatureMap) {
+        self.features = features
+        let known = state.transactions.values
+        let renewing = known.filter { $0.newest.kind == .autoRenewableSubscription }
+        subscriptions = Dictionary(grouping: renewing, by: \.newest.originalID).sorted { $0.key < $1.key }
+            .map { SubscriptionTimeline($0.value, renewals: state.renewals[$0.key] ?? []) }
+        purchases = known.map(\.newest).filter { $0.kind != .autoRenewableSubscription }
+            .sorted { ($0.purchaseDate, $0.id) < ($1.purchaseDate, $1.id) }
+        grants = state.grants.values.sorted { ($0.from, $0.id) < ($1.from, $1.id) }
+        let ends = purchases.compactMap(\.expiresDate) + grants.compactMap(\.until)
+        instants = Set(subscriptions.flatMap(\.instants) + ends).sorted()
+    }
+
+    func answer(_ id: CustomerID, _ environment: StoreEnvironment, at instant: Date) -> Customer {
+        let standings = subscriptions.map { $0.standing(at: instant) }
+        let all =
+            standings.flatMap(features(of:)) + purchases.flatMap { features(of: $0, at: instant) }
+            + grants.map { feature(of: $0, at: instant) }
+        return Customer(
+            customer: id, environment: environment, asOf: instant, features: Self.merged(all),
+            subscriptions: standings.map(\.subscription).sorted {
+                ($0.startedAt, $0.originalTransactionID) < ($1.startedAt, $1.originalTransactionID)
+            }, purchases: purchases.map(\.purchase))
+    }
+
+    private func features(of standing: SubscriptionTimeline.Standing) -> [CustomerFeature] {
+        let period = standing.period
+        return features.features(of: period.productID, kind: period.kind).map { name in
+            CustomerFeature(
+                name: name, isActive: standing.hasAccess, from: period.purchaseDate, until: standing.expiresAt,
+                effectiveUntil: standing.effectiveUntil, source: period.source, productID: period.productID,
+                originalTransactionID: period.originalID, because: standing.because)
+        }
+    }
+
+    private func features(of purchase: TransactionFact, at instant: Date) -> [CustomerFeature] {
+        let isOver = purchase.expiresDate.map { instant >= $0 } ?? false
+        let because =
+            if purchase.revocationDate != nil {
+                "refunded or revoked by the store"
+            } else if isOver {
+                "its time is over"
+            } else if purchase.isFamilyShared {
+                "shared by the family"
+            } else {
+                "bought"
+            }
+        let end = [purchase.expiresDate, purchase.revocationDate].compactMap(\.self).min()
+        return features.features(of: purchase.productID, kind: purchase.kind).map { name in
+            CustomerFeature(
+                name: name, isActive: purchase.revocationDate == nil && !isOver, from: purchase.purchaseDate,
+                until: purchase.expiresDate, effectiveUntil: end, source: purchase.source,
+                productID: purchase.productID, originalTransactionID: purchase.originalID, because: because)
+        }
+    }
+
+    private func feature(of grant: Grant, at instant: Date) -> CustomerFeature {
+        let isOver = grant.until.map { instant >= $0 } ?? false
+        return CustomerFeature(
+            name: grant.feature, isActive: !isOver, from: grant.from, until: grant.until, effectiveUntil: grant.until,
+            source: .grant, because: isOver ? "grant ended: \(grant.reason)" : "granted: \(grant.reason)",
+            grantID: grant.id)
+    }
+
+    /// One entry for each feature of each purchase and grant; of two reports of one purchase the one that gives more.
+    private static func merged(_ features: [CustomerFeature]) -> [CustomerFeature] {
+        struct Key: Hashable {
+            let name: String
+            let source: PurchaseSource
+            let origin: String
+        }
+        var best: [Key: CustomerFeature] = [:]
+        for feature in features {
+            let origin = feature.originalTransactionID?.rawValue ?? feature.grantID ?? ""
+            let key = Key(name: feature.name, source: feature.source, origin: origin)
+            if let other = best[key], !feature.givesMore(than: other) { continue }
+            best[key] = feature
+        }
+        return best.sorted { left, right in
+            let (one, other) = (left.key, right.key)
+            if one.name != other.name { return one.name < other.name }
+            if left.value.isActive != right.value.isActive { return left.value.isActive }
+            return (one.source.rawValue, one.origin) < (other.source.rawValue, other.origin)
+        }.map(\.value)
+    }
+}
+
+extension CustomerFeature {
+    fileprivate func givesMore(than other: CustomerFeature) -> Bool {
+        if isActive != other.isActive { return isActive }
+        return (effectiveUntil ?? .distantFuture) > (other.effectiveUntil ?? .distantFuture)
+    }
+}
+
+extension TransactionFact {
+    fileprivate var purchase: CustomerPurchase {
+        CustomerPurchase(
+            productID: productID, transactionID: id, originalTransactionID: originalID, kind: kind,
+            purchasedAt: purchaseDate, quantity: quantity, revokedAt: revocationDate, source: source)
+    }
+}
+
+extension SubscriptionTimeline.Standing {
+    fileprivate var subscription: CustomerSubscription {
+        CustomerSubscription(
+            productID: period.productID, originalTransactionID: period.originalID, groupID: period.groupID,
+            state: state, startedAt: startedAt, expiresAt: expiresAt, effectiveUntil: effectiveUntil,
+            autoRenews: renewal?.autoRenews, renewsTo: renewal?.autoRenews == false ? nil : renewal?.renewsTo,
+            isTrial: period.isTrial, isIntroductory: period.isIntroductory, gracePeriodUntil: gracePeriodUntil,
+            cancelledAt: cancelledAt, revokedAt: period.revocationDate, price: period.price, source: period.source)
+    }
+
+    fileprivate var because: String {
+        switch state {
+        case .active:
+            var words = period.isTrial ? "free trial" : "active subscription"
+            switch renewal?.autoRenews {
+            case true?:
+                words += ", renews"
+                if let next = renewal?.renewsTo, next != period.productID { words += " as \(next)" }
+            case false?: words += ", does not renew"
+            case nil: break
+            }
+            return period.isFamilyShared ? words + ", shared by the family" : words
+        case .inGracePeriod: return "payment failed, within the store's grace period"
+        case .inBillingRetry: return "payment failed, the store is still trying"
+        case .revoked: return "refunded or revoked by the store"
+        default: return period.isUpgraded ? "upgraded to another subscription" : "subscription expired"
+        }
+    }
+}

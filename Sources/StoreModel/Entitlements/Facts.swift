@@ -1,0 +1,162 @@
+import Foundation
+import Primitives
+
+/// What a store said about one transaction at one instant, after its signature was verified.
+///
+/// A refund, an upgrade or a renewal of the signature says it again with a later `signedDate`: the newest counts.
+public struct TransactionFact: Hashable, Sendable {
+    public var id: TransactionID
+    public var originalID: TransactionID
+    public var productID: ProductID
+    public var kind: StoreProduct.Kind
+    public var purchaseDate: Date
+    /// When the first transaction of the purchase was made.
+    public var originalPurchaseDate: Date
+    public var expiresDate: Date?
+    public var revocationDate: Date?
+    public var quantity: Int
+    /// Whether the customer moved to a higher level of the group, which ended this period.
+    public var isUpgraded: Bool
+    public var isFamilyShared: Bool
+    public var appAccountToken: UUID?
+    public var groupID: String?
+    public var price: Price?
+    /// Whether the period was free.
+    public var isTrial: Bool
+    /// Whether the period was sold at an introductory price that is not free.
+    public var isIntroductory: Bool
+    public var source: PurchaseSource
+    public var signedDate: Date
+    /// SHA-256 of the verified payload: tells facts apart, and orders two that were signed at the same instant.
+    public var digest: [UInt8]
+
+    public init(
+        id: TransactionID, originalID: TransactionID? = nil, productID: ProductID, kind: StoreProduct.Kind,
+        purchaseDate: Date, originalPurchaseDate: Date? = nil, expiresDate: Date? = nil, revocationDate: Date? = nil,
+        quantity: Int = 1, isUpgraded: Bool = false, isFamilyShared: Bool = false, appAccountToken: UUID? = nil,
+        groupID: String? = nil, price: Price? = nil, isTrial: Bool = false, isIntroductory: Bool = false,
+        source: PurchaseSource = .appStore, signedDate: Date, digest: [UInt8] = []
+    ) {
+        self.id = id
+        self.originalID = originalID ?? id
+        self.productID = productID
+        self.kind = kind
+        self.purchaseDate = purchaseDate
+        self.originalPurchaseDate = originalPurchaseDate ?? purchaseDate
+        self.expiresDate = expiresDate
+        self.revocationDate = revocationDate
+        self.quantity = quantity
+        self.isUpgraded = isUpgraded
+        self.isFamilyShared = isFamilyShared
+        self.appAccountToken = appAccountToken
+        self.groupID = groupID
+        self.price = price
+        self.isTrial = isTrial
+        self.isIntroductory = isIntroductory
+        self.source = source
+        self.signedDate = signedDate
+        self.digest = digest
+    }
+}
+
+/// What a store said at one instant about how a subscription goes on.
+public struct RenewalFact: Hashable, Sendable {
+    public var originalID: TransactionID
+    public var autoRenews: Bool?
+    /// The product of the next period.
+    public var renewsTo: ProductID?
+    public var gracePeriodExpiresDate: Date?
+    public var isInBillingRetry: Bool
+    public var signedDate: Date
+    public var digest: [UInt8]
+
+    public init(
+        originalID: TransactionID, autoRenews: Bool? = nil, renewsTo: ProductID? = nil,
+        gracePeriodExpiresDate: Date? = nil, isInBillingRetry: Bool = false, signedDate: Date, digest: [UInt8] = []
+    ) {
+        self.originalID = originalID
+        self.autoRenews = autoRenews
+        self.renewsTo = renewsTo
+        self.gracePeriodExpiresDate = gracePeriodExpiresDate
+        self.isInBillingRetry = isInBillingRetry
+        self.signedDate = signedDate
+        self.digest = digest
+    }
+}
+
+/// Access given by hand: by support, a promotion, a contract.
+public struct Grant: Hashable, Sendable {
+    public var id: String
+    public var feature: String
+    public var from: Date
+    /// Exclusive; absent for a grant without end.
+    public var until: Date?
+    public var reason: String
+
+    public init(id: String, feature: String, from: Date, until: Date? = nil, reason: String) {
+        self.id = id
+        self.feature = feature
+        self.from = from
+        self.until = until
+        self.reason = reason
+    }
+}
+
+extension TransactionFact {
+    /// From Apple's payload. Throws `AppStorePayloadError` when a member is missing without which nothing can be decided.
+    public init(_ payload: JWSTransactionDecodedPayload, digest: [UInt8]) throws(AppStorePayloadError) {
+        let id: TransactionID = try identifier(payload.transactionId, "transactionId")
+        guard let type = payload.type else { throw missing("type", "the kind of product") }
+        guard let purchaseDate = payload.purchaseDate else { throw missing("purchaseDate", "a date") }
+        guard let signedDate = payload.signedDate else { throw missing("signedDate", "a date") }
+        let kind = StoreProduct.Kind(apple: type.rawValue)
+        if kind == .autoRenewableSubscription, payload.expiresDate == nil {
+            throw missing("expiresDate", "the date at which the subscription period ends")
+        }
+        let quantity = payload.quantity ?? 1
+        guard quantity >= 1 else { throw missing("quantity", "a number from 1") }
+        let isFree = payload.offerDiscountType == .freeTrial
+        self.init(
+            id: id,
+            originalID: try payload.originalTransactionId.map { text throws(AppStorePayloadError) in
+                try identifier(text, "originalTransactionId")
+            },
+            productID: try identifier(payload.productId, "productId"), kind: kind, purchaseDate: purchaseDate,
+            originalPurchaseDate: payload.originalPurchaseDate, expiresDate: payload.expiresDate,
+            revocationDate: payload.revocationDate, quantity: quantity, isUpgraded: payload.isUpgraded ?? false,
+            isFamilyShared: payload.inAppOwnershipType == .familyShared, appAccountToken: payload.appAccountToken,
+            groupID: payload.subscriptionGroupIdentifier, price: payload.storePrice, isTrial: isFree,
+            isIntroductory: payload.offerType == .introductory && !isFree, signedDate: signedDate, digest: digest)
+    }
+}
+
+extension RenewalFact {
+    /// From Apple's payload. Throws `AppStorePayloadError` when a member is missing without which nothing can be decided.
+    public init(_ payload: JWSRenewalInfoDecodedPayload, digest: [UInt8]) throws(AppStorePayloadError) {
+        guard let signedDate = payload.signedDate else { throw missing("signedDate", "a date") }
+        self.init(
+            originalID: try identifier(payload.originalTransactionId, "originalTransactionId"),
+            autoRenews: payload.autoRenewStatus.map { $0 == .on },
+            renewsTo: payload.autoRenewProductId.flatMap { ProductID(rawValue: $0) },
+            gracePeriodExpiresDate: payload.gracePeriodExpiresDate,
+            isInBillingRetry: payload.isInBillingRetryPeriod ?? false, signedDate: signedDate, digest: digest)
+    }
+}
+
+extension JWSTransactionDecodedPayload {
+    fileprivate var storePrice: Price? {
+        guard let price, let currency else { return nil }
+        return Price(milliunits: Int64(price), currency: currency)
+    }
+}
+
+private func missing(_ name: String, _ expected: String) -> AppStorePayloadError {
+    AppStorePayloadError(pointer: "/\(name)", expected: expected)
+}
+
+private func identifier<ID: Identifier>(_ text: String?, _ name: String) throws(AppStorePayloadError) -> ID {
+    guard let text, let id = ID(rawValue: text) else {
+        throw missing(name, "a text of 1 to 255 bytes without control characters")
+    }
+    return id
+}

@@ -1,0 +1,108 @@
+import Primitives
+
+/// Which products give which features: what an app's developer writes down once.
+///
+///     {"features": {"pro": ["com.example.pro.monthly", "com.example.pro.yearly"]}}
+///
+/// A product in no feature gives a feature of its own identifier; a consumable in no feature gives none.
+public struct FeatureMap: Hashable, Sendable {
+    /// The products of each feature, by the feature's name.
+    public let features: [String: [ProductID]]
+    private let byProduct: [ProductID: [String]]
+
+    public init(features: [String: [ProductID]] = [:]) {
+        self.features = features
+        var byProduct: [ProductID: [String]] = [:]
+        for (feature, products) in features {
+            for product in Set(products) { byProduct[product, default: []].append(feature) }
+        }
+        self.byProduct = byProduct.mapValues { $0.sorted() }
+    }
+
+    /// The features a product gives, in the order of their names.
+    public func features(of product: ProductID, kind: StoreProduct.Kind) -> [String] {
+        if let mapped = byProduct[product] { return mapped }
+        return kind == .consumable ? [] : [product.rawValue]
+    }
+}
+
+/// Why a document is not a feature map, and where.
+public struct FeatureMapError: Error, Equatable, CustomStringConvertible {
+    /// A JSON pointer (RFC 6901), empty for the document itself.
+    public let pointer: String
+    /// What is wrong there and what should stand there.
+    public let reason: String
+
+    public init(pointer: String, reason: String) {
+        self.pointer = pointer
+        self.reason = reason
+    }
+
+    public var description: String { "\(pointer.isEmpty ? "The feature map" : pointer) \(reason)." }
+}
+
+extension FeatureMap {
+    /// Reads the bytes of a feature map file. Throws `FeatureMapError`, for text that is not JSON too.
+    public init(parsing bytes: some Sequence<UInt8>) throws(FeatureMapError) {
+        let json: JSONValue
+        do {
+            json = try JSONValue(parsing: bytes)
+        } catch {
+            throw FeatureMapError(pointer: "", reason: "is not JSON: \(error)")
+        }
+        try self.init(json: json)
+    }
+
+    /// Reads a feature map; members beside `features` are ignored. Throws `FeatureMapError` for the first thing wrong.
+    public init(json: JSONValue) throws(FeatureMapError) {
+        guard case .object(let document) = json, let member = document["features"] else {
+            throw FeatureMapError(pointer: "", reason: "should be an object with the member \"features\"")
+        }
+        guard case .object(let entries) = member else {
+            throw FeatureMapError(
+                pointer: "/features", reason: "should be an object that gives each feature its list of product ids")
+        }
+        var features: [String: [ProductID]] = [:]
+        for (name, value) in entries {
+            let pointer = "/features/\(Self.escaped(name))"
+            guard ProductID(rawValue: name) != nil else {
+                throw FeatureMapError(
+                    pointer: pointer, reason: "should have a name of 1 to 255 bytes without control characters")
+            }
+            features[name] = try Self.products(value, at: pointer)
+        }
+        self.init(features: features)
+    }
+
+    private static func products(_ value: JSONValue, at pointer: String) throws(FeatureMapError) -> [ProductID] {
+        guard case .array(let elements) = value else {
+            throw FeatureMapError(pointer: pointer, reason: "should be a list of product ids")
+        }
+        var products: [ProductID] = []
+        for (index, element) in elements.enumerated() {
+            guard let text = element.stringValue, let product = ProductID(rawValue: text) else {
+                throw FeatureMapError(
+                    pointer: "\(pointer)/\(index)",
+                    reason: "should be a product id: a text of 1 to 255 bytes without control characters")
+            }
+            guard !products.contains(product) else {
+                throw FeatureMapError(pointer: "\(pointer)/\(index)", reason: "names \(product) a second time")
+            }
+            products.append(product)
+        }
+        return products
+    }
+
+    /// A member's name as a part of a JSON pointer.
+    private static func escaped(_ name: String) -> String {
+        var out = ""
+        for character in name {
+            switch character {
+            case "~": out += "~0"
+            case "/": out += "~1"
+            default: out.append(character)
+            }
+        }
+        return out
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import Primitives
+import Testing
+
+/// A clock that stands still until a test moves it.
+///
+///     let clock = ManualClock()
+///     async let woken: Void = clock.sleep(until: clock.now().addingTimeInterval(60))
+///     await clock.waiters(atLeast: 1)
+///     clock.advance(by: 60)
+///     try await woken
+///
+/// Sleepers are woken in the order of their deadlines, by `advance` and by nothing else. When the clock goes away while
+/// somebody still sleeps on it, the test that made it fails.
+public final class ManualClock: WallClock {
+    private struct Sleeper {
+        let id: Int
+        let deadline: Date
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var now: Date
+        var nextID = 0
+        var sleepers: [Sleeper] = []
+        var cancelled: Set<Int> = []
+        var observers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state: Locked<State>
+
+    /// 2026-01-01T00:00:00Z unless told otherwise.
+    public init(_ now: Date = Date(timeIntervalSince1970: 1_767_225_600)) {
+        state = Locked(State(now: now))
+    }
+
+    deinit {
+        let left = state.withLock { $0.sleepers }
+        for sleeper in left { sleeper.continuation.resume(throwing: CancellationError()) }
+        if !left.isEmpty { Issue.record("\(left.count) still slept on a manual clock that nobody moves any more") }
+    }
+
+    public func now() -> Date { state.withLock { $0.now } }
+
+    public func sleep(until deadline: Date) async throws {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                enlist(Sleeper(id: id, deadline: deadline, continuation: continuation))
+            }
+        } onCancel: {
+            cancel(id)
+        }
+    }
+
+    /// Moves time on and wakes who waited for it.
+    public func advance(by seconds: TimeInterval) {
+        advance(to: now().addingTimeInterval(seconds))
+    }
+
+    /// Sets the time, which must not lie in this clock's past, and wakes who waited for it.
+    public func advance(to instant: Date) {
+        let due = state.withLock { state in
+            precondition(instant >= state.now, "a clock does not go back")
+            state.now = instant
+            let due = state.sleepers.filter { $0.deadline <= instant }.sorted {
+                ($0.deadline, $0.id) < ($1.deadline, $1.id)
+            }
+            state.sleepers.removeAll { $0.deadline <= instant }
+            return due
+        }
+        for sleeper in due { sleeper.continuation.resume() }
+    }
+
+    /// Returns when at least `count` tasks sleep on this clock, so that a test moves time only when somebody listens.
+    public func waiters(atLeast count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isMet = state.withLock { state in
+                if state.sleepers.count >= count { return true }
+                state.observers.append((count, continuation))
+                return false
+            }
+            if isMet { continuation.resume() }
+        }
+    }
+
+    private func enlist(_ sleeper: Sleeper) {
+        enum Verdict { case due, cancelled, waits }
+        let (verdict, met) = state.withLock { state -> (Verdict, [CheckedContinuation<Void, Never>]) in
+            if state.cancelled.remove(sleeper.id) != nil { return (.cancelled, []) }
+            if sleeper.deadline <= state.now { return (.due, []) }
+            state.sleepers.append(sleeper)
+            let count = state.sleepers.count
+            let met = state.observers.filter { $0.count <= count }.map(\.continuation)
+            state.observers.removeAll { $0.count <= count }
+            return (.waits, met)
+        }
+        switch verdict {
+        case .due: sleeper.continuation.resume()
+        case .cancelled: sleeper.continuation.resume(throwing: CancellationError())
+        case .waits: for observer in met { observer.resume() }
+        }
+    }
+
+    private func cancel(_ id: Int) {
+        let sleeper = state.withLock { state -> Sleeper? in
+            guard let index = state.sleepers.firstIndex(where: { $0.id == id }) else {
+                state.cancelled.insert(id)
+                return nil
+            }
+            return state.sleepers.remove(at: index)
+        }
+        sleeper?.continuation.resume(throwing: CancellationError())
+    }
+}

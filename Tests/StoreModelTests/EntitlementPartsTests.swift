@@ -1,0 +1,103 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@Suite struct EntitlementFeatureMapTests {
+    @Test func `a map gives a product its features in the order of their names`() throws {
+        let map = try FeatureMap(parsing: Array(#"{"features":{"pro":["a","b"],"extra":["a"]},"note":1}"#.utf8))
+        #expect(map.features(of: "a", kind: .nonConsumable) == ["extra", "pro"])
+        #expect(map.features(of: "b", kind: .consumable) == ["pro"])
+        #expect(map.features(of: "c", kind: .nonConsumable) == ["c"])
+        #expect(map.features(of: "c", kind: .consumable) == [])
+    }
+
+    @Test(arguments: [
+        ("[]", ""), ("{}", ""), ("{\"features\":", ""), (#"{"features":[]}"#, "/features"),
+        (#"{"features":{"a/b":"x"}}"#, "/features/a~1b"), (#"{"features":{"pro":["a",7]}}"#, "/features/pro/1"),
+        (#"{"features":{"pro":[""]}}"#, "/features/pro/0"), (#"{"features":{"pro":["a","a"]}}"#, "/features/pro/1"),
+        (#"{"features":{"":["a"]}}"#, "/features/"),
+    ])
+    func `what is wrong in a map is named by its pointer`(text: String, pointer: String) {
+        let error = #expect(throws: FeatureMapError.self) { try FeatureMap(parsing: Array(text.utf8)) }
+        #expect(error?.pointer == pointer)
+        #expect(error.map { "\($0)".hasSuffix(".") } == true)
+    }
+}
+
+@Suite struct EntitlementAttributionTests {
+    let anna: CustomerID = "anna"
+    let ben: CustomerID = "ben"
+
+    @Test func `a purchase without a token follows who presented it last`() {
+        #expect(Attribution.owner(token: nil, claims: [anna, ben], bearer: nil) == ben)
+        #expect(Attribution.owner(token: nil, claims: [anna, ben, anna], bearer: nil) == anna)
+        #expect(Attribution.owner(token: nil, claims: [], bearer: nil) == nil)
+    }
+
+    @Test func `a token decides before every claim of others`() {
+        #expect(Attribution.owner(token: anna.appAccountToken, claims: [anna, ben], bearer: anna) == anna)
+        #expect(Attribution.owner(token: anna.appAccountToken, claims: [], bearer: anna) == anna)
+        #expect(Attribution.owner(token: anna.appAccountToken, claims: [ben], bearer: nil) == ben)
+    }
+
+    @Test func `only the token of a customer somebody saw keeps others out`() {
+        let token = anna.appAccountToken
+        #expect(Attribution.refuses(ben, token: token) { $0 == token })
+        #expect(Attribution.refuses(ben, token: token) { _ in false } == false)
+        #expect(Attribution.refuses(anna, token: token) { _ in true } == false)
+        #expect(Attribution.refuses(ben, token: nil) { _ in true } == false)
+    }
+}
+
+@Suite struct EntitlementFactTests {
+    let whole = JWSTransactionDecodedPayload(
+        transactionId: "2", originalTransactionId: "1", bundleId: "com.example", productId: "pro",
+        subscriptionGroupIdentifier: "g", purchaseDate: day(1), originalPurchaseDate: day(0), expiresDate: day(31),
+        quantity: 1, type: .autoRenewableSubscription, inAppOwnershipType: .familyShared, signedDate: day(1),
+        offerType: .introductory, offerDiscountType: .payAsYouGo, price: 4990, currency: "USD")
+
+    @Test func `a payload becomes a fact`() throws {
+        let fact = try TransactionFact(whole, digest: [7])
+        #expect(fact.id == "2" && fact.originalID == "1" && fact.productID == "pro" && fact.digest == [7])
+        #expect(fact.kind == .autoRenewableSubscription && fact.isFamilyShared && fact.isIntroductory && !fact.isTrial)
+        #expect(fact.price == Price(amount: Decimal(string: "4.99")!, currency: "USD"))
+        var free = whole
+        free.offerDiscountType = .freeTrial
+        let trial = try TransactionFact(free, digest: [])
+        #expect(trial.isTrial && !trial.isIntroductory)
+    }
+
+    @Test func `a missing member is named`() {
+        let without: [(String, (inout JWSTransactionDecodedPayload) -> Void)] = [
+            ("/transactionId", { $0.transactionId = nil }), ("/productId", { $0.productId = "" }),
+            ("/purchaseDate", { $0.purchaseDate = nil }), ("/signedDate", { $0.signedDate = nil }),
+            ("/type", { $0.type = nil }), ("/expiresDate", { $0.expiresDate = nil }),
+            ("/quantity", { $0.quantity = 0 }),
+            ("/originalTransactionId", { $0.originalTransactionId = "" }),
+        ]
+        for (pointer, change) in without {
+            var payload = whole
+            change(&payload)
+            let error = #expect(throws: AppStorePayloadError.self) { try TransactionFact(payload, digest: []) }
+            #expect(error?.pointer == pointer)
+        }
+        #expect(throws: AppStorePayloadError.self) { try RenewalFact(JWSRenewalInfoDecodedPayload(), digest: []) }
+    }
+
+    @Test func `a renewal info becomes a fact`() throws {
+        let payload = JWSRenewalInfoDecodedPayload(
+            originalTransactionId: "1", autoRenewProductId: "pro.yearly", autoRenewStatus: .off,
+            isInBillingRetryPeriod: true, gracePeriodExpiresDate: day(9), signedDate: day(3))
+        let fact = try RenewalFact(payload, digest: [1])
+        #expect(fact.originalID == "1" && fact.autoRenews == false && fact.renewsTo == "pro.yearly")
+        #expect(fact.isInBillingRetry && fact.gracePeriodExpiresDate == day(9))
+    }
+
+    @Test func `the UUID of a subscription is always the same and nobody else's`() {
+        let one: TransactionID = "2000000000000001"
+        #expect(one.subscriptionUUID == TransactionID("2000000000000001").subscriptionUUID)
+        #expect(one.subscriptionUUID != TransactionID("2000000000000002").subscriptionUUID)
+        #expect(one.subscriptionUUID != CustomerID("2000000000000001").appAccountToken)
+    }
+}
