@@ -1,2 +1,33 @@
 #pragma once
+#include <openssl/asn1.h>
+#include <openssl/bio.h>
+#include <openssl/core_names.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/obj_mac.h>
+#include <openssl/objects.h>
+#include <openssl/opensslv.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+// Swift imports no function-like macros; these give the ones Souk needs a name.
+
+static inline long souk_bio_contents(BIO *bio, char **contents) { return BIO_get_mem_data(bio, contents); }
+static inline void souk_openssl_free(void *pointer) { OPENSSL_free(pointer); }
+static inline EVP_PKEY *souk_generate_key(const char *curve) { return EVP_EC_gen(curve); }
+static inline STACK_OF(X509) *souk_x509_stack(X509 **certificates, int count) {
+    STACK_OF(X509) *stack = sk_X509_new_null();
+    for (int index = 0; stack && index < count; index++) {
+        if (!sk_X509_push(stack, certificates[index])) { sk_X509_free(stack); return NULL; }
+    }
+    return stack;
+}
+static inline void souk_x509_stack_free(STACK_OF(X509) *stack) { sk_X509_free(stack); }
+static inline int souk_x509_stack_count(const STACK_OF(X509) *stack) { return sk_X509_num(stack); }
+static inline X509 *souk_x509_stack_element(const STACK_OF(X509) *stack, int index) { return sk_X509_value(stack, index); }
+static inline int souk_print_name(BIO *bio, const X509_NAME *name) {
+    return X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253) >= 0;
+}

@@ -1,0 +1,136 @@
+import COpenSSL
+import Foundation
+
+/// An X.509 certificate (RFC 5280), read once and shared.
+public final class Certificate: @unchecked Sendable {
+    // Sendable: the X509 is not changed after `init`, which has OpenSSL work out what it caches inside it.
+    let pointer: OpaquePointer
+
+    /// The certificate's bytes.
+    public let der: [UInt8]
+    /// SHA-256 of `der`: 32 bytes.
+    public let fingerprint: [UInt8]
+    /// The first and the last second at which it is valid.
+    public let validity: ClosedRange<Date>
+
+    /// From DER; every byte must belong to the certificate. Throws `certificateMalformed`.
+    public convenience init(der: [UInt8]) throws(SignedDataError) {
+        let pointer = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
+            var cursor = bytes.baseAddress
+            guard let certificate = d2i_X509(nil, &cursor, bytes.count) else { return nil }
+            if cursor == bytes.baseAddress.map({ $0 + bytes.count }) { return certificate }
+            X509_free(certificate)
+            return nil
+        }
+        guard let pointer else {
+            OpenSSL.clearErrors()
+            throw SignedDataError(.certificateMalformed, "A certificate is not X.509 in DER.")
+        }
+        try self.init(owning: pointer, der: der)
+    }
+
+    /// From DER or from the first certificate in PEM. Throws `certificateMalformed`.
+    public convenience init(_ encoded: [UInt8]) throws(SignedDataError) {
+        guard PEM.isPEM(encoded) else {
+            try self.init(der: encoded)
+            return
+        }
+        guard let first = try Self.all(inPEM: encoded).first else {
+            throw SignedDataError(.certificateMalformed, "There is no certificate in the PEM text.")
+        }
+        try self.init(der: first.der)
+    }
+
+    /// Takes over a reference to the certificate.
+    init(owning pointer: OpaquePointer, der: [UInt8]) throws(SignedDataError) {
+        self.pointer = pointer
+        self.der = der
+        fingerprint = MessageDigest.sha256(der)
+        // Has OpenSSL read the extensions, once, before the certificate is shared between threads.
+        X509_check_purpose(pointer, -1, 0)
+        let isReadable = X509_get_extension_flags(pointer) & UInt32(EXFLAG_INVALID) == 0
+        if let start = Self.instant(X509_get0_notBefore(pointer)), let end = Self.instant(X509_get0_notAfter(pointer)),
+            start <= end, isReadable
+        {
+            validity = start...end
+        } else {
+            validity = Date.distantPast...Date.distantPast
+            OpenSSL.clearErrors()
+            throw SignedDataError(.certificateMalformed, "A certificate has extensions or dates that cannot be read.")
+        }
+    }
+
+    deinit { X509_free(pointer) }
+
+    /// All certificates in PEM text, in their order. Throws `certificateMalformed` when one cannot be read.
+    public static func all(inPEM text: [UInt8]) throws(SignedDataError) -> [Certificate] {
+        var encoded: [[UInt8]] = []
+        _ = OpenSSL.reading(text) { bio -> Bool? in
+            while let certificate = PEM_read_bio_X509(bio, nil, nil, nil) {
+                encoded.append(OpenSSL.der { i2d_X509(certificate, $0) } ?? [])
+                X509_free(certificate)
+            }
+            return nil
+        }
+        var certificates: [Certificate] = []
+        for der in encoded { certificates.append(try Certificate(der: der)) }
+        return certificates
+    }
+
+    /// PEM text of this certificate.
+    public var pem: String {
+        String(decoding: OpenSSL.written { PEM_write_bio_X509($0, self.pointer) } ?? [], as: UTF8.self)
+    }
+
+    /// The subject's name as one line (RFC 2253).
+    public var subject: String { Self.line(X509_get_subject_name(pointer)) }
+    /// The issuer's name as one line (RFC 2253).
+    public var issuer: String { Self.line(X509_get_issuer_name(pointer)) }
+
+    /// `true` when basic constraints say that it may sign certificates.
+    public var isCertificateAuthority: Bool { X509_check_ca(pointer) == 1 }
+
+    /// A root of version 1 has no extensions to say what it may; whoever trusts it has decided.
+    var isRootOfVersion1: Bool { X509_check_ca(pointer) == 3 }
+
+    /// Whether it has an extension of this dotted object identifier.
+    public func hasExtension(_ identifier: String) -> Bool {
+        guard let object = OBJ_txt2obj(identifier, 1) else { return false }
+        defer { ASN1_OBJECT_free(object) }
+        return X509_get_ext_by_OBJ(pointer, object, -1) >= 0
+    }
+
+    /// Whether both are of the same subject with the same key.
+    func isSameAuthority(as other: Certificate) -> Bool {
+        guard X509_NAME_cmp(X509_get_subject_name(pointer), X509_get_subject_name(other.pointer)) == 0,
+            let key = X509_get0_pubkey(pointer), let otherKey = X509_get0_pubkey(other.pointer)
+        else {
+            OpenSSL.clearErrors()
+            return false
+        }
+        return EVP_PKEY_eq(key, otherKey) == 1
+    }
+
+    /// The key as one that checks ES256; `nil` for other kinds.
+    func verificationKey() -> VerificationKey? {
+        defer { OpenSSL.clearErrors() }
+        return X509_get_pubkey(pointer).flatMap { VerificationKey(owning: $0) }
+    }
+
+    private static func line(_ name: OpaquePointer?) -> String {
+        guard let name else { return "" }
+        let text = OpenSSL.written { souk_print_name($0, name) }
+        return String(decoding: text ?? [], as: UTF8.self)
+    }
+
+    private static func instant(_ time: UnsafePointer<ASN1_TIME>?) -> Date? {
+        var parts = tm()
+        guard let time, ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }
+        return Date(timeIntervalSince1970: TimeInterval(timegm(&parts)))
+    }
+}
+
+extension Certificate: Hashable {
+    public static func == (left: Certificate, right: Certificate) -> Bool { left.der == right.der }
+    public func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
+}

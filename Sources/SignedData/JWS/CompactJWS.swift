@@ -1,0 +1,83 @@
+import Primitives
+
+/// A JWS in compact serialisation (RFC 7515 section 3.1) cut at its dots; nothing is decoded yet.
+struct CompactJWS {
+    let bytes: [UInt8]
+    private let firstDot: Int
+    private let secondDot: Int
+
+    /// Throws `malformed` unless there are exactly three segments of base64url characters, none of them empty.
+    init(_ bytes: [UInt8]) throws(SignedDataError) {
+        self.bytes = bytes
+        let dot = UInt8(ascii: ".")
+        guard let first = bytes.firstIndex(of: dot), let second = bytes[(first + 1)...].firstIndex(of: dot),
+            bytes[(second + 1)...].firstIndex(of: dot) == nil, first > 0, second > first + 1, second + 1 < bytes.count
+        else { throw SignedDataError(.malformed, "A JWS is three segments with dots between them.") }
+        firstDot = first
+        secondDot = second
+    }
+
+    /// The header, still encoded: the same for everything one signer signs.
+    var headerSegment: ArraySlice<UInt8> { bytes[..<firstDot] }
+    /// What the signature is over.
+    var signingInput: Range<Int> { 0..<secondDot }
+
+    /// Throws `malformed` unless the segment is canonical base64url without padding.
+    func payload() throws(SignedDataError) -> [UInt8] { try decoded(firstDot + 1..<secondDot, "payload") }
+    func signature() throws(SignedDataError) -> [UInt8] { try decoded(secondDot + 1..<bytes.count, "signature") }
+    func header() throws(SignedDataError) -> [UInt8] { try decoded(0..<firstDot, "header") }
+
+    private func decoded(_ range: Range<Int>, _ name: String) throws(SignedDataError) -> [UInt8] {
+        guard let decoded = Base64.decodeURL(bytes[range]) else {
+            throw SignedDataError(.malformed, "The \(name) is not canonical base64url without padding.")
+        }
+        return decoded
+    }
+}
+
+/// The protected header of a signed transaction: ES256 and a certificate chain.
+struct JWSHeader {
+    /// The chain's certificates in DER, the leaf first. How many there are is the chain's to judge.
+    let certificates: [[UInt8]]
+
+    init(_ encoded: [UInt8]) throws(SignedDataError) {
+        let json: JSONValue
+        do { json = try JSONValue(parsing: encoded, depth: 8) } catch {
+            throw SignedDataError(.malformed, "The header is not JSON: \(error.reason).", underlying: error)
+        }
+        guard case .object(let members) = json else {
+            throw SignedDataError(.malformed, "The header is not a JSON object.")
+        }
+        guard members["crit"] == nil else {
+            throw SignedDataError(.malformed, "The header demands extensions (crit) that are not known here.")
+        }
+        guard let algorithm = members["alg"]?.stringValue else {
+            throw SignedDataError(.malformed, "The header names no algorithm (alg).")
+        }
+        guard algorithm == "ES256" else {
+            throw SignedDataError(.unsupportedAlgorithm, "The algorithm is not ES256, the only one accepted.")
+        }
+        guard let chain = members["x5c"] else {
+            throw SignedDataError(.missingCertificateChain, "The header has no certificate chain (x5c).")
+        }
+        certificates = try Self.certificates(chain)
+    }
+
+    private static func certificates(_ chain: JSONValue) throws(SignedDataError) -> [[UInt8]] {
+        guard case .array(let elements) = chain else {
+            throw SignedDataError(.malformed, "The certificate chain (x5c) is not an array.")
+        }
+        guard elements.count == 3 else {
+            throw SignedDataError(.chainLength, "The chain has \(elements.count) certificates; it must have three.")
+        }
+        var certificates: [[UInt8]] = []
+        for element in elements {
+            guard case .string(let text) = element, let der = Base64.decode(text), !der.isEmpty else {
+                throw SignedDataError(
+                    .certificateMalformed, "A certificate of the chain (x5c) is not canonical base64.")
+            }
+            certificates.append(der)
+        }
+        return certificates
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import StoreModel
+
+extension SignedDataVerifier {
+    /// Whom a verifier trusts and what it accepts.
+    public struct Configuration: Sendable {
+        /// The roots a chain may end at.
+        public var trustAnchors: [TrustAnchor]
+
+        /// The bundle ids accepted. `nil` accepts any: for looking at a file, never in a server.
+        public var bundleIDs: Set<String>?
+
+        /// The environments accepted. `nil` accepts any: for looking at a file, never in a server.
+        public var environments: Set<AppStoreEnvironment>?
+
+        /// The App Store's number of the app, which notifications and app transactions of production must then give.
+        /// `nil` does not check it.
+        public var appAppleID: Int?
+
+        /// The same for each of several apps, by bundle id; one that is not here is checked against `appAppleID`.
+        public var appAppleIDs: [String: Int] = [:]
+
+        /// The instant to judge chains at; `nil` is the instant at which each document was signed.
+        public var chainDate: Date?
+
+        /// The most bytes a JWS may have. A notification carries two more inside it.
+        public var maximumLength = 256 * 1024
+
+        /// The most bytes its header may have, still encoded. Apple's has 3.3 kB.
+        public var maximumHeaderLength = 24 * 1024
+
+        /// How many chains are kept. Apple uses a handful at a time.
+        public var rememberedChains = 64
+
+        /// How many verified documents are kept for the case that they come again.
+        public var rememberedDocuments = 1024
+
+        /// What must be decided; everything else is a variable.
+        public init(
+            bundleIDs: Set<String>?, environments: Set<AppStoreEnvironment>?, appAppleID: Int? = nil,
+            trustAnchors: [TrustAnchor] = TrustAnchor.apple
+        ) {
+            self.bundleIDs = bundleIDs
+            self.environments = environments
+            self.appAppleID = appAppleID
+            self.trustAnchors = trustAnchors
+        }
+    }
+}
+
+extension SignedDataVerifier.Configuration {
+    func check<Payload: SignedPayload>(_ payload: Payload) throws(SignedDataError) {
+        let audience = payload.audience
+        if let bundleIDs, Payload.namesBundle {
+            guard let bundleID = audience?.bundleID else { throw missing("bundle id", in: Payload.title) }
+            guard bundleIDs.contains(bundleID) else {
+                throw SignedDataError(.wrongBundle, "The \(Payload.title) is for the bundle \(quoted(bundleID)).")
+            }
+        }
+        if let environments {
+            guard let environment = audience?.environment else { throw missing("environment", in: Payload.title) }
+            guard environments.contains(environment) else { throw refusal(of: environment, in: Payload.title) }
+        }
+        if Payload.namesAppAppleID, audience?.environment == .production {
+            let expected = audience?.bundleID.flatMap { appAppleIDs[$0] } ?? appAppleID
+            guard expected == nil || expected == audience?.appAppleID else {
+                throw SignedDataError(
+                    .wrongAppID, "The \(Payload.title) gives another App Store number of the app, or none.")
+            }
+        }
+    }
+
+    private func missing(_ what: String, in title: String) -> SignedDataError {
+        SignedDataError(.payloadMalformed, "The \(title) names no \(what).")
+    }
+
+    private func refusal(of environment: AppStoreEnvironment, in title: String) -> SignedDataError {
+        let accepted = (environments ?? []).map(\.rawValue).sorted().joined(separator: ", ")
+        let code: SignedDataError.Code = environments?.count == 1 ? .wrongEnvironment : .environmentNotAccepted
+        return SignedDataError(
+            code, "The \(title) is of the environment \(quoted(environment.rawValue)); accepted: \(accepted).")
+    }
+
+    /// What a document says about itself, short enough for a sentence.
+    private func quoted(_ text: String) -> String {
+        "\"\(String(text.unicodeScalars.prefix(80).filter { $0.value >= 0x20 && $0.value != 0x7F }.map(Character.init)))\""
+    }
+}

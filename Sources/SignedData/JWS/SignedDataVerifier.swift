@@ -1,0 +1,173 @@
+import Foundation
+import Primitives
+import StoreModel
+
+/// Verifies what the App Store signed: transactions, renewal infos, notifications and app transactions.
+///
+/// In this order: the size and form; the chain of three certificates up to a trusted root; the signature; the instant of
+/// signing, at which the chain must have been valid; only then the payload's other members, first whom it is for. The
+/// first thing that does not hold is thrown as a `SignedDataError`; its code is one of WIRE's list.
+///
+/// One verifier serves any number of threads. Chains it accepted are kept by their bytes, and so are whole documents;
+/// what depends on time is judged again each time, and a failure is never kept.
+///
+///     let verifier = SignedDataVerifier(
+///         configuration: .init(bundleIDs: ["com.example"], environments: [.production, .sandbox], appAppleID: 1_234))
+///     let verified = try verifier.transaction(signedTransaction)
+///     verified.payload.productId
+public final class SignedDataVerifier: Sendable {
+    public let configuration: Configuration
+    private let chains: Locked<BoundedCache<ByteKey, CertificateChain>>
+    private let documents: Locked<BoundedCache<DocumentKey, VerifiedDocument>>
+
+    private struct DocumentKey: Hashable {
+        let digest: DigestKey
+        let kind: ObjectIdentifier
+    }
+
+    public init(configuration: Configuration) {
+        self.configuration = configuration
+        chains = Locked(BoundedCache(capacity: configuration.rememberedChains))
+        documents = Locked(BoundedCache(capacity: configuration.rememberedDocuments))
+    }
+
+    /// A signed transaction (JWSTransaction), judged by bundle and environment.
+    public func transaction(_ jws: String) throws(SignedDataError) -> Verified<JWSTransactionDecodedPayload> {
+        try verify(jws)
+    }
+
+    /// A signed renewal info (JWSRenewalInfo), judged by environment; it names no bundle, so what it belongs to must be
+    /// known from a transaction of the same original transaction id.
+    public func renewalInfo(_ jws: String) throws(SignedDataError) -> Verified<JWSRenewalInfoDecodedPayload> {
+        try verify(jws)
+    }
+
+    /// A signed app transaction, judged by bundle, environment and, in production, the App Store's number of the app.
+    public func appTransaction(_ jws: String) throws(SignedDataError) -> Verified<AppTransaction> {
+        try verify(jws)
+    }
+
+    /// A notification of version 2 (signedPayload), judged like an app transaction, and what is signed inside it, which
+    /// must be for the same bundle and environment.
+    public func notification(_ jws: String) throws(SignedDataError) -> VerifiedNotification {
+        let outer: Verified<ResponseBodyV2DecodedPayload> = try verify(jws)
+        let data = outer.payload.data
+        var transaction: Verified<JWSTransactionDecodedPayload>?
+        var renewalInfo: Verified<JWSRenewalInfoDecodedPayload>?
+        var appTransaction: Verified<AppTransaction>?
+        if let signed = data?.signedTransactionInfo { transaction = try inner(signed, of: outer.payload) }
+        if let signed = data?.signedRenewalInfo { renewalInfo = try inner(signed, of: outer.payload) }
+        if let signed = outer.payload.appData?.signedAppTransactionInfo {
+            appTransaction = try inner(signed, of: outer.payload)
+        }
+        return VerifiedNotification(
+            notification: outer, transaction: transaction, renewalInfo: renewalInfo, appTransaction: appTransaction)
+    }
+
+    // MARK: - The way of one document
+
+    private func verify<Payload: SignedPayload>(_ jws: String) throws(SignedDataError) -> Verified<Payload> {
+        let document = try document(jws, of: Payload.self)
+        let payload = Payload(unchecked: document.members)
+        try configuration.check(payload)
+        return Verified(payload, document)
+    }
+
+    private func inner<Payload: SignedPayload>(
+        _ jws: String, of notification: ResponseBodyV2DecodedPayload
+    ) throws(SignedDataError) -> Verified<Payload> {
+        let verified: Verified<Payload> = try verify(jws)
+        let outer = notification.audience
+        let inner = verified.payload.audience
+        if let bundleID = outer?.bundleID, Payload.namesBundle, inner?.bundleID != bundleID {
+            throw SignedDataError(.wrongBundle, "The \(Payload.title) inside the notification is for another bundle.")
+        }
+        if let environment = outer?.environment, inner?.environment != environment {
+            throw SignedDataError(
+                .wrongEnvironment, "The \(Payload.title) inside the notification is of another environment.")
+        }
+        return verified
+    }
+
+    private func document<Payload: SignedPayload>(
+        _ jws: String, of kind: Payload.Type
+    ) throws(SignedDataError) -> VerifiedDocument {
+        guard jws.utf8.count <= configuration.maximumLength else {
+            throw SignedDataError(
+                .tooLarge, "The JWS has \(jws.utf8.count) bytes; at most \(configuration.maximumLength) are accepted.")
+        }
+        let bytes = Array(jws.utf8)
+        let key = DocumentKey(digest: DigestKey(sha256Of: bytes), kind: ObjectIdentifier(kind))
+        if let known = documents.withLock({ $0.value(for: key) }) {
+            try known.chain.check(at: configuration.chainDate ?? known.signedDate)
+            return known
+        }
+        let document = try judge(CompactJWS(bytes), as: kind)
+        documents.withLock { $0.insert(document, for: key) }
+        return document
+    }
+
+    private func judge<Payload: SignedPayload>(
+        _ jws: CompactJWS, as kind: Payload.Type
+    ) throws(SignedDataError) -> VerifiedDocument {
+        let (chain, isNew) = try chain(of: jws)
+        let signature = try jws.signature()
+        let holds = jws.bytes.withUnsafeBytes { bytes in
+            chain.leafKey.isValid(signature: signature, of: UnsafeRawBufferPointer(rebasing: bytes[jws.signingInput]))
+        }
+        guard holds else {
+            throw SignedDataError(.signatureInvalid, "The signature is not the leaf certificate's over this content.")
+        }
+        let payloadBytes = try jws.payload()
+        let members = try Payload.members(of: payloadBytes)
+        let signedDate = try Payload.signedDate(in: members)
+        try chain.check(at: configuration.chainDate ?? signedDate)
+        if isNew { chains.withLock { $0.insert(chain, for: ByteKey(Array(jws.headerSegment)[...])) } }
+        try Payload.check(members)
+        return VerifiedDocument(members: members, payloadBytes: payloadBytes, signedDate: signedDate, chain: chain)
+    }
+
+    /// The chain of the header, and whether it was judged just now.
+    private func chain(of jws: CompactJWS) throws(SignedDataError) -> (CertificateChain, isNew: Bool) {
+        let segment = jws.headerSegment
+        if let known = chains.withLock({ $0.value(for: ByteKey(segment)) }) { return (known, false) }
+        guard segment.count <= configuration.maximumHeaderLength else {
+            throw SignedDataError(
+                .tooLarge,
+                "The header has \(segment.count) bytes; at most \(configuration.maximumHeaderLength) are accepted.")
+        }
+        let header = try JWSHeader(jws.header())
+        return (try CertificateChain(header.certificates, trusting: configuration.trustAnchors), true)
+    }
+}
+
+extension SignedPayload {
+    fileprivate static func members(of payload: [UInt8]) throws(SignedDataError) -> JSONMembers {
+        do {
+            if case .object(let members) = try JSONValue(parsing: payload, depth: 32) { return members }
+        } catch {
+            throw SignedDataError(.payloadMalformed, "The payload is not JSON: \(error).", underlying: error)
+        }
+        throw SignedDataError(.payloadMalformed, "The payload is not a JSON object.")
+    }
+
+    fileprivate static func signedDate(in members: JSONMembers) throws(SignedDataError) -> Date {
+        for name in dateFields {
+            guard let value = members[name], !value.isNull else { continue }
+            guard let date = Date(payloadValue: value), abs(date.timeIntervalSince1970) < 1e12 else { break }
+            return date
+        }
+        throw SignedDataError(
+            .payloadMalformed,
+            "The \(title) lacks \(dateFields[dateFields.count - 1]), a number of milliseconds since 1970.")
+    }
+
+    fileprivate static func check(_ members: JSONMembers) throws(SignedDataError) {
+        if let foreign = foreignFields.first(where: { members[$0] != nil }) {
+            throw SignedDataError(.payloadMalformed, "This is no \(title): it has the member \(foreign).")
+        }
+        do { _ = try Self(json: .object(members)) } catch {
+            throw SignedDataError(.payloadMalformed, "In the \(title), \(error).", underlying: error)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+
+/// A dictionary that keeps the entries used most recently, at most `capacity` of them.
+///
+/// Two generations instead of a list of uses: a full young generation becomes the old one, and what the old one held is
+/// forgotten unless it was asked for meanwhile.
+struct BoundedCache<Key: Hashable, Value> {
+    private let generationSize: Int
+    private var young: [Key: Value] = [:]
+    private var old: [Key: Value] = [:]
+
+    /// A capacity of 0 or 1 keeps nothing.
+    init(capacity: Int) { generationSize = capacity / 2 }
+
+    var count: Int { young.count + old.count }
+
+    mutating func value(for key: Key) -> Value? {
+        if let value = young[key] { return value }
+        guard let value = old.removeValue(forKey: key) else { return nil }
+        insert(value, for: key)
+        return value
+    }
+
+    mutating func insert(_ value: Value, for key: Key) {
+        guard generationSize > 0 else { return }
+        if young.count >= generationSize {
+            old = young
+            young = [:]
+        }
+        old[key] = nil
+        young[key] = value
+    }
+}
+
+/// Bytes as a key of a dictionary, hashed and compared as a block instead of one by one.
+struct ByteKey: Hashable {
+    private let bytes: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+
+    static func == (left: ByteKey, right: ByteKey) -> Bool {
+        left.bytes.withUnsafeBytes { left in
+            right.bytes.withUnsafeBytes { right in
+                guard left.count == right.count else { return false }
+                guard let one = left.baseAddress, let other = right.baseAddress else { return true }
+                return memcmp(one, other, left.count) == 0
+            }
+        }
+    }
+
+    func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+}

@@ -1,0 +1,31 @@
+import COpenSSL
+
+/// SHA-256 by OpenSSL, which uses the processor's own instructions; `Primitives.SHA256` is for modules without it.
+enum MessageDigest {
+    // Unsafe: OpenSSL's algorithm objects do not change after they are fetched and may be used by all threads.
+    nonisolated(unsafe) private static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
+
+    /// The 32 bytes of the digest.
+    static func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
+            digest.initialize(repeating: 0)
+            let done = EVP_Digest(bytes.baseAddress, bytes.count, digest.baseAddress, nil, algorithm, nil)
+            precondition(done == 1, "SHA-256 is part of every OpenSSL and fails only without memory")
+            count = 32
+        }
+    }
+
+    static func sha256(_ bytes: [UInt8]) -> [UInt8] { bytes.withUnsafeBytes { sha256($0) } }
+}
+
+/// A SHA-256 digest as a key of a dictionary: hashed by eight of its bytes, which are as good as random.
+struct DigestKey: Hashable {
+    private let words: SIMD4<UInt64>
+
+    init(sha256Of bytes: [UInt8]) {
+        let digest = MessageDigest.sha256(bytes)
+        words = digest.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(words[0]) }
+}

@@ -1,0 +1,140 @@
+import COpenSSL
+import Primitives
+
+/// The public half of a P-256 key: checks ES256 signatures (RFC 7518 section 3.4). Any number of threads may share one.
+public final class VerificationKey: @unchecked Sendable {
+    // Sendable: OpenSSL counts references to a key atomically and does not change it after it is made; contexts are used
+    // by one thread at a time, the one that took them out of `idle`.
+    let pointer: OpaquePointer
+    private let idle = Locked<[VerificationContext]>([])
+
+    /// Takes over a reference to the key. `nil` when it is not a P-256 key; the reference is given back then.
+    init?(owning pointer: OpaquePointer) {
+        self.pointer = pointer
+        guard Self.isP256(pointer) else { return nil }
+    }
+
+    /// From a SubjectPublicKeyInfo in DER (RFC 5280) or PEM. Throws `keyMalformed`.
+    public convenience init(_ encoded: [UInt8]) throws(SignedDataError) {
+        let key: OpaquePointer?
+        if PEM.isPEM(encoded) {
+            key = OpenSSL.reading(encoded) { PEM_read_bio_PUBKEY($0, nil, nil, nil) }
+        } else {
+            key = encoded.withUnsafeBufferPointer { bytes in
+                var cursor = bytes.baseAddress
+                guard let key = d2i_PUBKEY(nil, &cursor, bytes.count) else { return nil }
+                if cursor == bytes.baseAddress.map({ $0 + bytes.count }) { return key }
+                EVP_PKEY_free(key)
+                return nil
+            }
+        }
+        OpenSSL.clearErrors()
+        guard let key else {
+            throw SignedDataError(.keyMalformed, "The public key is neither a SubjectPublicKeyInfo in DER nor in PEM.")
+        }
+        guard Self.isP256(key) else {
+            EVP_PKEY_free(key)
+            throw SignedDataError(.keyMalformed, "The public key is not for P-256, the curve of ES256.")
+        }
+        self.init(owning: key)!
+    }
+
+    deinit { EVP_PKEY_free(pointer) }
+
+    /// The SubjectPublicKeyInfo in DER.
+    public var der: [UInt8] { OpenSSL.der { i2d_PUBKEY(self.pointer, $0) } ?? [] }
+
+    /// Whether `signature`, 64 bytes r‖s, is this key's over the SHA-256 of `message`.
+    public func isValid(signature: [UInt8], of message: [UInt8]) -> Bool {
+        message.withUnsafeBytes { isValid(signature: signature, of: $0) }
+    }
+
+    func isValid(signature: [UInt8], of message: UnsafeRawBufferPointer) -> Bool {
+        isValid(signature: signature, ofDigest: MessageDigest.sha256(message))
+    }
+
+    /// The same over a digest of 32 bytes: one P-256 verification of OpenSSL and nothing else.
+    public func isValid(signature: [UInt8], ofDigest digest: [UInt8]) -> Bool {
+        guard digest.count == 32, let encoded = ECDSASignature.der(fromRaw: signature), let context = takeContext()
+        else { return false }
+        let answer = encoded.withUnsafeBufferPointer { encoded in
+            digest.withUnsafeBufferPointer { digest in
+                EVP_PKEY_verify(context.pointer, encoded.baseAddress, encoded.count, digest.baseAddress, digest.count)
+            }
+        }
+        if answer != 1 { OpenSSL.clearErrors() }
+        giveBack(context)
+        return answer == 1
+    }
+
+    static func isP256(_ key: OpaquePointer) -> Bool {
+        guard EVP_PKEY_get_base_id(key) == EVP_PKEY_EC else { return false }
+        var name = [CChar](repeating: 0, count: 32)
+        var length = 0
+        guard EVP_PKEY_get_utf8_string_param(key, OSSL_PKEY_PARAM_GROUP_NAME, &name, name.count, &length) == 1 else {
+            OpenSSL.clearErrors()
+            return false
+        }
+        return name.prefix(length).elementsEqual("prime256v1".utf8.map { CChar($0) })
+    }
+
+    // MARK: - Contexts
+
+    private func takeContext() -> VerificationContext? {
+        if let context = idle.withLock({ $0.popLast() }) { return context }
+        return VerificationContext(key: pointer)
+    }
+
+    private func giveBack(_ context: VerificationContext) {
+        idle.withLock { idle in
+            if idle.count < 64 { idle.append(context) }
+        }
+    }
+}
+
+/// OpenSSL's state of a verification, made ready once and used again: making it costs a tenth of a verification.
+private final class VerificationContext: @unchecked Sendable {
+    // Sendable: handed from thread to thread through a lock, never used by two at once.
+    let pointer: OpaquePointer
+
+    init?(key: OpaquePointer) {
+        guard let pointer = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
+        self.pointer = pointer
+        guard EVP_PKEY_verify_init(pointer) == 1 else { return nil }
+    }
+
+    deinit { EVP_PKEY_CTX_free(pointer) }
+}
+
+/// The two forms of an ECDSA signature over P-256.
+enum ECDSASignature {
+    /// DER of 64 bytes r‖s; `nil` for another length and when r or s is zero.
+    static func der(fromRaw raw: [UInt8]) -> [UInt8]? {
+        guard raw.count == 64, let r = integer(raw[0..<32]), let s = integer(raw[32..<64]) else { return nil }
+        return [0x30, UInt8(r.count + s.count)] + r + s
+    }
+
+    /// 64 bytes r‖s of the DER that OpenSSL makes.
+    static func raw(fromDER der: [UInt8]) -> [UInt8]? {
+        guard der.count > 4, der[0] == 0x30, Int(der[1]) == der.count - 2 else { return nil }
+        var position = 2
+        var raw: [UInt8] = []
+        for _ in 0..<2 {
+            guard position + 2 <= der.count, der[position] == 0x02 else { return nil }
+            let end = position + 2 + Int(der[position + 1])
+            guard end <= der.count else { return nil }
+            let value = der[position + 2..<end].drop { $0 == 0 }
+            guard value.count <= 32 else { return nil }
+            raw += [UInt8](repeating: 0, count: 32 - value.count) + value
+            position = end
+        }
+        return position == der.count ? raw : nil
+    }
+
+    private static func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
+        let value = bytes.drop { $0 == 0 }
+        guard let first = value.first else { return nil }
+        let sign: [UInt8] = first & 0x80 == 0 ? [] : [0]
+        return [0x02, UInt8(sign.count + value.count)] + sign + value
+    }
+}

@@ -1,0 +1,88 @@
+/// Why signed data was not accepted, or why something could not be signed. Two are equal when their codes are.
+///
+/// The reason is a sentence for people. It may quote what the data says (a bundle id, a date), never a key, a signature or
+/// the data itself.
+public struct SignedDataError: Error, Equatable, CustomStringConvertible {
+    /// What kind of refusal, the same word in `SignedData`, on the server's wire and in the output of `souk`.
+    public struct Code: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public var description: String { rawValue }
+    }
+
+    public let code: Code
+    /// What is wrong, and with what.
+    public let reason: String
+    /// What lies beneath, where something does.
+    public let underlying: (any Error)?
+
+    public init(_ code: Code, _ reason: String, underlying: (any Error)? = nil) {
+        self.code = code
+        self.reason = reason
+        self.underlying = underlying
+    }
+
+    /// Whether the same data may be accepted later, without a change of configuration.
+    public var isRetryable: Bool { code == .onlineCheckFailed || code == .storageFailed }
+
+    public var description: String { "\(code): \(reason)" }
+
+    public static func == (left: SignedDataError, right: SignedDataError) -> Bool { left.code == right.code }
+}
+
+extension SignedDataError.Code {
+    /// Not of the form it should have: segments, base64, header.
+    public static let malformed = Self(rawValue: "malformed")
+    /// Longer than the configuration allows.
+    public static let tooLarge = Self(rawValue: "tooLarge")
+    /// Not ES256, or a key that ES256 cannot use.
+    public static let unsupportedAlgorithm = Self(rawValue: "unsupportedAlgorithm")
+    /// No `x5c` in the header.
+    public static let missingCertificateChain = Self(rawValue: "missingCertificateChain")
+    /// Not exactly three certificates.
+    public static let chainLength = Self(rawValue: "chainLength")
+    /// A certificate that cannot be read.
+    public static let certificateMalformed = Self(rawValue: "certificateMalformed")
+    /// The last certificate is none of the trusted roots.
+    public static let untrustedRoot = Self(rawValue: "untrustedRoot")
+    /// The certificates did not sign each other.
+    public static let chainInvalid = Self(rawValue: "chainInvalid")
+    /// A certificate was not valid at the instant the chain is judged at: not yet, or no longer.
+    public static let certificateExpired = Self(rawValue: "certificateExpired")
+    /// The intermediate or the root may not sign certificates.
+    public static let notACertificateAuthority = Self(rawValue: "notACertificateAuthority")
+    /// The leaf or the intermediate lacks Apple's mark of certificates made for signing purchases.
+    public static let missingMarkerOID = Self(rawValue: "missingMarkerOID")
+    /// A certificate was revoked.
+    public static let revoked = Self(rawValue: "revoked")
+    /// The question whether a certificate was revoked got no answer.
+    public static let onlineCheckFailed = Self(rawValue: "onlineCheckFailed")
+    /// The signature is not the leaf's over these bytes.
+    public static let signatureInvalid = Self(rawValue: "signatureInvalid")
+    /// The payload is not JSON, or a member is missing or of another kind.
+    public static let payloadMalformed = Self(rawValue: "payloadMalformed")
+    /// Signed for another app.
+    public static let wrongBundle = Self(rawValue: "wrongBundle")
+    /// Signed for an app with another App Store number.
+    public static let wrongAppID = Self(rawValue: "wrongAppID")
+    /// Signed in another environment than the one expected, or parts of one notification disagree.
+    public static let wrongEnvironment = Self(rawValue: "wrongEnvironment")
+    /// Signed in none of the several environments accepted.
+    public static let environmentNotAccepted = Self(rawValue: "environmentNotAccepted")
+    /// Bound to another customer than the one who presents it.
+    public static let boundToAnotherCustomer = Self(rawValue: "boundToAnotherCustomer")
+    /// A receipt whose device hash is that of another device.
+    public static let deviceMismatch = Self(rawValue: "deviceMismatch")
+    /// A receipt whose content has another digest than the signed one.
+    public static let digestMismatch = Self(rawValue: "digestMismatch")
+    /// A receipt of the form before iOS 7.
+    public static let legacyReceipt = Self(rawValue: "legacyReceipt")
+    /// A key that cannot be read, or of another kind than P-256.
+    public static let keyMalformed = Self(rawValue: "keyMalformed")
+    /// Keys and certificates of one signing chain that do not belong together.
+    public static let signingChainInvalid = Self(rawValue: "signingChainInvalid")
+    /// A file that could not be read or written.
+    public static let storageFailed = Self(rawValue: "storageFailed")
+    /// OpenSSL could not do what it always can: memory or its configuration is at fault.
+    public static let cryptographyFailed = Self(rawValue: "cryptographyFailed")
+}

@@ -1,0 +1,36 @@
+import Primitives
+import StoreModel
+
+/// Signs payloads as the App Store does: ES256 with the chain in the header (`x5c`). Any number of threads may share one.
+///
+///     let signer = JWSSigner(chain)
+///     let jws = try signer.sign(JWSTransactionDecodedPayload(transactionId: "1", signedDate: clock.now()))
+public struct JWSSigner: Sendable {
+    private let key: SigningKey
+    private let header: String
+
+    public init(_ chain: SigningChain) {
+        self.init(key: chain.leafKey, certificates: chain.certificates.map(\.der))
+    }
+
+    init(key: SigningKey, certificates: [[UInt8]]) {
+        let chain = certificates.map { JSONValue.string(Base64.encode($0)) }
+        self.init(key: key, header: ["alg": "ES256", "x5c": .array(chain)])
+    }
+
+    init(key: SigningKey, header: JSONValue) {
+        self.key = key
+        self.header = Base64.encodeURL(header.encoded())
+    }
+
+    /// A compact JWS (RFC 7515) of the payload's JSON. Throws `cryptographyFailed`.
+    public func sign(_ payload: some AppStorePayload) throws(SignedDataError) -> String {
+        try sign(payload.json.encoded())
+    }
+
+    /// A compact JWS of these bytes as they are. Throws `cryptographyFailed`.
+    public func sign(_ payload: [UInt8]) throws(SignedDataError) -> String {
+        let input = header + "." + Base64.encodeURL(payload)
+        return input + "." + Base64.encodeURL(try key.signature(of: Array(input.utf8)))
+    }
+}

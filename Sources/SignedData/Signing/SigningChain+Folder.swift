@@ -1,0 +1,108 @@
+import Foundation
+
+extension SigningChain {
+    /// The file that holds everything, in the folder given to `open(in:)`.
+    public static func file(in folder: URL) -> URL { folder.appendingPathComponent("signing-chain.pem") }
+
+    /// The file that holds the root in DER, for those who shall trust it.
+    public static func rootFile(in folder: URL) -> URL { folder.appendingPathComponent("root.der") }
+
+    /// The chain kept in `folder`; at the first call it is made, and of several processes that call at once one makes it.
+    ///
+    /// The file with the keys has mode 0600 and is complete whenever it exists. Throws `storageFailed` when the folder
+    /// cannot be made, read or written, `signingChainInvalid` and the like when the file is not what was written.
+    public static func open(in folder: URL) throws(SignedDataError) -> SigningChain {
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        } catch {
+            throw SignedDataError(.storageFailed, "The folder \(folder.path) cannot be made.", underlying: error)
+        }
+        let known = try load(from: folder)
+        let chain = if let known { known } else { try create(in: folder) }
+        if (try? Data(contentsOf: rootFile(in: folder))) != Data(chain.root.der) {
+            try AtomicFile(rootFile(in: folder)).write(chain.root.der, mode: 0o644)
+        }
+        return chain
+    }
+
+    /// The chain kept in `folder`, `nil` when there is none. Throws as `open(in:)`.
+    public static func load(from folder: URL) throws(SignedDataError) -> SigningChain? {
+        let file = file(in: folder)
+        let bytes: Data
+        do { bytes = try Data(contentsOf: file) } catch {
+            if !FileManager.default.fileExists(atPath: file.path) { return nil }
+            throw SignedDataError(.storageFailed, "The file \(file.path) cannot be read.", underlying: error)
+        }
+        return try SigningChain(pem: Array(bytes))
+    }
+
+    private static func create(in folder: URL) throws(SignedDataError) -> SigningChain {
+        let chain = try generate()
+        if try AtomicFile(file(in: folder)).create(Array(chain.pem.utf8), mode: 0o600) { return chain }
+        // Another process was first.
+        guard let existing = try load(from: folder) else {
+            throw SignedDataError(.storageFailed, "The file \(file(in: folder).path) came and went.")
+        }
+        return existing
+    }
+}
+
+/// A file that is either not there or complete, also after a power failure.
+struct AtomicFile {
+    private let path: String
+
+    init(_ file: URL) { path = file.path }
+
+    /// Replaces what was there.
+    func write(_ bytes: [UInt8], mode: mode_t) throws(SignedDataError) {
+        let draft = try draft(bytes, mode: mode)
+        guard rename(draft, path) == 0 else { throw failure(removing: draft) }
+        syncFolder()
+    }
+
+    /// `false` when something was there already; it stays as it is.
+    func create(_ bytes: [UInt8], mode: mode_t) throws(SignedDataError) -> Bool {
+        let draft = try draft(bytes, mode: mode)
+        guard link(draft, path) == 0 else {
+            if errno != EEXIST { throw failure(removing: draft) }
+            unlink(draft)
+            return false
+        }
+        unlink(draft)
+        syncFolder()
+        return true
+    }
+
+    /// A complete file beside the place, named so that no other process has the same.
+    private func draft(_ bytes: [UInt8], mode: mode_t) throws(SignedDataError) -> String {
+        var name = Array((path + ".XXXXXX").utf8CString)
+        let descriptor = mkstemp(&name)
+        let draft = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard descriptor >= 0 else { throw failure(removing: nil) }
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            written += count
+        }
+        let isComplete = written == bytes.count && fchmod(descriptor, mode) == 0 && fsync(descriptor) == 0
+        let error = isComplete ? nil : failure(removing: draft)
+        close(descriptor)
+        if let error { throw error }
+        return draft
+    }
+
+    private func syncFolder() {
+        let folder = Foundation.open((path as NSString).deletingLastPathComponent, O_RDONLY)
+        guard folder >= 0 else { return }
+        fsync(folder)
+        close(folder)
+    }
+
+    private func failure(removing draft: String?) -> SignedDataError {
+        let reason = String(cString: strerror(errno))
+        if let draft { unlink(draft) }
+        return SignedDataError(.storageFailed, "The file \(path) cannot be written: \(reason).")
+    }
+}

@@ -1,0 +1,89 @@
+import COpenSSL
+import Foundation
+
+/// A store's own root, intermediate and leaf with their keys: what a simulator signs with.
+///
+///     let chain = try SigningChain.open(in: folder)              // made at the first call, the same ever after
+///     let signer = JWSSigner(chain)
+///     let anchors = [TrustAnchor(chain.root)]
+public struct SigningChain: Sendable {
+    public let root: Certificate
+    public let intermediate: Certificate
+    public let leaf: Certificate
+    /// Signs transactions.
+    public let leafKey: SigningKey
+    let intermediateKey: SigningKey
+    let rootKey: SigningKey
+
+    /// The certificates as the `x5c` header carries them: leaf, intermediate, root.
+    public var certificates: [Certificate] { [leaf, intermediate, root] }
+
+    /// New keys and certificates, valid from 1970 to 9999, with Apple's marks. Throws `cryptographyFailed`.
+    public static func generate() throws(SignedDataError) -> SigningChain {
+        try SigningChain(root: .root, intermediate: .intermediate, leaf: .leaf)
+    }
+
+    init(
+        root rootTemplate: CertificateTemplate, intermediate intermediateTemplate: CertificateTemplate,
+        leaf leafTemplate: CertificateTemplate, leafKey: SigningKey? = nil
+    ) throws(SignedDataError) {
+        rootKey = try SigningKey.generate()
+        root = try rootTemplate.issue(for: rootKey, by: nil)
+        intermediateKey = try SigningKey.generate()
+        intermediate = try intermediateTemplate.issue(
+            for: intermediateKey, by: CertificateTemplate.Issuer(certificate: root, key: rootKey))
+        if let leafKey { self.leafKey = leafKey } else { self.leafKey = try SigningKey.generate() }
+        leaf = try leafTemplate.issue(
+            for: self.leafKey, by: CertificateTemplate.Issuer(certificate: intermediate, key: intermediateKey))
+    }
+
+    // MARK: - As text
+
+    /// All certificates and keys in PEM. Whoever reads it can sign: keep it in a file of mode 0600.
+    public var pem: String {
+        [leaf.pem, leafKey.pem, intermediate.pem, intermediateKey.pem, root.pem, rootKey.pem].joined()
+    }
+
+    /// From what `pem` gave.
+    ///
+    /// Throws `signingChainInvalid` unless the text holds three certificates and their keys, leaf first, that form a
+    /// chain; `certificateMalformed`, `keyMalformed` when a part cannot be read.
+    public init(pem: [UInt8]) throws(SignedDataError) {
+        let certificates = try Certificate.all(inPEM: pem)
+        let keys = Self.privateKeys(in: pem)
+        guard certificates.count == 3, keys.count == 3 else {
+            throw SignedDataError(
+                .signingChainInvalid,
+                "A signing chain is three certificates and three P-256 keys; here are \(certificates.count) and \(keys.count)."
+            )
+        }
+        for (certificate, key) in zip(certificates, keys) {
+            guard certificate.verificationKey()?.der == key.verificationKey.der else {
+                throw SignedDataError(
+                    .signingChainInvalid, "The key of \(certificate.subject) is not the one beside it.")
+            }
+        }
+        do {
+            _ = try CertificateChain(certificates.map(\.der), trusting: [TrustAnchor(certificates[2])])
+        } catch {
+            throw SignedDataError(.signingChainInvalid, error.reason, underlying: error)
+        }
+        (leaf, intermediate, root) = (certificates[0], certificates[1], certificates[2])
+        (leafKey, intermediateKey, rootKey) = (keys[0], keys[1], keys[2])
+    }
+
+    private static func privateKeys(in pem: [UInt8]) -> [SigningKey] {
+        var keys: [SigningKey] = []
+        _ = OpenSSL.reading(pem) { bio -> Bool? in
+            while let key = PEM_read_bio_PrivateKey(bio, nil, SigningKey.refusePassphrase, nil) {
+                guard VerificationKey.isP256(key) else {
+                    EVP_PKEY_free(key)
+                    continue
+                }
+                keys.append(SigningKey(owning: key))
+            }
+            return nil
+        }
+        return keys
+    }
+}
