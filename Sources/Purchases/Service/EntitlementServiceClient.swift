@@ -1,0 +1,155 @@
+import Foundation
+import HTTPCore
+import Primitives
+
+/// The entitlement server, asked over any `HTTPTransport` (WIRE.md).
+///
+///     let client = EntitlementServiceClient(
+///         configuration: .init(baseURL: "https://purchases.example.com", key: "pk_…"), transport: CurlTransport())
+///     let customer = try await client.customer("customer-1042")
+///
+/// Throws `PurchaseError`: `unreachable` (network), `invalidKey` (401), `notAllowed` (403), `validationError` (400, 413,
+/// 422), `rateLimited` (429), `unsupported` (501), `serverError` (5xx), `protocolError`, `decodingError`; its
+/// `underlying` is the server's `Problem` when it sent one. What may succeed later is asked again within `backoff`.
+public final class EntitlementServiceClient: ReceiptValidator {
+    public struct Configuration: Sendable {
+        /// For example `https://purchases.example.com`; a path is kept.
+        public var baseURL: String
+        /// A public key of the app.
+        public var key: APIKey
+        /// Which answers are read; `nil` leaves it to the server.
+        public var environment: StoreEnvironment?
+        /// The deadline of one request.
+        public var timeout: Duration = .seconds(15)
+        public var backoff = Backoff()
+        public var maximumAnswerBytes = 8 << 20
+        /// Of how many customers the last answer is kept, to be asked for by its ETag.
+        public var cachedCustomers = 16
+        public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+        /// Spreads repetitions; from 0 to 1.
+        public var random: @Sendable () -> Double = { .random(in: 0...1) }
+        /// Makes each question its own for the server's idempotency keys.
+        public var makeUUID: @Sendable () -> UUID = { UUID() }
+
+        public init(baseURL: String, key: APIKey, environment: StoreEnvironment? = nil) {
+            self.baseURL = baseURL
+            self.key = key
+            self.environment = environment
+        }
+    }
+
+    private let configuration: Configuration
+    private let connection: ServiceConnection
+    private let answers: Locked<CustomerAnswers>
+
+    public init(configuration: Configuration, transport: any HTTPTransport) {
+        self.configuration = configuration
+        connection = ServiceConnection(
+            settings: .init(
+                baseURL: configuration.baseURL, key: .bearer(configuration.key), timeout: configuration.timeout,
+                backoff: configuration.backoff, maximumAnswerBytes: configuration.maximumAnswerBytes,
+                sleep: configuration.sleep, random: configuration.random),
+            transport: transport)
+        answers = Locked(CustomerAnswers(capacity: configuration.cachedCustomers))
+    }
+
+    /// Presents transactions with their renewal infos, in as many requests as the server's limits ask for.
+    ///
+    /// A transaction that is not true is `rejected` in the answer, by its index in `transactions`. When a later request
+    /// fails the whole call throws; presenting everything again changes nothing and completes it.
+    public func validate(
+        _ transactions: [StoreTransaction], for customer: CustomerID
+    ) async throws -> TransactionValidation {
+        var validation: TransactionValidation?
+        for batch in TransactionBatch.batches(of: transactions) {
+            let answer = try await present(batch, of: customer)
+            let rejected = answer.rejected.map { rejection in
+                var rejection = rejection
+                rejection.index += batch.offset
+                return rejection
+            }
+            validation = TransactionValidation(
+                customer: answer.customer,
+                acknowledged: (validation?.acknowledged ?? []).union(answer.acknowledgedTransactionIDs),
+                rejected: (validation?.rejected ?? []) + rejected)
+        }
+        if let validation { return validation }
+        return TransactionValidation(customer: try await self.customer(customer), acknowledged: [])
+    }
+
+    /// What `customer` may use now. Costs no body when nothing changed since the last answer.
+    public func customer(_ customer: CustomerID) async throws -> Customer {
+        let known = answers.withLock { $0[customer] }
+        var headers = standardHeaders
+        if let known { headers.add("If-None-Match", known.etag) }
+        let answer = try await connection.send(
+            HTTPRequest(method: .get, url: Self.path(customer), headers: headers))
+        if answer.status == 304 {
+            guard let known else {
+                throw PurchaseError(.protocolError, "The server says nothing changed, but was not told since when.")
+            }
+            return known.customer
+        }
+        let fresh = try answer.decoded(Customer.self)
+        let etag = answer.headers["ETag"]
+        answers.withLock { $0[customer] = etag.map { (customer: fresh, etag: $0) } }
+        return fresh
+    }
+
+    private func present(_ batch: TransactionBatch, of customer: CustomerID) async throws -> PostTransactionsAnswer {
+        let path = Self.path(customer) + "/transactions"
+        let body = try WireJSON.encode(batch.request)
+        var headers = standardHeaders
+        headers.add("Content-Type", "application/json")
+        headers.add("Idempotency-Key", idempotencyKey(path: path, body: body))
+        do {
+            return try await connection.send(
+                HTTPRequest(method: .post, url: path, headers: headers, body: .bytes(body))
+            ).decoded(PostTransactionsAnswer.self)
+        } catch let error as PurchaseError {
+            guard let rejection = batch.rejection(from: error) else { throw error }
+            return PostTransactionsAnswer(
+                customer: try await self.customer(customer), acknowledgedTransactionIDs: [], rejected: [rejection])
+        }
+    }
+
+    /// The same for every attempt of one question, another for the next question of the same content: the server
+    /// replays its first answer for a day, and a day later it may no longer be true.
+    private func idempotencyKey(path: String, body: [UInt8]) -> String {
+        var digest = SHA256()
+        digest.update(Array("\(path)\n\(configuration.makeUUID().uuidString)\n".utf8))
+        digest.update(body)
+        return Hex.encode(digest.finalize())
+    }
+
+    private var standardHeaders: HTTPHeaders {
+        var headers: HTTPHeaders = ["Accept": "application/json"]
+        if let environment = configuration.environment { headers.add("Souk-Environment", environment.rawValue) }
+        return headers
+    }
+
+    private static func path(_ customer: CustomerID) -> String {
+        "/v1/customers/\(PercentEncoding.encode(customer.rawValue))"
+    }
+}
+
+/// The last answers about customers with their ETags; of too many, the one entered first is forgotten.
+private struct CustomerAnswers {
+    typealias Entry = (customer: Customer, etag: String)
+    private let capacity: Int
+    private var entries: [CustomerID: Entry] = [:]
+    private var order: [CustomerID] = []
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    subscript(customer: CustomerID) -> Entry? {
+        get { entries[customer] }
+        set {
+            order.removeAll { $0 == customer }
+            entries[customer] = newValue
+            guard newValue != nil else { return }
+            order.append(customer)
+            while order.count > capacity { entries[order.removeFirst()] = nil }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import HTTPCore
+import Primitives
+
+/// One backend behind an `HTTPTransport`: sends, repeats what may be repeated, and turns every refusal into a
+/// `PurchaseError`.
+struct ServiceConnection: Sendable {
+    /// Where the backend is and how patiently it is asked.
+    struct Settings: Sendable {
+        /// Paths of requests are appended to it.
+        var baseURL: String
+        /// Sent with every request, and cut out of whatever the server says.
+        var key: Credential
+        var timeout: Duration
+        var backoff: Backoff
+        var maximumAnswerBytes: Int
+        var sleep: @Sendable (Duration) async throws -> Void
+        /// A number from 0 to 1.
+        var random: @Sendable () -> Double
+    }
+
+    /// An API key and the header in which this backend wants it.
+    enum Credential: Sendable {
+        case bearer(APIKey)
+        case apiKeyHeader(APIKey)
+
+        var key: APIKey {
+            switch self {
+            case .bearer(let key), .apiKeyHeader(let key): key
+            }
+        }
+
+        var header: HTTPHeaders.Field {
+            switch self {
+            case .bearer(let key): .init(name: "Authorization", value: "Bearer \(key.secret)")
+            case .apiKeyHeader(let key): .init(name: "x-api-key", value: key.secret)
+            }
+        }
+    }
+
+    struct Answer: Sendable {
+        let status: Int
+        let headers: HTTPHeaders
+        let bytes: [UInt8]
+    }
+
+    private let settings: Settings
+    private let transport: any HTTPTransport
+
+    init(settings: Settings, transport: any HTTPTransport) {
+        var settings = settings
+        while settings.baseURL.hasSuffix("/") { settings.baseURL.removeLast() }
+        self.settings = settings
+        self.transport = transport
+    }
+
+    /// The answer with status 200–299 or 304. The request's `url` is a path below the base URL, its body is bytes.
+    ///
+    /// Throws `PurchaseError`, or `CancellationError` when the task is cancelled.
+    func send(_ request: HTTPRequest) async throws -> Answer {
+        var request = request
+        request.url = settings.baseURL + request.url
+        request.timeout = settings.timeout
+        let credential = settings.key.header
+        request.headers.add(credential.name, credential.value)
+        var attempt = 1
+        while true {
+            do {
+                return try await sendOnce(request)
+            } catch let error as PurchaseError {
+                let pause = settings.backoff.pause(after: attempt, error: error, spread: settings.random())
+                guard let pause else { throw error }
+                try await settings.sleep(pause)
+                attempt += 1
+            }
+        }
+    }
+
+    private func sendOnce(_ request: HTTPRequest) async throws -> Answer {
+        let answer: Answer
+        do {
+            let response = try await transport.send(request)
+            answer = Answer(
+                status: response.status, headers: response.headers,
+                bytes: try await response.body.collect(upTo: settings.maximumAnswerBytes))
+        } catch {
+            try Task.checkCancellation()
+            throw PurchaseError(transport: error)
+        }
+        guard (200..<300).contains(answer.status) || answer.status == 304 else {
+            throw PurchaseError(refusal: answer, key: settings.key.key)
+        }
+        return answer
+    }
+}
+
+extension ServiceConnection.Answer {
+    /// The body as one of the wire's types.
+    func decoded<T: Decodable>(_ type: T.Type) throws(PurchaseError) -> T {
+        do {
+            return try WireJSON.decode(type, from: bytes)
+        } catch {
+            throw PurchaseError(.decodingError, underlying: error)
+        }
+    }
+
+    /// The refusal's reasons, without the key, should the server repeat it.
+    fileprivate func problem(without key: APIKey) -> Problem? {
+        guard headers["Content-Type"]?.lowercased().hasPrefix("application/problem+json") ?? false,
+            var problem = try? WireJSON.decode(Problem.self, from: bytes)
+        else { return nil }
+        if !key.secret.isEmpty {
+            problem.detail = problem.detail.replacingOccurrences(of: key.secret, with: key.description)
+            problem.title = problem.title.replacingOccurrences(of: key.secret, with: key.description)
+        }
+        return problem
+    }
+}
+
+extension PurchaseError {
+    /// What a transport threw.
+    init(transport error: any Error) {
+        guard let error = error as? HTTPError else {
+            self.init(.unreachable, underlying: error)
+            return
+        }
+        switch error.code {
+        case .bodyTooLarge, .protocolError, .invalidURL, .invalidHeader, .unsupported:
+            self.init(.protocolError, "The server cannot be asked: \(error.reason)", underlying: error)
+        case .tlsFailed:
+            self.init(
+                .unreachable, "The server's identity could not be verified; check the network and the device's date.",
+                underlying: error)
+        default: self.init(.unreachable, underlying: error)
+        }
+    }
+
+    /// An answer that is neither success nor 304.
+    fileprivate init(refusal answer: ServiceConnection.Answer, key: APIKey) {
+        let problem = answer.problem(without: key)
+        let code: Code =
+            switch answer.status {
+            case 401: .invalidKey
+            case 403: .notAllowed
+            case 400, 413, 422: .validationError
+            case 429: .rateLimited
+            case 501: .unsupported
+            case 500...: .serverError
+            default: .protocolError
+            }
+        self.init(
+            code, problem.map { "The server refused (\($0.code)): \($0.detail)" },
+            isRetryable: problem?.retryable ?? [.rateLimited, .serverError].contains(code),
+            retryAfter: Self.retryAfter(answer.headers["Retry-After"]), underlying: problem)
+    }
+
+    /// The seconds of a `Retry-After`; its other form, a date, is left to the back-off.
+    private static func retryAfter(_ text: String?) -> Duration? {
+        guard let text, let seconds = Int(text.trimmingCharacters(in: .whitespaces)), (0...86_400).contains(seconds)
+        else { return nil }
+        return .seconds(seconds)
+    }
+}

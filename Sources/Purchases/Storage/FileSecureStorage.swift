@@ -1,0 +1,102 @@
+import Foundation
+import Primitives
+
+/// `SecureStorage` in a folder of its own, for systems without a keychain: one file per key, which only the user who
+/// runs the process may read (folder 0700, files 0600).
+///
+/// A value is written to a file of its own, flushed to the disk and renamed into place, and the folder is flushed: after
+/// a crash a key has the value before or the new one. What is read is checked against its SHA-256.
+///
+/// Throws `PurchaseError`: `storageFailed` with the system's reason, `storageCorrupt` for a damaged value. Errors name
+/// the key, never the value. Any number of threads and processes may use one folder.
+public final class FileSecureStorage: SecureStorage {
+    public struct Configuration: Sendable {
+        /// Created with mode 0700 when missing, its parents too; tightened to 0700 when others could read it.
+        public var directory: String
+        /// The longest value, in bytes.
+        public var maximumBytes: Int
+
+        public init(directory: String, maximumBytes: Int = 4 << 20) {
+            self.directory = directory
+            self.maximumBytes = maximumBytes
+        }
+    }
+
+    private let configuration: Configuration
+    private let writes = Locked(0)
+
+    public init(configuration: Configuration) throws {
+        self.configuration = configuration
+        try StorageFile.makePrivateDirectory(configuration.directory)
+    }
+
+    public convenience init(directory: String) throws {
+        try self.init(configuration: Configuration(directory: directory))
+    }
+
+    public func data(for key: String) throws -> [UInt8]? {
+        let path = try path(for: key)
+        let limit = configuration.maximumBytes + Envelope.overhead
+        guard let content = try StorageFile.read(path, upTo: limit, key: key) else { return nil }
+        guard let value = Envelope.open(content) else {
+            throw PurchaseError(
+                .storageCorrupt, "The stored value of \"\(key)\" is damaged; remove the file \(path) to start anew.")
+        }
+        return value
+    }
+
+    public func set(_ data: [UInt8]?, for key: String) throws {
+        let path = try path(for: key)
+        if let data {
+            guard data.count <= configuration.maximumBytes else {
+                throw PurchaseError(
+                    .storageFailed,
+                    "The value of \"\(key)\" has \(data.count) bytes; at most \(configuration.maximumBytes) are kept.")
+            }
+            let number = writes.withLock { count in
+                count += 1
+                return count
+            }
+            let temporary = "\(configuration.directory)/.new-\(getpid())-\(number)"
+            try StorageFile.write(Envelope.seal(data), to: path, by: temporary, key: key)
+        } else {
+            try StorageFile.remove(path, key: key)
+        }
+        try StorageFile.flushDirectory(configuration.directory, key: key)
+    }
+
+    private func path(for key: String) throws -> String {
+        let name = Self.fileName(for: key)
+        guard !key.isEmpty, name.utf8.count <= 255 else {
+            throw PurchaseError(
+                .storageFailed, "A key of the secure storage has 1 to about 80 characters; choose a shorter one.")
+        }
+        return "\(configuration.directory)/\(name)"
+    }
+
+    /// Letters, digits, `-` and `_` stand for themselves, every other byte is percent-encoded: no key leaves the folder
+    /// or meets a temporary file, and no two share a file.
+    private static func fileName(for key: String) -> String {
+        let name = key.utf8.map { byte in
+            let scalar = Unicode.Scalar(byte)
+            let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
+            return isPlain || scalar == "-" || scalar == "_"
+                ? String(Character(scalar)) : "%" + Hex.encode([byte])
+        }
+        return name.joined() + ".value"
+    }
+
+    /// The form of a file: a mark with the format's version, the SHA-256 of the value, the value.
+    private enum Envelope {
+        static let mark = Array("souk1\n".utf8)
+        static let overhead = mark.count + 32
+
+        static func seal(_ value: [UInt8]) -> [UInt8] { mark + SHA256.hash(value) + value }
+
+        static func open(_ content: [UInt8]) -> [UInt8]? {
+            guard content.count >= overhead, content.starts(with: mark) else { return nil }
+            let value = Array(content[overhead...])
+            return SHA256.hash(value).elementsEqual(content[mark.count..<overhead]) ? value : nil
+        }
+    }
+}
