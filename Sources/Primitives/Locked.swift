@@ -15,27 +15,31 @@
 ///     count.withLock { $0 += 1 }
 public final class Locked<Value>: @unchecked Sendable {
     // Sendable: `value` is only ever touched while `mutex` is held, and `withLock` requires what crosses to be sent.
-    private var value: Value
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    // Behind a pointer, because the lock already excludes overlapping accesses and need not be checked for them again.
+    @usableFromInline let value: UnsafeMutablePointer<Value>
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-    public init(_ value: sending Value) {
-        self.value = value
+    @inlinable public init(_ value: sending Value) {
+        self.value = .allocate(capacity: 1)
+        self.value.initialize(to: value)
         mutex = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
     }
 
-    deinit {
+    @inlinable deinit {
+        value.deinitialize(count: 1)
+        value.deallocate()
         pthread_mutex_destroy(mutex)
         mutex.deallocate()
     }
 
     /// Runs `body` with exclusive access and returns what it returns; errors pass through.
-    @discardableResult
+    @inlinable @discardableResult
     public func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        return try body(&value)
+        return try body(&value.pointee)
     }
 }
