@@ -1,2 +1,85 @@
 #pragma once
 #include <microhttpd.h>
+#include <string.h>
+
+// microhttpd's entry points are variadic; these give them types.
+
+typedef struct souk_mhd_settings {
+    unsigned int flags;
+    int listen_socket;
+    unsigned int threads;
+    unsigned int connections;
+    unsigned int idle_seconds;
+    size_t memory_per_connection;
+    const char *private_key;
+    const char *certificate;
+    void *context;
+    MHD_AccessHandlerCallback access;
+    MHD_RequestCompletedCallback completed;
+    MHD_NotifyConnectionCallback connection;
+    void *(*request_line)(void *context, const char *target, struct MHD_Connection *connection);
+} souk_mhd_settings;
+
+/// Leaves percent-escapes as they were sent.
+static inline size_t souk_mhd_keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
+    (void)context;
+    (void)connection;
+    return strlen(text);
+}
+
+static inline struct MHD_Daemon *souk_mhd_start(const souk_mhd_settings *settings) {
+    struct MHD_OptionItem options[16];
+    int count = 0;
+    options[count++] = (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, settings->listen_socket, NULL};
+    options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_LIMIT, settings->connections, NULL};
+    options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_TIMEOUT, settings->idle_seconds, NULL};
+    options[count++] =
+        (struct MHD_OptionItem){MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)settings->memory_per_connection, NULL};
+    options[count++] = (struct MHD_OptionItem){MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL};
+    options[count++] =
+        (struct MHD_OptionItem){MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)&souk_mhd_keep_escapes, NULL};
+    options[count++] = (struct MHD_OptionItem){
+        MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)settings->request_line, settings->context};
+    options[count++] = (struct MHD_OptionItem){
+        MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)settings->completed, settings->context};
+    options[count++] = (struct MHD_OptionItem){
+        MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)settings->connection, settings->context};
+    if (settings->threads > 1)
+        options[count++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, settings->threads, NULL};
+    if (settings->private_key != NULL) {
+        options[count++] =
+            (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)settings->private_key};
+        options[count++] =
+            (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)settings->certificate};
+    }
+    options[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    return MHD_start_daemon(
+        settings->flags, 0, NULL, NULL, settings->access, settings->context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+}
+
+static inline unsigned int souk_mhd_flags(int uses_tls) {
+    unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+    return uses_tls ? flags | MHD_USE_TLS : flags;
+}
+
+/// What the connection callback stored for this connection.
+static inline void *souk_mhd_connection_context(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info == NULL ? NULL : info->socket_context;
+}
+
+static inline int souk_mhd_connection_socket(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info == NULL ? -1 : info->connect_fd;
+}
+
+/// Bytes of the request line and the header section.
+static inline size_t souk_mhd_header_size(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info == NULL ? 0 : info->header_size;
+}
+
+static inline enum MHD_Result souk_mhd_tls_available(void) {
+    return MHD_is_feature_supported(MHD_FEATURE_TLS);
+}

@@ -1,0 +1,112 @@
+import CMicrohttpd
+import Dispatch
+import Foundation
+import Primitives
+
+/// All open connections, and the sweeper that holds them to their deadlines.
+final class ConnectionRegistry: Sendable {
+    private struct State {
+        var connections: [ObjectIdentifier: Connection] = [:]
+        var lingering: [(socket: Int32, until: ContinuousClock.Instant)] = []
+        var isDraining = false
+        var forbidsParking = false
+    }
+
+    private static let lingerPeriod = Duration.seconds(2)
+    private static let maximumLingering = 256
+
+    private let deadlines: Connection.Deadlines
+    private let state = Locked(State())
+    /// Not marked Sendable by Dispatch, whose objects may be used from every thread.
+    nonisolated(unsafe) private let timer: any DispatchSourceTimer
+    private let queue = DispatchQueue(label: "HTTPListener.sweeper")
+
+    init(deadlines: Connection.Deadlines) {
+        self.deadlines = deadlines
+        timer = DispatchSource.makeTimerSource(queue: queue)
+        let shortest = min(deadlines.firstHeaders, deadlines.nextHeaders, deadlines.body)
+        let interval = max(.milliseconds(10), min(shortest / 8, .milliseconds(250)))
+        timer.setEventHandler { [weak self] in self?.sweep() }
+        timer.schedule(deadline: .now(), repeating: .nanoseconds(Int(interval / .nanoseconds(1))))
+        timer.activate()
+    }
+
+    /// Answers given from now on should end their connection.
+    var isDraining: Bool { state.withLock { $0.isDraining } }
+
+    func open(_ connection: Connection) {
+        let forbidsParking = state.withLock { state in
+            state.connections[ObjectIdentifier(connection)] = connection
+            return state.forbidsParking
+        }
+        if forbidsParking { connection.forbidParking() }
+    }
+
+    func close(_ connection: Connection) {
+        let lingering = connection.willClose()
+        let refused = state.withLock { state -> Int32? in
+            state.connections[ObjectIdentifier(connection)] = nil
+            guard let lingering else { return nil }
+            guard state.lingering.count < Self.maximumLingering else { return lingering }
+            state.lingering.append((lingering, .now + Self.lingerPeriod))
+            return nil
+        }
+        if let refused { Foundation.close(refused) }
+    }
+
+    /// Idle connections end, the others after their answer.
+    func drain() {
+        let connections = state.withLock { state in
+            state.isDraining = true
+            return Array(state.connections.values)
+        }
+        for connection in connections { connection.closeIfIdle() }
+    }
+
+    /// Ends every wait for a reply.
+    func forbidParking() {
+        let connections = state.withLock { state in
+            state.forbidsParking = true
+            return Array(state.connections.values)
+        }
+        for connection in connections { connection.forbidParking() }
+    }
+
+    /// Called when every connection is closed.
+    func stop() {
+        queue.sync { timer.cancel() }
+        let rest = state.withLock { state in
+            defer { state.lingering = [] }
+            return state.lingering
+        }
+        for (socket, _) in rest { Foundation.close(socket) }
+    }
+
+    private func sweep() {
+        let now = ContinuousClock.now
+        let (connections, lingering) = state.withLock { state in
+            defer { state.lingering = [] }
+            return (Array(state.connections.values), state.lingering)
+        }
+        for connection in connections { connection.watch(at: now, deadlines) }
+        guard !lingering.isEmpty else { return }
+        let kept = lingering.filter { socket, until in
+            if until > now, Self.readOn(socket) { return true }
+            Foundation.close(socket)
+            return false
+        }
+        state.withLock { $0.lingering += kept }
+    }
+
+    /// Throws away what has arrived; `false` at the end of the input.
+    private static func readOn(_ socket: Int32) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
+            for _ in 0..<64 {
+                let count = recv(socket, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+                if count < 0 { return errno == EAGAIN || errno == EINTR }
+                if count == 0 { return false }
+            }
+            return true
+        }
+    }
+}

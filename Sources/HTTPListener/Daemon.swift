@@ -1,0 +1,176 @@
+import CMicrohttpd
+import Dispatch
+import Foundation
+import HTTPCore
+
+/// What every exchange of a listener shares.
+final class Service: Sendable {
+    let handler: any HTTPHandler
+    let limits: HTTPListener.Configuration
+    let connections: ConnectionRegistry
+    /// Requests between their request line and the end of their answer.
+    let underWay = DispatchGroup()
+    /// Tasks of suspended replies.
+    let running = DispatchGroup()
+
+    init(handler: any HTTPHandler, limits: HTTPListener.Configuration) {
+        self.handler = handler
+        self.limits = limits
+        connections = ConnectionRegistry(
+            deadlines: .init(
+                firstHeaders: limits.headerTimeout, nextHeaders: limits.headerTimeout + limits.idleTimeout,
+                body: limits.bodyTimeout))
+    }
+}
+
+/// A running microhttpd daemon.
+///
+/// Sendable: `daemon` is used by `init` and `stop` only, and the listener calls `stop` once.
+final class Daemon: @unchecked Sendable {
+    let address: HTTPListener.Address
+    private let daemon: OpaquePointer
+    private let service: Service
+    private let listening: ListeningSocket
+    /// How long clients get to read the refusal of a request that outlived the grace period, and tasks to end.
+    private static let refusalPeriod = DispatchTimeInterval.seconds(1)
+
+    init(handler: any HTTPHandler, configuration: HTTPListener.Configuration) throws {
+        let pem = try configuration.tls.map { try PEM($0) }
+        let listening = try ListeningSocket(host: configuration.host, port: configuration.port)
+        let service = Service(handler: handler, limits: configuration)
+        guard let daemon = Self.start(listening, service, configuration, pem) else {
+            close(listening.descriptor)
+            service.connections.stop()
+            if pem != nil {
+                throw HTTPListenerError(
+                    .tlsFailed, "The certificate and private key cannot be used together; give matching PEM files.")
+            }
+            throw HTTPListenerError(
+                .systemFailed, "The HTTP daemon did not start: \(String(cString: strerror(errno))).")
+        }
+        self.daemon = daemon
+        self.service = service
+        self.listening = listening
+        address = .init(host: configuration.host, port: listening.port, isSecure: pem != nil)
+    }
+
+    private static func start(
+        _ listening: ListeningSocket, _ service: Service, _ configuration: HTTPListener.Configuration, _ pem: PEM?
+    ) -> OpaquePointer? {
+        var settings = souk_mhd_settings()
+        settings.flags = souk_mhd_flags(pem == nil ? 0 : 1)
+        settings.listen_socket = listening.descriptor
+        settings.threads = UInt32(max(1, configuration.threads))
+        settings.connections = UInt32(max(configuration.threads, configuration.maximumConnections))
+        settings.idle_seconds = UInt32(max(1, configuration.idleTimeout.components.seconds))
+        // Request and answer headers share this memory.
+        settings.memory_per_connection = max(32 << 10, configuration.maximumHeaderBytes * 2)
+        settings.context = Unmanaged.passUnretained(service).toOpaque()
+        settings.request_line = Callbacks.requestLine
+        settings.access = Callbacks.access
+        settings.completed = Callbacks.completed
+        settings.connection = Callbacks.connection
+        guard let pem else { return souk_mhd_start(&settings) }
+        return pem.privateKey.withCString { key in
+            pem.certificate.withCString { certificate in
+                settings.private_key = key
+                settings.certificate = certificate
+                return souk_mhd_start(&settings)
+            }
+        }
+    }
+
+    /// Blocks until every thread of the daemon has ended.
+    func stop(grace: Duration) {
+        service.connections.drain()
+        MHD_quiesce_daemon(daemon)
+        close(listening.descriptor)
+        service.connections.drain()
+        let period = DispatchTimeInterval.milliseconds(Int(grace / .milliseconds(1)))
+        if service.underWay.wait(timeout: .now() + period) == .timedOut {
+            service.connections.forbidParking()
+            _ = service.underWay.wait(timeout: .now() + Self.refusalPeriod)
+        }
+        service.connections.forbidParking()
+        MHD_stop_daemon(daemon)
+        service.connections.stop()
+        _ = service.running.wait(timeout: .now() + Self.refusalPeriod)
+    }
+}
+
+/// The two PEM files, read.
+private struct PEM {
+    let certificate: String
+    let privateKey: String
+
+    init(_ files: HTTPListener.TLS) throws {
+        guard souk_mhd_tls_available() == .YES else {
+            throw HTTPListenerError(.tlsFailed, "The system's libmicrohttpd is built without TLS.")
+        }
+        certificate = try Self.read(files.certificateFile, "CERTIFICATE")
+        privateKey = try Self.read(files.privateKeyFile, "PRIVATE KEY")
+    }
+
+    private static func read(_ path: String, _ kind: String) throws -> String {
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw HTTPListenerError(.tlsFailed, "The file \(path) cannot be read.")
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard text.contains("\(kind)-----") else {
+            throw HTTPListenerError(.tlsFailed, "The file \(path) contains no PEM block of the kind \(kind).")
+        }
+        return text
+    }
+}
+
+/// What microhttpd calls. `context` is the `Service`, which outlives the daemon.
+private enum Callbacks {
+    typealias RequestLine =
+        @convention(c) (
+            UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?
+        ) -> UnsafeMutableRawPointer?
+
+    static let connection: MHD_NotifyConnectionCallback = { context, connection, slot, event in
+        guard let context, let connection, let slot else { return }
+        let service = Unmanaged<Service>.fromOpaque(context).takeUnretainedValue()
+        if event == .CONNECTION_NOTIFY_STARTED {
+            let opened = Connection(socket: souk_mhd_connection_socket(connection))
+            service.connections.open(opened)
+            slot.pointee = Unmanaged.passRetained(opened).toOpaque()
+        } else if let stored = slot.pointee {
+            service.connections.close(Unmanaged<Connection>.fromOpaque(stored).takeRetainedValue())
+            slot.pointee = nil
+        }
+    }
+
+    /// Called with the request target before microhttpd changes it; what it returns is the exchange's handle.
+    static let requestLine: RequestLine = { context, target, connection in
+        guard let context, let connection, let stored = souk_mhd_connection_context(connection) else { return nil }
+        let service = Unmanaged<Service>.fromOpaque(context).takeUnretainedValue()
+        let exchange = Exchange(
+            service: service, connection: Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue(),
+            target: target.map { String(cString: $0) } ?? "")
+        service.underWay.enter()
+        return Unmanaged.passRetained(exchange).toOpaque()
+    }
+
+    static let access: MHD_AccessHandlerCallback = { _, connection, _, method, _, data, size, slot in
+        guard let connection, let method, let size, let stored = slot?.pointee else { return .NO }
+        let exchange = Unmanaged<Exchange>.fromOpaque(stored).takeUnretainedValue()
+        let bytes = UnsafeRawBufferPointer(start: data, count: size.pointee)
+        size.pointee = 0
+        return exchange.advance(
+            MHDConnection(pointer: connection), method: String(cString: method), data: bytes)
+    }
+
+    static let completed: MHD_RequestCompletedCallback = { context, connection, slot, _ in
+        guard let context, let connection, let stored = slot?.pointee else { return }
+        slot?.pointee = nil
+        let service = Unmanaged<Service>.fromOpaque(context).takeUnretainedValue()
+        Unmanaged<Exchange>.fromOpaque(stored).takeRetainedValue().abandon()
+        if let stored = souk_mhd_connection_context(connection) {
+            Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue().enter(.awaitingRequest, nil)
+        }
+        service.underWay.leave()
+    }
+}

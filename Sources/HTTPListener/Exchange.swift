@@ -1,0 +1,166 @@
+import CMicrohttpd
+import Dispatch
+import HTTPCore
+import Primitives
+
+/// One request on its way from the request line to the last byte of its answer.
+///
+/// Sendable: `step`, `request`, `body` and `refusal` are touched only by microhttpd's calls for one connection, which
+/// come one after another on one thread; what tasks and the sweeper touch is in `answer`.
+final class Exchange: @unchecked Sendable {
+    private enum Step { case headers, body, discarding, waiting }
+
+    private struct Answer {
+        var response: HTTPResponse?
+        var task: Task<Void, Never>?
+        var feed: BodyFeed?
+        var isAbandoned = false
+    }
+
+    private let service: Service
+    private let connection: Connection
+    private let target: String
+    private var step = Step.headers
+    private var request = HTTPRequest(method: .get, url: "")
+    private var body: [UInt8] = []
+    private var received = 0
+    private var refusal: HTTPProblem?
+    private let answer = Locked(Answer())
+
+    init(service: Service, connection: Connection, target: String) {
+        self.service = service
+        self.connection = connection
+        self.target = target
+    }
+
+    // MARK: - The request
+
+    /// One call of microhttpd: first after the headers, then for each part of the body, then for the answer, and again
+    /// whenever a parked connection is resumed.
+    func advance(
+        _ handle: MHDConnection, method: String, data: UnsafeRawBufferPointer
+    ) -> MHD_Result {
+        switch step {
+        case .headers:
+            return begin(handle, method)
+        case .body, .discarding:
+            if !data.isEmpty { return receive(data) }
+            connection.enter(.serving, self)
+            return reply(handle)
+        case .waiting:
+            return awaitAnswer(handle)
+        }
+    }
+
+    private func begin(_ handle: MHDConnection, _ method: String) -> MHD_Result {
+        let headers = RequestHeaders.read(from: handle)
+        switch RequestHeaders.check(headers, size: souk_mhd_header_size(handle.pointer), service.limits) {
+        case .accept(let length):
+            request = HTTPRequest(method: .init(method), url: target, headers: headers)
+            step = .body
+            if let length { body.reserveCapacity(min(length, 1 << 16)) }
+        case .discard(let problem):
+            refusal = problem
+            step = .discarding
+        case .refuse(let problem):
+            connection.enter(.serving, self)
+            connection.lingerAfterClose()
+            return send(problem.response, to: handle, closes: true)
+        }
+        connection.enter(.readingBody, self)
+        return .YES
+    }
+
+    private func receive(_ data: UnsafeRawBufferPointer) -> MHD_Result {
+        received += data.count
+        if received > service.limits.maximumBodyBytes, step == .body {
+            refusal = RequestHeaders.tooLarge(service.limits)
+            body = []
+            step = .discarding
+        }
+        if step == .body {
+            body.append(contentsOf: data)
+        } else if received > service.limits.maximumDiscardedBytes {
+            connection.lingerAfterClose()
+            return .NO
+        }
+        return .YES
+    }
+
+    // MARK: - The answer
+
+    private func reply(_ handle: MHDConnection) -> MHD_Result {
+        if let refusal { return send(refusal.response, to: handle, closes: true) }
+        request.body = .bytes(body)
+        body = []
+        switch service.handler.respond(to: request) {
+        case .ready(let response):
+            return send(response, to: handle)
+        case .suspended(let work):
+            step = .waiting
+            begin(work)
+            return awaitAnswer(handle)
+        }
+    }
+
+    private func begin(_ work: @escaping @Sendable () async -> HTTPResponse) {
+        let running = service.running
+        running.enter()
+        let task = Task {
+            let response = await work()
+            answer.withLock { $0.response = response }
+            connection.unpark()
+            running.leave()
+        }
+        let isAbandoned = answer.withLock { answer in
+            answer.task = task
+            return answer.isAbandoned
+        }
+        if isAbandoned { task.cancel() }
+    }
+
+    private func awaitAnswer(_ handle: MHDConnection) -> MHD_Result {
+        while true {
+            if let response = answer.withLock({ $0.response }) { return send(response, to: handle) }
+            switch connection.park(handle) {
+            case .parked: return .YES
+            case .again: continue
+            case .refused: return send(Self.stopping.response, to: handle, closes: true)
+            }
+        }
+    }
+
+    private func send(_ response: HTTPResponse, to handle: MHDConnection, closes: Bool = false) -> MHD_Result {
+        let writer = ResponseWriter(
+            isHead: request.method == .head, closesConnection: closes || service.connections.isDraining)
+        switch writer.prepare(response) {
+        case .bytes(let prepared): return writer.queue(prepared, on: handle)
+        case .stream(let prepared, let stream):
+            let feed = BodyFeed(stream) { [connection] in connection.unpark() }
+            let isAbandoned = answer.withLock { answer in
+                answer.feed = feed
+                return answer.isAbandoned
+            }
+            feed.start()
+            if isAbandoned { feed.cancel() }
+            let reader = ResponseReader(feed: feed, connection: connection, handle: handle)
+            return writer.queue(prepared, length: stream.length, reader, on: handle)
+        }
+    }
+
+    // MARK: - The end
+
+    /// The client has gone or the listener has to stop: what works on the answer should stop too.
+    func abandon() {
+        let (task, feed) = answer.withLock { answer in
+            answer.isAbandoned = true
+            return (answer.task, answer.feed)
+        }
+        task?.cancel()
+        feed?.cancel()
+    }
+
+    private static let stopping = HTTPProblem(
+        status: 503, code: "stopping", title: "Stopping", detail: "The server is stopping; try again later.",
+        isRetryable: true)
+}

@@ -1,0 +1,139 @@
+import CMicrohttpd
+import HTTPCore
+
+/// Hands an answer to microhttpd, which writes its length and the date.
+struct ResponseWriter {
+    enum Prepared {
+        case bytes(HTTPResponse)
+        case stream(HTTPResponse, HTTPBodyStream)
+    }
+
+    let isHead: Bool
+    let closesConnection: Bool
+
+    /// Decides what is sent: no body where none may be (RFC 9110 section 6.4.1), and 500 for an answer that would
+    /// break the message.
+    func prepare(_ response: HTTPResponse) -> Prepared {
+        var response = response
+        if !(200...599).contains(response.status) || (try? response.headers.validate()) == nil {
+            if case .stream(let stream) = response.body { stream.cancel() }
+            response =
+                HTTPProblem(
+                    status: 500, code: "invalid_answer", title: "Invalid answer",
+                    detail: "The server produced an answer that cannot be sent."
+                ).response
+        }
+        guard case .stream(let stream) = response.body else {
+            if response.status == 204 || response.status == 304 { response.body = .empty }
+            return .bytes(response)
+        }
+        if isHead || response.status == 204 || response.status == 304 {
+            stream.cancel()
+            if isHead, response.headers["Content-Length"] == nil, let length = stream.length {
+                response.headers["Content-Length"] = String(length)
+            }
+            response.body = .empty
+            return .bytes(response)
+        }
+        return .stream(response, stream)
+    }
+
+    func queue(_ response: HTTPResponse, on connection: MHDConnection) -> MHD_Result {
+        let bytes = response.body.buffered ?? []
+        // An answer to HEAD may state the length of a body that nobody made.
+        if isHead, bytes.isEmpty, let length = response.headers["Content-Length"].flatMap({ UInt64($0) }) {
+            let unread = MHD_create_response_from_callback(length, 1, Self.nothing, nil, nil)
+            return queue(unread, response, on: connection)
+        }
+        let created = bytes.withUnsafeBytes { bytes in
+            MHD_create_response_from_buffer(
+                bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+        }
+        return queue(created, response, on: connection)
+    }
+
+    /// `reader` lives until microhttpd frees the response.
+    func queue(
+        _ response: HTTPResponse, length: Int?, _ reader: ResponseReader, on connection: MHDConnection
+    ) -> MHD_Result {
+        let retained = Unmanaged.passRetained(reader)
+        let size = length.map { UInt64($0) } ?? UInt64.max  // MHD_SIZE_UNKNOWN
+        guard
+            let created = MHD_create_response_from_callback(
+                size, 1 << 14, ResponseReader.read, retained.toOpaque(), ResponseReader.free)
+        else {
+            retained.release()
+            return .NO
+        }
+        return queue(created, response, on: connection)
+    }
+
+    private func queue(_ created: OpaquePointer?, _ response: HTTPResponse, on connection: MHDConnection) -> MHD_Result
+    {
+        guard let created else { return .NO }
+        defer { MHD_destroy_response(created) }
+        for field in response.headers where !Self.isWrittenByListener(field.name) {
+            guard MHD_add_response_header(created, field.name, field.value) == .YES else { return .NO }
+        }
+        if closesConnection || response.headers.values("Connection").contains(where: { $0.equalsIgnoringCase("close") })
+        {
+            MHD_add_response_header(created, "Connection", "close")
+        }
+        return MHD_queue_response(connection.pointer, UInt32(response.status), created)
+    }
+
+    private static func isWrittenByListener(_ name: String) -> Bool {
+        switch name.utf8.count {
+        case 10: name.equalsIgnoringCase("Connection") || name.equalsIgnoringCase("Keep-Alive")
+        case 14: name.equalsIgnoringCase("Content-Length")
+        case 17: name.equalsIgnoringCase("Transfer-Encoding")
+        default: false
+        }
+    }
+
+    private static let nothing: MHD_ContentReaderCallback = { _, _, _, _ in -1 }
+}
+
+/// Gives microhttpd a streamed body piece by piece, parking the connection while there is none.
+final class ResponseReader: Sendable {
+    private let feed: BodyFeed
+    private let connection: Connection
+    private let handle: MHDConnection
+
+    init(feed: BodyFeed, connection: Connection, handle: MHDConnection) {
+        self.feed = feed
+        self.connection = connection
+        self.handle = handle
+    }
+
+    private static let endOfStream = -1
+    private static let endWithError = -2
+
+    private func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        while true {
+            switch feed.take(into: buffer) {
+            case .bytes(let count): return count
+            case .end: return Self.endOfStream
+            case .failed: return Self.endWithError
+            case .wait:
+                switch connection.park(handle) {
+                case .parked: return 0
+                case .again: continue
+                case .refused: return Self.endWithError
+                }
+            }
+        }
+    }
+
+    static let read: MHD_ContentReaderCallback = { context, _, buffer, count in
+        guard let context, let buffer else { return ResponseReader.endWithError }
+        let reader = Unmanaged<ResponseReader>.fromOpaque(context).takeUnretainedValue()
+        return reader.fill(UnsafeMutableRawBufferPointer(start: buffer, count: count))
+    }
+
+    static let free: MHD_ContentReaderFreeCallback = { context in
+        guard let context else { return }
+        let reader = Unmanaged<ResponseReader>.fromOpaque(context).takeRetainedValue()
+        reader.feed.cancel()
+    }
+}

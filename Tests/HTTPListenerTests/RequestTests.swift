@@ -1,0 +1,185 @@
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+import Testing
+
+@Suite struct RequestTests {
+    @Test func `a request is answered with its length and the date and without a server name`() async throws {
+        try await withListener(echo) { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            var reader = AnswerReader(client)
+            let answer = try await reader.next()
+            #expect(answer.status == 200)
+            #expect(answer.body == "GET /\n")
+            #expect(answer.headers["Content-Length"] == "6")
+            #expect(answer.headers.values("Date").count == 1)
+            #expect(answer.headers["Server"] == nil)
+            #expect(address.url == "http://127.0.0.1:\(address.port)")
+        }
+    }
+
+    @Test(arguments: [
+        "/a%2Fb%20c?x=%00&y=a+b&&", "/%ff%", "//a/../b/./c", "/é", "*", "http://other:1/path?q", "/a?b?c#d",
+    ])
+    func `the request target reaches the handler byte for byte`(target: String) async throws {
+        try await withListener(echo) { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send("OPTIONS \(target) HTTP/1.1\r\nHost: x\r\n\r\n")
+            var reader = AnswerReader(client)
+            #expect(try await reader.next().body == "OPTIONS \(target)\n")
+        }
+    }
+
+    @Test func `headers reach the handler with spelling, order and repeats`() async throws {
+        let seen = Locked(HTTPHeaders())
+        let handler = AnyHTTPHandler { request in
+            seen.withLock { $0 = request.headers }
+            return .ready(HTTPResponse(status: 204))
+        }
+        try await withListener(handler) { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send(
+                "GET / HTTP/1.1\r\nhOsT: x\r\nX-b: 1\r\nx-A: é, \"q\"\r\nX-B:2\r\nCookie: a=1; b=2\r\nEmpty:\r\n\r\n")
+            var reader = AnswerReader(client)
+            #expect(try await reader.next().status == 204)
+            #expect(
+                seen.withLock { $0 } == [
+                    "hOsT": "x", "X-b": "1", "x-A": "é, \"q\"", "X-B": "2", "Cookie": "a=1; b=2", "Empty": "",
+                ])
+        }
+    }
+
+    @Test func `a body arrives whole, with a length and in chunks`() async throws {
+        try await withListener(echo) { address, _ in
+            let client = try RawClient(port: address.port)
+            let body = String(repeating: "0123456789", count: 30_000)
+            await client.send("POST /l HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            var reader = AnswerReader(client)
+            #expect(try await reader.next().body == "POST /l\n\(body)")
+            await client.send(
+                "PUT /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4;x=y\r\ndefg\r\n0\r\n\r\n"
+            )
+            #expect(try await reader.next().body == "PUT /c\nabcdefg")
+        }
+    }
+
+    @Test func `a client that expects 100-continue gets it before it sends`() async throws {
+        try await withListener(echo) { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+            var reader = AnswerReader(client)
+            #expect(try await reader.next().status == 100)
+            await client.send("ok")
+            #expect(try await reader.next().body == "POST /\nok")
+        }
+    }
+
+    @Test func `pipelined requests are answered in order on one connection`() async throws {
+        try await withListener(
+            AnyHTTPHandler { request in
+                guard request.url != "/1" else {
+                    return .suspended {
+                        await Task.yield()
+                        return HTTPResponse(status: 200, body: .text("late"))
+                    }
+                }
+                return echo.respond(to: request)
+            }
+        ) { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send((0..<5).map { "GET /\($0) HTTP/1.1\r\nHost: x\r\n\r\n" }.joined())
+            var reader = AnswerReader(client)
+            var bodies: [String] = []
+            for _ in 0..<5 { bodies.append(try await reader.next().body) }
+            #expect(bodies == ["GET /0\n", "late", "GET /2\n", "GET /3\n", "GET /4\n"])
+        }
+    }
+
+    @Test(arguments: [
+        "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n",
+    ])
+    func `an ambiguous or malformed request is 400 and closes`(request: String) async throws {
+        let calls = Locked(0)
+        let handler = AnyHTTPHandler { _ in
+            calls.withLock { $0 += 1 }
+            return .ready(HTTPResponse(status: 200))
+        }
+        try await withListener(handler) { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send(request)
+            let answer = try await client.receiveToEnd()
+            #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+            #expect(calls.withLock { $0 } == 0)
+        }
+    }
+
+    @Test func `an unknown transfer encoding is 501`() async throws {
+        try await withListener(echo) { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n")
+            #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 501 "))
+        }
+    }
+
+    @Test(arguments: ["\r\n\r\n\r\n", "GET\r\n\r\n", "\u{16}\u{3}\u{1}garbage\r\n\r\n", "GET /a b HTTP/1.1\r\n\r\n"])
+    func `what is no request at all ends the connection and nothing else`(garbage: String) async throws {
+        try await withListener(echo) { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send(garbage)
+            client.stopSending()
+            let answer = try await client.receiveToEnd()
+            #expect(answer.isEmpty || answer.contains(" 400 ") || answer.contains(" 505 "), "\(answer)")
+            let other = try RawClient(port: address.port)
+            await other.send("GET /still HTTP/1.1\r\nHost: x\r\n\r\n")
+            var reader = AnswerReader(other)
+            #expect(try await reader.next().body == "GET /still\n")
+        }
+    }
+
+    @Test func `a thousand requests on one connection are answered in order`() async throws {
+        try await withListener(echo) { address, _ in
+            let client = try RawClient(port: address.port)
+            var reader = AnswerReader(client)
+            for number in 0..<1000 {
+                await client.send("GET /\(number) HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(try await reader.next().body == "GET /\(number)\n")
+            }
+        }
+    }
+
+    @Test func `sixty-four connections at once are each answered with their own`() async throws {
+        let handler = AnyHTTPHandler { request in
+            guard request.url.hasSuffix("3") else { return echo.respond(to: request) }
+            return .suspended {
+                await Task.yield()
+                return HTTPResponse(status: 200, body: .text("GET \(request.url)\n"))
+            }
+        }
+        try await withListener(handler) { address, _ in
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for worker in 0..<64 {
+                    group.addTask {
+                        let client = try RawClient(port: address.port)
+                        var reader = AnswerReader(client)
+                        var right = 0
+                        for number in 0..<20 {
+                            await client.send("GET /\(worker)/\(number) HTTP/1.1\r\nHost: x\r\n\r\n")
+                            if try await reader.next().body == "GET /\(worker)/\(number)\n" { right += 1 }
+                        }
+                        return right
+                    }
+                }
+                var right = 0
+                for try await count in group { right += count }
+                #expect(right == 64 * 20)
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import HTTPCore
+import HTTPListener
+import Primitives
+
+/// Runs `body` against a listener, then stops it.
+func withListener<Value>(
+    _ handler: any HTTPHandler, _ configure: (inout HTTPListener.Configuration) -> Void = { _ in },
+    _ body: (HTTPListener.Address, HTTPListener) async throws -> Value
+) async throws -> Value {
+    var configuration = HTTPListener.Configuration()
+    configure(&configuration)
+    let listener = HTTPListener(handler: handler, configuration: configuration)
+    let address = try listener.start()
+    do {
+        let value = try await body(address, listener)
+        await listener.stop()
+        return value
+    } catch {
+        await listener.stop()
+        throw error
+    }
+}
+
+/// Something that happens once and can be waited for.
+final class Signal: Sendable {
+    private struct State {
+        var hasHappened = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Locked(State())
+
+    func fire() {
+        let waiting = state.withLock { state in
+            state.hasHappened = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let hasHappened = state.withLock { state in
+                if !state.hasHappened { state.waiting.append(continuation) }
+                return state.hasHappened
+            }
+            if hasHappened { continuation.resume() }
+        }
+    }
+}
+
+/// Answers with what it was sent: `METHOD target`, then the body.
+let echo = AnyHTTPHandler { request in
+    let body = request.body.buffered ?? []
+    return .ready(
+        HTTPResponse(
+            status: 200, headers: ["Content-Type": "text/plain"],
+            body: .bytes(Array("\(request.method) \(request.url)\n".utf8) + body)))
+}
