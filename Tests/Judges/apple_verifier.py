@@ -1,0 +1,73 @@
+"""Apple's own client library as a judge of what Souk signs.
+
+Reads one JSON object on standard input:
+    {"root": "<base64 of the root's DER>" or "<path of the DER file>", "bundleID": "...", "environment": "Sandbox",
+     "appAppleID": 123, "transaction": "<JWS>", "renewal": "<JWS>", "notification": "<JWS>", "appTransaction": "<JWS>"}
+The four documents and appAppleID are optional. Prints one JSON object with a member for each document given:
+    {"transaction": {"ok": true, "payload": {...}}, "renewal": {"ok": false, "error": "INVALID_ENVIRONMENT"}}
+Exit status 0 when every document was accepted, 1 when one was not, 2 when the request makes no sense.
+
+Needs the PyPI package app-store-server-library. Nothing is asked of the network: online checks are off.
+"""
+
+import base64
+import json
+import os
+import sys
+
+import attrs
+from appstoreserverlibrary.models.Environment import Environment
+from appstoreserverlibrary.signed_data_verifier import SignedDataVerifier, VerificationException
+
+
+def plain(value):
+    """A decoded model as JSON, without the members it does not have."""
+    if attrs.has(type(value)):
+        members = {field.name: plain(getattr(value, field.name)) for field in attrs.fields(type(value))}
+        return {name: member for name, member in members.items() if member is not None}
+    if isinstance(value, (list, tuple)):
+        return [plain(element) for element in value]
+    return getattr(value, "value", value)
+
+
+def main():
+    try:
+        request = json.load(sys.stdin)
+        root = request["root"]
+        if os.path.exists(root):
+            with open(root, "rb") as file:
+                certificate = file.read()
+        else:
+            certificate = base64.b64decode(root, validate=True)
+        verifier = SignedDataVerifier(
+            root_certificates=[certificate],
+            enable_online_checks=False,
+            environment=Environment(request["environment"]),
+            bundle_id=request["bundleID"],
+            app_apple_id=request.get("appAppleID"),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        print(f"apple_verifier: the request makes no sense: {error!r}", file=sys.stderr)
+        return 2
+    judges = {
+        "transaction": verifier.verify_and_decode_signed_transaction,
+        "renewal": verifier.verify_and_decode_renewal_info,
+        "notification": verifier.verify_and_decode_notification,
+        "appTransaction": verifier.verify_and_decode_app_transaction,
+    }
+    answer = {}
+    for name, judge in judges.items():
+        if name not in request:
+            continue
+        try:
+            answer[name] = {"ok": True, "payload": plain(judge(request[name]))}
+        except VerificationException as error:
+            cause = f": {error.__cause__}" if error.__cause__ else ""
+            answer[name] = {"ok": False, "error": error.status.name + cause}
+    json.dump(answer, sys.stdout)
+    print()
+    return 0 if answer and all(entry["ok"] for entry in answer.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
