@@ -45,41 +45,67 @@ public enum Base64 {
     }
 
     private static func encode(_ bytes: some Sequence<UInt8>, alphabet: [UInt8], padded: Bool) -> String {
-        var out: [UInt8] = []
-        out.reserveCapacity((bytes.underestimatedCount + 2) / 3 * 4)
-        var pending: UInt32 = 0
-        var bits = 0
-        for byte in bytes {
-            pending = pending << 8 | UInt32(byte)
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                out.append(alphabet[Int(pending >> UInt32(bits) & 63)])
+        bytes.withContiguousStorageIfAvailable { encode($0, alphabet: alphabet, padded: padded) }
+            ?? Array(bytes).withUnsafeBufferPointer { encode($0, alphabet: alphabet, padded: padded) }
+    }
+
+    // Over a buffer, not a generic sequence: other modules cannot specialise these, and a call per byte is 20 times slower.
+    private static func encode(_ bytes: UnsafeBufferPointer<UInt8>, alphabet: [UInt8], padded: Bool) -> String {
+        let unpadded = (bytes.count * 8 + 5) / 6
+        let length = padded ? (unpadded + 3) / 4 * 4 : unpadded
+        return String(unsafeUninitializedCapacity: length) { out in
+            var position = 0
+            var pending: UInt32 = 0
+            var bits = 0
+            for byte in bytes {
+                pending = pending << 8 | UInt32(byte)
+                bits += 8
+                while bits >= 6 {
+                    bits -= 6
+                    out[position] = alphabet[Int(pending >> UInt32(bits) & 63)]
+                    position += 1
+                }
             }
+            if bits > 0 {
+                out[position] = alphabet[Int(pending << UInt32(6 - bits) & 63)]
+                position += 1
+            }
+            while position < length {
+                out[position] = UInt8(ascii: "=")
+                position += 1
+            }
+            return length
         }
-        if bits > 0 { out.append(alphabet[Int(pending << UInt32(6 - bits) & 63)]) }
-        if padded { while out.count % 4 != 0 { out.append(UInt8(ascii: "=")) } }
-        return String(decoding: out, as: UTF8.self)
     }
 
     private static func decode(_ text: some Collection<UInt8>, table: [UInt8]) -> [UInt8]? {
+        text.withContiguousStorageIfAvailable { decode($0, table: table) }
+            ?? Array(text).withUnsafeBufferPointer { decode($0, table: table) }
+    }
+
+    private static func decode(_ text: UnsafeBufferPointer<UInt8>, table: [UInt8]) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
-        var out: [UInt8] = []
-        out.reserveCapacity(text.count * 3 / 4)
-        var pending: UInt32 = 0
-        var bits = 0
-        for character in text {
-            let value = table[Int(character)]
-            guard value != 0xFF else { return nil }
-            pending = pending << 6 | UInt32(value)
-            bits += 6
-            if bits >= 8 {
-                bits -= 8
-                out.append(UInt8(truncatingIfNeeded: pending >> UInt32(bits)))
+        var isCanonical = true
+        let out = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4) { out, count in
+            var pending: UInt32 = 0
+            var bits = 0
+            for character in text {
+                let value = table[Int(character)]
+                guard value != 0xFF else {
+                    isCanonical = false
+                    return
+                }
+                pending = pending << 6 | UInt32(value)
+                bits += 6
+                if bits >= 8 {
+                    bits -= 8
+                    out[count] = UInt8(truncatingIfNeeded: pending >> UInt32(bits))
+                    count += 1
+                }
             }
+            isCanonical = pending & ((1 << UInt32(bits)) - 1) == 0
         }
-        guard pending & ((1 << UInt32(bits)) - 1) == 0 else { return nil }
-        return out
+        return isCanonical ? out : nil
     }
 }
 
