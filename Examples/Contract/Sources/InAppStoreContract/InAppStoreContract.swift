@@ -1,0 +1,33 @@
+import InAppStore
+
+func store() throws -> Store {
+    let configuration = StoreConfiguration(productListPath: "products.json")
+    return try Store(configuration: configuration)
+}
+
+func information(_ provider: any ProductsInfoProvider) async {
+    let sets: [Set<String>] = [
+        provider.allowedProducts, provider.purchasedProducts, provider.acquiredViaSubscriptionProducts,
+        provider.acquiredProducts, provider.downloadedContentProducts,
+    ]
+    _ = (sets, provider.subscriptionInfo, provider.receiptValidationStatus, provider.appStoreLocale)
+    for await snapshot in provider.snapshots { _ = snapshot }
+}
+
+func management(_ manager: any ProductsManager) async throws {
+    try await manager.purchaseProduct("a")
+    try await manager.purchaseConsumableProduct("b", quantity: 2)
+    _ = try await manager.refreshReceipt()
+    _ = try await manager.restorePurchases()
+    _ = try await manager.validateReceipt()
+    _ = try await manager.validateTransaction("1")
+    _ = try await manager.acquireAllEnabledProducts()
+    let progress: AsyncThrowingStream<ContentProgress, any Error> = manager.fetchProductContent("a")
+    for try await step in progress { _ = step }
+    try await manager.deleteProductContent("a")
+    _ = try await manager.productList()
+    _ = try await manager.fetchProductsInfo(["a"])
+    for await transaction in manager.completedTransactions { _ = transaction }
+}
+
+func provides(_ store: Store) -> (any ProductsInfoProvider, any ProductsManager) { (store, store) }
