@@ -1,0 +1,79 @@
+import Primitives
+
+/// One answer for one caller, however many may try to give it: the first stands.
+final class SingleAnswer<Value: Sendable>: Sendable {
+    private enum State {
+        case open
+        case awaited(CheckedContinuation<Value, any Error>)
+        case answered(Result<Value, any Error>)
+    }
+
+    private let state = Locked(State.open)
+
+    /// Whether this was the first answer.
+    @discardableResult
+    func give(_ answer: Result<Value, any Error>) -> Bool {
+        let (isFirst, waiting) = state.withLock { state -> (Bool, CheckedContinuation<Value, any Error>?) in
+            switch state {
+            case .open:
+                state = .answered(answer)
+                return (true, nil)
+            case .awaited(let continuation):
+                state = .answered(answer)
+                return (true, continuation)
+            case .answered: return (false, nil)
+            }
+        }
+        waiting?.resume(with: answer)
+        return isFirst
+    }
+
+    /// To be awaited once.
+    func value() async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let answer = state.withLock { state -> Result<Value, any Error>? in
+                if case .answered(let answer) = state { return answer }
+                state = .awaited(continuation)
+                return nil
+            }
+            if let answer { continuation.resume(with: answer) }
+        }
+    }
+}
+
+/// Waiting for code that may never come back.
+enum Patience {
+    /// What `operation` answers, or `PurchaseError.timedOut` after `deadline`, or `CancellationError` when the caller is
+    /// cancelled, whichever is first. The operation is then cancelled; one that does not heed that is left alone, and
+    /// its answer is dropped: the caller must not wait for somebody else's code.
+    static func answer<Value: Sendable>(
+        within deadline: Duration?, sleep: @escaping @Sendable (Duration) async throws -> Void, asking name: String,
+        _ operation: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        let answer = SingleAnswer<Value>()
+        let work = Task {
+            do {
+                answer.give(.success(try await operation()))
+            } catch {
+                answer.give(.failure(error))
+            }
+        }
+        let timer = deadline.map { deadline in
+            Task {
+                try await sleep(deadline)
+                answer.give(
+                    .failure(PurchaseError(.timedOut, "The plugin \"\(name)\" did not answer within \(deadline).")))
+            }
+        }
+        defer {
+            timer?.cancel()
+            work.cancel()
+        }
+        return try await withTaskCancellationHandler {
+            try await answer.value()
+        } onCancel: {
+            answer.give(.failure(CancellationError()))
+        }
+    }
+}
