@@ -1,1 +1,61 @@
-@main struct Souk { static func main() {} }
+import Foundation
+
+/// The `souk` command: the only place that composes all modules.
+@main
+enum Souk {
+    static let commands: [Command] = [VersionCommand.command]
+
+    static func main() async {
+        let status = await run(Array(CommandLine.arguments.dropFirst()))
+        exit(status.rawValue)
+    }
+
+    /// Finds the command by its leading words, parses what follows and runs it.
+    static func run(_ typed: [String]) async -> ExitStatus {
+        guard let first = typed.first, !["help", "--help", "-h"].contains(first) else {
+            Terminal.print(overview)
+            return typed.isEmpty ? .misuse : .success
+        }
+        if first == "--version" { return await run(["version"] + typed.dropFirst()) }
+        guard let command = commands.first(where: { typed.starts(with: $0.words) }) else {
+            let group = commands.filter { $0.words.first == first }
+            guard !group.isEmpty else {
+                Terminal.note("souk: there is no command \"\(first)\"; see souk --help")
+                return .misuse
+            }
+            if typed.contains("--help") || typed.count == 1 {
+                Terminal.print("Usage: souk \(first) COMMAND\n" + rows("Commands", group))
+                return typed.count == 1 ? .misuse : .success
+            }
+            let known = group.map { $0.words[1] }.joined(separator: ", ")
+            Terminal.note("souk: \(first) has no command \"\(typed[1])\"; it has \(known)")
+            return .misuse
+        }
+        let rest = Array(typed.dropFirst(command.words.count))
+        if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
+            Terminal.print(command.help)
+            return .success
+        }
+        do {
+            return try await command.run(Arguments(rest, for: command))
+        } catch let error as Misuse {
+            Terminal.note("souk: \(error.sentence)")
+            return .misuse
+        } catch let error as Failure {
+            Terminal.note("souk: \(error.sentence)")
+            return .doesNotHold
+        } catch {
+            Terminal.note("souk: \(error)")
+            return .doesNotHold
+        }
+    }
+
+    private static var overview: String {
+        "Souk, the in-app purchase stack a team can run itself.\n\nUsage: souk COMMAND [options]\n"
+            + rows("Commands", commands) + "\nEach command has --help. Start with: souk demo"
+    }
+
+    private static func rows(_ title: String, _ commands: [Command]) -> String {
+        Command.table(title, commands.map { ($0.words.joined(separator: " "), $0.summary) })
+    }
+}

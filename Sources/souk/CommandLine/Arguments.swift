@@ -1,0 +1,109 @@
+import Foundation
+import Primitives
+import StoreModel
+
+/// What was typed after a command's words, checked against what the command takes. Options may stand anywhere, as
+/// `--name value` or `--name=value`; after `--` everything is an operand.
+struct Arguments: Sendable {
+    let operands: [String]
+    private let values: [String: [String]]
+    private let switches: Set<String>
+    private let command: Command
+
+    /// Throws `Misuse` for an option the command does not have, a missing value or too many operands.
+    init(_ typed: [String], for command: Command) throws {
+        var operands: [String] = []
+        var values: [String: [String]] = [:]
+        var switches: Set<String> = []
+        var rest = typed[...]
+        while let word = rest.popFirst() {
+            if word == "--" {
+                operands += rest
+                break
+            }
+            guard word.hasPrefix("--") else {
+                guard !word.hasPrefix("-") || word == "-" else {
+                    throw Misuse("\(command.name) has no option \(word); see \(command.name) --help")
+                }
+                operands.append(word)
+                continue
+            }
+            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(parts[0])
+            guard let option = command.options.first(where: { $0.name == name }) else {
+                throw Misuse("\(command.name) has no option --\(name); see \(command.name) --help")
+            }
+            guard let valueName = option.value else {
+                guard parts.count == 1 else { throw Misuse("--\(name) takes no value") }
+                switches.insert(name)
+                continue
+            }
+            guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
+                throw Misuse("--\(name) needs a value: --\(name) \(valueName)")
+            }
+            guard option.repeats || values[name] == nil else { throw Misuse("--\(name) is given twice") }
+            values[name, default: []].append(value)
+        }
+        let takesMany = command.operands.contains { $0.contains("…") }
+        guard takesMany || operands.count <= command.operands.count else {
+            throw Misuse("\(command.name) does not take \"\(operands[command.operands.count])\"")
+        }
+        let needed = command.operands.prefix { !$0.hasPrefix("[") }
+        guard operands.count >= needed.count else {
+            throw Misuse("\(command.name) needs \(needed[operands.count]); see \(command.name) --help")
+        }
+        self.operands = operands
+        self.values = values
+        self.switches = switches
+        self.command = command
+    }
+
+    func has(_ name: String) -> Bool { switches.contains(name) }
+    func text(_ name: String) -> String? { values[name]?.first }
+    func texts(_ name: String) -> [String] { values[name] ?? [] }
+
+    func required(_ name: String) throws -> String {
+        guard let text = text(name) else { throw Misuse("\(command.name) needs --\(name)") }
+        return text
+    }
+
+    func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
+        guard let text = text(name) else { return nil }
+        guard let value = Int(text), range.contains(value) else {
+            throw Misuse("--\(name) is a whole number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
+        }
+        return value
+    }
+
+    func time(_ name: String) throws -> Date? {
+        guard let text = text(name) else { return nil }
+        guard let date = RFC3339.date(from: text) else {
+            throw Misuse("--\(name) is a time such as 2026-11-20T14:40:00Z, not \"\(text)\"")
+        }
+        return date
+    }
+
+    func identifier<ID: Identifier>(_ name: String, as type: ID.Type = ID.self) throws -> ID? {
+        guard let text = text(name) else { return nil }
+        return try Self.identifier(text, called: "--\(name)")
+    }
+
+    static func identifier<ID: Identifier>(_ text: String, called what: String) throws -> ID {
+        guard let value = ID(rawValue: text) else {
+            throw Misuse("\(what) has 1 to 255 bytes and no control characters")
+        }
+        return value
+    }
+
+    /// A duration as CLI.md writes them: `90s`, `15m`, `6h`, `40d`, `1y`, or one ISO 8601 component such as `P1M`.
+    static func period(_ text: String) throws -> SubscriptionPeriod {
+        if let period = SubscriptionPeriod(iso8601: text) { return period }
+        let units: [Character: SubscriptionPeriod.Unit] = [
+            "s": .second, "m": .minute, "h": .hour, "d": .day, "w": .week, "y": .year,
+        ]
+        guard let letter = text.last, let unit = units[letter], let value = Int(text.dropLast()), value > 0,
+            value <= 1_000_000_000
+        else { throw Misuse("a duration is written 90s, 15m, 6h, 40d, 1y or P1M, not \"\(text)\"") }
+        return SubscriptionPeriod(value: value, unit: unit)
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Primitives
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Where text for people and programs goes: answers to standard output, everything else to standard error.
+enum Terminal {
+    /// Prints one line to standard output at once.
+    static func print(_ text: String) { write(text + "\n", to: 1) }
+
+    /// Prints one line to standard error.
+    static func note(_ text: String) { write(text + "\n", to: 2) }
+
+    /// Prints one JSON value and a line end to standard output.
+    static func print(json value: JSONValue, pretty: Bool = false) { print(value.text(pretty: pretty)) }
+
+    /// Colour only on a terminal, and never with `NO_COLOR`.
+    static let usesColour: Bool =
+        isatty(1) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
+        && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+
+    static func green(_ text: String) -> String { usesColour ? "\u{1B}[32m\(text)\u{1B}[0m" : text }
+    static func red(_ text: String) -> String { usesColour ? "\u{1B}[31m\(text)\u{1B}[0m" : text }
+    static func dim(_ text: String) -> String { usesColour ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
+    static func bold(_ text: String) -> String { usesColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let written = bytes.withUnsafeBytes { systemWrite(descriptor, $0) }
+            if written < 0 {
+                if errno == EINTR || errno == EAGAIN { continue }
+                return
+            }
+            bytes = bytes.dropFirst(written)
+        }
+    }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    write(descriptor, bytes.baseAddress, bytes.count)
+}
+
+/// Reads files that a person named on the command line.
+enum InputFile {
+    /// The bytes of `path`, `-` being standard input. Throws `Misuse` naming the path when it cannot be read or holds
+    /// more than `limit` bytes.
+    static func read(_ path: String, limit: Int = 16 << 20) throws -> [UInt8] {
+        if path == "-" {
+            let data = FileHandle.standardInput.readDataToEndOfFile()
+            guard data.count <= limit else { throw Misuse("standard input holds more than \(limit) bytes") }
+            return Array(data)
+        }
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+            throw Misuse("\(path): there is no such file")
+        }
+        guard !isDirectory.boolValue else { throw Misuse("\(path): this is a folder, not a file") }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Misuse("\(path): the file cannot be read; check its permissions")
+        }
+        guard data.count <= limit else { throw Misuse("\(path): the file holds more than \(limit) bytes") }
+        return Array(data)
+    }
+
+    /// The text of `path` without white space at its ends.
+    static func text(_ path: String) throws -> String {
+        guard let text = String(validating: try read(path), as: UTF8.self) else {
+            throw Misuse("\(path): the file is not UTF-8 text")
+        }
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}
