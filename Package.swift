@@ -5,7 +5,8 @@ import PackageDescription
 struct Module {
     let name: String
     let imports: [String]
-    var isProduct = true
+    /// Files beside the code that are not part of the build.
+    var exclude: [String] = []
 }
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
@@ -23,7 +24,8 @@ let modules: [Module] = [
     Module(name: "Purchases", imports: ["StoreModel", "HTTPCore", "Primitives"]),
     Module(
         name: "InAppStore",
-        imports: ["StoreModel", "PluginHub", "HTTPCore", "Purchases", "StoreKitAdapter", "Primitives"]),
+        imports: ["StoreModel", "PluginHub", "HTTPCore", "Purchases", "StoreKitAdapter", "Primitives"],
+        exclude: ["Hub/store.policy.json"]),
     Module(
         name: "AppStoreSimulator",
         imports: ["StoreModel", "StoreKitAdapter", "SignedData", "HTTPCore", "SQLStorage", "Primitives"]),
@@ -56,7 +58,8 @@ let package = Package(
     targets: systemLibraries
         + modules.map { module in
             .target(
-                name: module.name, dependencies: module.imports.map { .byName(name: $0) }, swiftSettings: strict)
+                name: module.name, dependencies: module.imports.map { .byName(name: $0) }, exclude: module.exclude,
+                swiftSettings: strict)
         }
         + [
             .target(

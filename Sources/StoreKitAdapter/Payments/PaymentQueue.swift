@@ -114,9 +114,11 @@ public actor PaymentQueue {
         }
     }
 
-    /// Presents transactions again now, for example when the server is known to be back.
-    public func redeliver(_ transactions: [TransactionID]) {
-        for id in transactions { handle(.retryDue(id)) }
+    /// Presents an unfinished transaction again now, without waiting for the answer; `false` when there is none with this id.
+    public func redeliver(_ transaction: TransactionID) -> Bool {
+        guard machine.isUnfinished(transaction) else { return false }
+        handle(.retryDue(transaction))
+        return true
     }
 
     /// Finishes a transaction, for the policy `.byCaller`.

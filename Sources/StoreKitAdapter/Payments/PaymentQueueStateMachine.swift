@@ -69,6 +69,9 @@ struct PaymentQueueStateMachine {
 
     init(policy: FinishPolicy) { self.policy = policy }
 
+    /// Whether a transaction waits to be delivered, and has not been acknowledged.
+    func isUnfinished(_ id: TransactionID) -> Bool { deliveries[id] != nil }
+
     mutating func handle(_ event: Event) -> [Action] {
         switch event {
         case .purchase(let payment): return purchase(payment)

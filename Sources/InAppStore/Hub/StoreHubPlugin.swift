@@ -1,0 +1,276 @@
+import Foundation
+import PluginHub
+import Primitives
+import Purchases
+import StoreModel
+
+/// The store on the hub: other plugins buy, restore and ask through messages, without knowing it.
+///
+///     hub.register { sender, _ in StoreHubPlugin(messageSender: sender, store: store, client: client) }
+///
+/// | kind | name | payload | answer |
+/// |---|---|---|---|
+/// | command | `store.purchase` | `{productID, quantity?, offerID?}` | event `store.purchaseResult` `{productID, outcome, transactionID?, error?}` |
+/// | command | `store.restore` | | event `store.restoreResult` `{restored, nothingToRestore, error?}` |
+/// | command | `store.acquireAll` | | event `store.acquired` `{productIDs}` |
+/// | command | `store.fetchContent` | `{productID}` | event `store.contentProgress` `{productID, received, total?, isComplete}` |
+/// | query | `store.products` | | `{products}` |
+/// | query | `store.allowedProducts` | | `{productIDs}` |
+/// | query | `store.features` | | `{features: [{name, isActive, until?}]}` |
+/// | event | `store.featuresChanged` | | `{features}`, the current value first |
+/// | event | `store.event` | | `{type, code, message}` |
+/// | view query | `store.storefront` | | products with prices, a button to buy each |
+///
+/// An answering event carries the command's id. `outcome` is `purchased`, `pendingAcknowledgement`, `deferred`,
+/// `cancelled` or `failed`; a failed one has `error: {code, message}`.
+public final class StoreHubPlugin: PluginProtocol {
+    /// What `store.policy.json` beside this file says.
+    public static let policy = Policy(
+        name: "store",
+        receive: .init(
+            commands: ["store.purchase", "store.restore", "store.acquireAll", "store.fetchContent"],
+            queries: ["store.products", "store.allowedProducts", "store.features"],
+            viewControllerQueries: ["store.storefront"]),
+        publish: [
+            "store.purchaseResult", "store.restoreResult", "store.acquired", "store.contentProgress",
+            "store.featuresChanged", "store.event",
+        ])
+
+    private let sender: any MessageSending
+    private let store: Store
+    private let client: any PurchaseClientProtocol
+    private let subjects: [String: EventSubject]
+    private let products = Locked<[StoreProduct]>([])
+    private let features = Locked(PaidFeatures())
+
+    /// Needs a store and a purchase client: register it with a closure that passes them.
+    public convenience init(messageSender: any MessageSending, configurationFiles: [String: String]) throws {
+        throw PluginError(
+            .initializationFailed,
+            "The store's plugin needs a store: register it with a closure that calls init(messageSender:store:client:)."
+        )
+    }
+
+    public init(messageSender: any MessageSending, store: Store, client: any PurchaseClientProtocol) {
+        sender = messageSender
+        self.store = store
+        self.client = client
+        features.withLock { $0 = store.keeper.paidFeatures }
+        let now = store.keeper.now
+        let current = EventOutput(
+            result: .success(Self.payload(store.keeper.paidFeatures, at: now)), correlationId: nil)
+        subjects = Dictionary(
+            uniqueKeysWithValues: Self.policy.publish.events.map { name in
+                (name, name == "store.featuresChanged" ? EventSubject(current: current) : EventSubject())
+            })
+        messageSender.context?.run { [weak self] in await self?.relayFeatures() }
+        messageSender.context?.run { [weak self] in await self?.relayEvents() }
+        messageSender.context?.run { [weak self] in await self?.loadProducts() }
+    }
+
+    public var policy: Policy { Self.policy }
+
+    // MARK: - Messages
+
+    public func publisher(forEvent event: Message, payload: JSONObject?) throws -> EventPublisher {
+        guard let subject = subjects[event.name] else { throw unsupported(.event, event) }
+        return subject.publisher
+    }
+
+    public func onReceive(command: Message, payload: JSONObject?) throws {
+        let payload = payload ?? [:]
+        switch command.name {
+        case "store.purchase":
+            let product = try payload.require("productID", as: String.self)
+            let quantity = payload["quantity"] == nil ? 1 : try payload.require("quantity", as: Int.self)
+            let offer = payload["offerID"] == nil ? nil : try payload.require("offerID", as: String.self)
+            guard (1...10).contains(quantity) else {
+                throw PluginError(.invalidField, "quantity is a whole number from 1 to 10.", message: command.name)
+            }
+            start { await $0.purchase(product, quantity: quantity, offer: offer, id: command.id) }
+        case "store.restore": start { await $0.restore(id: command.id) }
+        case "store.acquireAll": start { await $0.acquireAll(id: command.id) }
+        case "store.fetchContent":
+            let product = try payload.require("productID", as: String.self)
+            start { await $0.fetchContent(product, id: command.id) }
+        default: throw unsupported(.command, command)
+        }
+    }
+
+    public func onReceive(query: Message, payload: JSONObject?) throws -> JSONObject {
+        switch query.name {
+        case "store.products": return ["products": .array(products.withLock { $0 }.map(Self.describe))]
+        case "store.allowedProducts":
+            return ["productIDs": .array(store.allowedProducts.sorted().map { .string($0) })]
+        case "store.features": return Self.payload(features.withLock { $0 }, at: store.keeper.now)
+        default: throw unsupported(.query, query)
+        }
+    }
+
+    public func onReceive(viewQuery: Message, payload: JSONObject?) throws -> ViewDocument {
+        guard viewQuery.name == "store.storefront" else { throw unsupported(.viewQuery, viewQuery) }
+        let sections = products.withLock { $0 }.map { product in
+            ViewDocument.Section(
+                title: product.displayName, rows: [.text(product.description, product.displayPrice)],
+                actions: [
+                    .init("store.purchase", label: "Buy", values: ["productID": .string(product.id.rawValue)])
+                ])
+        }
+        return ViewDocument(title: "Store", sections: sections)
+    }
+
+    // MARK: - Work
+
+    private func start(_ work: @escaping @Sendable (StoreHubPlugin) async -> Void) {
+        sender.context?.run { [weak self] in
+            if let self { await work(self) }
+        }
+    }
+
+    private func emit(_ event: String, _ payload: JSONObject, id: MessageID? = nil) {
+        subjects[event]?.send(EventOutput(result: .success(payload), correlationId: id))
+    }
+
+    private func purchase(_ id: String, quantity: Int, offer: String?, id message: MessageID?) async {
+        var result: JSONObject = ["productID": .string(id)]
+        do {
+            guard offer == nil else {
+                throw PurchaseError(.unsupported, "Promotional offers cannot be bought yet; leave offerID out.")
+            }
+            var transaction: StoreTransaction?
+            var isPending = false
+            if quantity == 1 {
+                let known = try await store.fetchProductsInfo([id])[id].map { Product($0) }
+                let purchase = try await client.purchase(known ?? Product(productIdentifier: id), with: nil)
+                transaction = purchase.transaction
+                isPending = purchase.isPendingAcknowledgement
+            } else {
+                try await store.purchaseConsumableProduct(id, quantity: quantity)
+            }
+            result["outcome"] = isPending ? "pendingAcknowledgement" : "purchased"
+            result["transactionID"] = transaction.map { .string($0.id.rawValue) }
+        } catch {
+            let description = Self.describe(error)
+            result["outcome"] = .string(Self.outcomes[description.code] ?? "failed")
+            result["error"] = ["code": .string(description.code), "message": .string(description.message)]
+        }
+        emit("store.purchaseResult", result, id: message)
+    }
+
+    private static let outcomes = [
+        "cancelledByUser": "cancelled", "operationCancelled": "cancelled", "purchaseDeferred": "deferred",
+    ]
+
+    private func restore(id: MessageID?) async {
+        do {
+            let result = try await client.restorePurchases()
+            emit(
+                "store.restoreResult",
+                [
+                    "restored": .array(result.restored.map { .string($0) }),
+                    "nothingToRestore": .bool(result.nothingToRestore),
+                ], id: id)
+        } catch {
+            let description = Self.describe(error)
+            emit(
+                "store.restoreResult",
+                [
+                    "restored": [], "nothingToRestore": false,
+                    "error": ["code": .string(description.code), "message": .string(description.message)],
+                ], id: id)
+        }
+    }
+
+    private func acquireAll(id: MessageID?) async {
+        do {
+            try await store.acquireAllEnabledProducts()
+            let acquired = store.acquiredViaSubscriptionProducts.sorted().map { JSONValue.string($0) }
+            emit("store.acquired", ["productIDs": .array(acquired)], id: id)
+        } catch {
+            subjects["store.acquired"]?.send(EventOutput(result: .failure(error), correlationId: id))
+        }
+    }
+
+    private func fetchContent(_ product: String, id: MessageID?) async {
+        do {
+            for try await progress in store.fetchProductContent(product) {
+                var payload: JSONObject = ["productID": .string(product), "received": .number(progress.received)]
+                payload["total"] = progress.total.map { .number($0) }
+                payload["isComplete"] = .bool(progress.location != nil)
+                emit("store.contentProgress", payload, id: id)
+            }
+        } catch {
+            subjects["store.contentProgress"]?.send(EventOutput(result: .failure(error), correlationId: id))
+        }
+    }
+
+    // MARK: - What goes out by itself
+
+    private func relayFeatures() async {
+        for await features in client.paidFeaturesUpdates {
+            self.features.withLock { $0 = features }
+            emit("store.featuresChanged", Self.payload(features, at: store.keeper.now))
+        }
+    }
+
+    private func relayEvents() async {
+        for await event in store.events {
+            emit(
+                "store.event",
+                [
+                    "type": .string(event.kind.rawValue), "code": .string(event.code.rawValue),
+                    "message": .string(event.sentence),
+                ])
+        }
+    }
+
+    private func loadProducts() async {
+        guard let loaded = try? await store.productList() else { return }
+        products.withLock { $0 = loaded }
+    }
+
+    // MARK: - Payloads
+
+    /// One entry a feature: active if any purchase gives it now, and until the latest end of those that do.
+    static func payload(_ features: PaidFeatures, at now: Date) -> JSONObject {
+        let byName = Dictionary(grouping: features.features, by: \.name)
+        let entries = byName.keys.sorted().map { name -> JSONValue in
+            let active = (byName[name] ?? []).filter { $0.isActive(at: now) }
+            var entry: JSONValue = ["name": .string(name), "isActive": .bool(!active.isEmpty)]
+            let ends = (active.isEmpty ? byName[name] ?? [] : active).map(\.endDate)
+            if !ends.contains(nil), let last = ends.compactMap({ $0 }).max() {
+                entry["until"] = .string(RFC3339.string(from: last))
+            }
+            return entry
+        }
+        return ["features": .array(entries)]
+    }
+
+    private static func describe(_ product: StoreProduct) -> JSONValue {
+        [
+            "productID": .string(product.id.rawValue), "kind": .string(product.kind.rawValue),
+            "displayName": .string(product.displayName), "displayPrice": .string(product.displayPrice),
+            "price": ["amount": .string("\(product.price.amount)"), "currency": .string(product.price.currency)],
+        ]
+    }
+
+    private static func describe(_ error: any Error) -> (code: String, message: String) {
+        switch error {
+        case let error as PurchaseError: (error.code.rawValue, error.reason)
+        case let error as StoreError: (error.code.rawValue, error.sentence)
+        case let error as PluginError: (error.code.rawValue, error.sentence)
+        default: ("failed", "\(error)")
+        }
+    }
+}
+
+extension PaidFeature {
+    /// The first instant without it; `nil` for what does not end.
+    fileprivate var endDate: Date? {
+        switch paymentType {
+        case .subscription(let periods): periods.current.endDate
+        case .until(let end): end
+        case .oneOff, .consumable: nil
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import Purchases
+import StoreKitAdapter
+import StoreModel
+
+/// The in-app store as one of the systems behind `PurchaseClient`: it sells what is in the store's product list and
+/// leaves everything else to the next plugin.
+public final class InAppStorePurchasePlugin: PurchasePlugin {
+    public let name: String
+    private let store: Store
+
+    public init(store: Store, name: String = "inAppStore") {
+        self.store = store
+        self.name = name
+    }
+
+    public func logIn(appUserId: UserId) async throws {
+        guard let customer = CustomerID(rawValue: appUserId.stringValue) else {
+            throw PurchaseError(.validationError, "A user's id has 1 to 255 bytes and no control characters.")
+        }
+        try await translating { try await self.store.logIn(customer) }
+    }
+
+    public func logOut() async {
+        do {
+            try await store.logOut()
+        } catch {
+            store.keeper.events.send(
+                StoreEvent(
+                    kind: .criticalError, code: .storageFailed,
+                    sentence: "The customer who logged out could not be forgotten on this device: \(error)"))
+        }
+    }
+
+    public func getFeatures() async throws -> Features {
+        guard var customer = try await answer() else { return Features() }
+        customer.features = store.snapshot.features
+        return Features(customer)
+    }
+
+    public func getPaidFeatures() async throws -> PaidFeatures {
+        _ = try await answer()
+        return store.keeper.paidFeatures
+    }
+
+    public func getSubscriptions() async throws -> [Subscription] {
+        guard let customer = try await answer() else { return [] }
+        return customer.subscriptions.map { subscription in
+            let features = customer.features.filter {
+                $0.originalTransactionID == subscription.originalTransactionID
+            }
+            return Subscription(subscription, providing: features.map(\.name))
+        }
+    }
+
+    public func getProductsAndPricePoints(with identifiers: [String]) async throws -> Set<Product> {
+        let listed = Set(identifiers.filter { isListed($0) })
+        guard !listed.isEmpty else { return [] }
+        return try await translating {
+            do {
+                return Set(try await self.store.fetchProductsInfo(listed).values.map { Product($0) })
+            } catch ProductRequestError.invalidProducts {
+                return []
+            }
+        }
+    }
+
+    public func purchase(
+        _ product: Product, with promoOffer: PromoOffer?
+    ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
+        guard isListed(product.productIdentifier) else { return .notSupported }
+        guard promoOffer == nil else {
+            return .failure(PurchaseError(.unsupported, "Promotional offers cannot be bought yet; buy at full price."))
+        }
+        return await PurchasePluginResult {
+            let transaction = try await self.translating {
+                try await self.store.purchase(product.productIdentifier, quantity: 1, offerID: nil)
+            }
+            return SuccessfulPurchase(transaction: transaction, paidFeatures: self.store.keeper.paidFeatures)
+        }
+    }
+
+    public func restorePurchases() async throws -> RestoreResult {
+        try await translating { try await self.store.restorePurchases() }
+    }
+
+    public func paidFeaturesUpdates() -> AsyncStream<PaidFeatures> {
+        let (stream, continuation) = AsyncStream.makeStream(of: PaidFeatures.self, bufferingPolicy: .bufferingNewest(1))
+        let relay = Task { [snapshots = store.snapshots, keeper = store.keeper] in
+            for await _ in snapshots { continuation.yield(keeper.paidFeatures) }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in relay.cancel() }
+        return stream
+    }
+
+    private func isListed(_ identifier: String) -> Bool {
+        ProductID(rawValue: identifier).map { store.list[$0] != nil } ?? false
+    }
+
+    /// The server's answer that stands, asked for first when there is none; one that is only old is used when the
+    /// server cannot be reached.
+    private func answer() async throws -> Customer? {
+        let state = store.keeper.state
+        guard state.answer == nil || state.isStale(at: store.keeper.now) else { return state.answer?.customer }
+        do {
+            try await store.keeper.refresh()
+        } catch  where store.keeper.state.answer != nil {
+            return store.keeper.state.answer?.customer
+        } catch {
+            throw Self.purchaseError(error)
+        }
+        return store.keeper.state.answer?.customer
+    }
+
+    private func translating<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            throw Self.purchaseError(error)
+        }
+    }
+
+    /// The store's errors in the words of the purchase client; others stay as they are.
+    static func purchaseError(_ error: any Error) -> any Error {
+        guard let error = error as? StoreError else { return error }
+        if let underlying = error.underlying as? PurchaseError { return underlying }
+        let codes: [StoreError.Code: PurchaseError.Code] = [
+            .operationCancelled: .cancelledByUser, .acknowledgementPending: .acknowledgementPending,
+            .unsupported: .unsupported,
+        ]
+        return codes[error.code].map { PurchaseError($0, error.sentence, underlying: error) } ?? error
+    }
+}

@@ -1,0 +1,271 @@
+import Foundation
+import Primitives
+import Purchases
+import StoreKitAdapter
+import StoreModel
+
+/// An app's store: sells what is in its product list, and knows what the customer may use.
+///
+/// Make one, early, and share it: prices are fetched in every run, and purchases of earlier runs that nobody has
+/// acknowledged are presented again at once. A second store on the same storage is refused while the first lives.
+/// What was bought is true only when the entitlement server says so; a transaction is finished at the store only after
+/// the server has acknowledged it.
+///
+///     let store = try Store(configuration: StoreConfiguration(productListPath: "products.json"))
+///     try await store.purchaseProduct("com.example.darkroom.pro.monthly")
+///     store.allowedProducts
+public final class Store: ProductsInfoProvider, ProductsManager {
+    let keeper: StoreKeeper
+    let list: ProductList
+    private let queue: PaymentQueue
+    private let requests: ProductRequest
+    private let connection: any StoreConnection
+    private let claim: StorageClaim
+    private let completions = Broadcast<StoreTransaction>()
+    private let isAnonymous: Locked<Bool>
+    private let work = Locked<[Task<Void, Never>]>([])
+
+    /// Throws `StoreError`: a setting is missing, the product list cannot be read or is malformed, the storage is in use.
+    public init(configuration: StoreConfiguration) throws {
+        list = try configuration.resolvedProductList()
+        claim = try StorageClaim(configuration.storageName)
+        let connection = try configuration.resolvedConnection()
+        let (seconds, attoseconds) = configuration.gracePeriod.components
+        let keeper = try StoreKeeper(
+            list: list, customer: configuration.customer, validator: configuration.resolvedValidator(),
+            storage: configuration.resolvedStorage(), clock: configuration.clock,
+            grace: Double(seconds) + Double(attoseconds) / 1e18)
+        self.connection = connection
+        self.keeper = keeper
+        isAnonymous = Locked(configuration.customer == nil)
+        requests = ProductRequest(connection: connection)
+        queue = PaymentQueue(
+            configuration: .init(
+                connection: connection, makePaymentID: configuration.makePaymentID, sleep: configuration.sleep,
+                pause: configuration.retryPause)
+        ) { await keeper.deliver($0) }
+        let begin = Task { [queue, requests, list] in
+            await keeper.start()
+            await queue.start()
+            if let locale = try? await connection.storefront().locale { await keeper.setLocale(locale) }
+            _ = try? await requests.products(Set(list.products.filter { !$0.isSubscribersOnly }.map(\.id)))
+            if keeper.state.answer == nil || keeper.state.isStale(at: configuration.clock.now()) {
+                try? await keeper.refresh()
+            }
+        }
+        let relay = Task { [queue, completions] in
+            for await transaction in queue.completedTransactions { completions.send(transaction) }
+        }
+        work.withLock { $0 = [begin, relay] }
+    }
+
+    deinit { for task in work.withLock({ $0 }) { task.cancel() } }
+
+    /// Ends listening; whoever waits is answered, what is unfinished stays at the store for the next launch.
+    public func close() async {
+        await queue.shutDown()
+        await connection.close()
+        for task in work.withLock({ $0 }) {
+            task.cancel()
+            await task.value
+        }
+        await keeper.close()
+        completions.finish()
+        claim.release()
+    }
+
+    // MARK: - What is known
+
+    public var snapshot: StoreSnapshot { keeper.snapshot() }
+    public var snapshots: AsyncStream<StoreSnapshot> { keeper.snapshots.stream(keeping: 100) }
+    public var events: AsyncStream<StoreEvent> { keeper.events.stream() }
+    public var completedTransactions: AsyncStream<StoreTransaction> { completions.stream() }
+    /// Whose purchases these are.
+    public var customer: CustomerID { keeper.customer }
+
+    /// Somebody logs in: purchases are made for, and answers asked about, this customer from now on.
+    public func logIn(_ customer: CustomerID) async throws {
+        try await keeper.change(customer: customer)
+        isAnonymous.withLock { $0 = false }
+        try await keeper.refresh()
+    }
+
+    /// The customer leaves; the anonymous one of this device takes over.
+    public func logOut() async throws {
+        try await keeper.forgetCustomer()
+        isAnonymous.withLock { $0 = true }
+    }
+
+    // MARK: - Buying
+
+    public func purchaseProduct(_ productIdentifier: String) async throws {
+        try await purchase(productIdentifier, quantity: 1, offerID: nil)
+    }
+
+    public func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws {
+        guard (1...10).contains(quantity) else {
+            throw StoreError(.invalidQuantityForPurchasing, "A purchase is of 1 to 10, not of \(quantity).")
+        }
+        guard try listed(productIdentifier).productType == .consumable else {
+            throw StoreError(.invalidProductForPurchasing, "\"\(productIdentifier)\" is not a consumable.")
+        }
+        try await purchase(productIdentifier, quantity: quantity, offerID: nil)
+    }
+
+    /// Buys, and returns the store's transaction; `nil` when a subscription gave the product and nothing was paid.
+    @discardableResult
+    func purchase(_ productIdentifier: String, quantity: Int, offerID: String?) async throws -> StoreTransaction? {
+        let product = try listed(productIdentifier)
+        if product.isSubscribersOnly {
+            guard keeper.snapshot().subscriptionInfo?.isExpired == false, enables(product.id) else {
+                throw StoreError(
+                    .invalidProductForPurchasing,
+                    "\"\(productIdentifier)\" is for subscribers only, and no active subscription enables it.")
+            }
+            try await keeper.acquire([product.id])
+            return nil
+        }
+        guard try await connection.canMakePayments() else {
+            throw StoreError(.purchaseNotAllowed, "This device may not make payments.")
+        }
+        _ = try await requests.product(product.id)
+        let answer = await queue.purchase(
+            product.id, quantity: quantity,
+            appAccountToken: isAnonymous.withLock { $0 } ? nil : keeper.customer.appAccountToken, offerID: offerID)
+        if case .failed(let error) = answer.outcome { throw Self.purchaseError(error) }
+        return answer.transaction
+    }
+
+    private func enables(_ id: ProductID) -> Bool {
+        keeper.state.enabledProducts(by: keeper.snapshot().subscriptionInfo).contains(id)
+    }
+
+    private func listed(_ identifier: String) throws -> ListedProduct {
+        guard let product = ProductID(rawValue: identifier).flatMap({ list[$0] }) else {
+            throw StoreError(.invalidProductForPurchasing, "\"\(identifier)\" is not in the product list.")
+        }
+        return product
+    }
+
+    private static func purchaseError(_ error: any Error) -> any Error {
+        guard let error = error as? PaymentError else {
+            return StoreError(.purchaseFailed, "The purchase failed.", underlying: error)
+        }
+        let refusal = (error.underlying as? StoreFailure)?.code
+        let code: StoreError.Code =
+            switch error.code {
+            case .cancelled: .operationCancelled
+            case .deferred: .purchaseDeferred
+            case .acknowledgementPending: .acknowledgementPending
+            case _ where refusal == .notAllowed: .purchaseNotAllowed
+            default: .purchaseFailed
+            }
+        let detail = (error.underlying as? StoreError)?.sentence
+        return StoreError(code, detail ?? error.sentence, underlying: error)
+    }
+
+    // MARK: - Restoring and validating
+
+    public func refreshReceipt() async throws { try await restorePurchases() }
+
+    @discardableResult
+    public func restorePurchases() async throws -> RestoreResult {
+        do {
+            let transactions = try await queue.restore()
+            if transactions.isEmpty { try await keeper.refresh() }
+            return RestoreResult(
+                restored: Array(Set(transactions.map(\.productID.rawValue))).sorted(),
+                paidFeatures: keeper.paidFeatures, nothingToRestore: transactions.isEmpty)
+        } catch let error as PaymentError {
+            let code: StoreError.Code =
+                error.code == .cancelled
+                ? .operationCancelled
+                : error.code == .acknowledgementPending ? .acknowledgementPending : .restorePurchasesFailed
+            throw StoreError(code, error.sentence, underlying: error)
+        }
+    }
+
+    public func validateReceipt() async throws { try await keeper.refresh() }
+
+    public func validateTransaction(_ transactionIdentifier: String) async throws {
+        guard let id = TransactionID(rawValue: transactionIdentifier), await queue.redeliver(id) else {
+            throw StoreError(
+                .invalidTransactionIdentifier, "\"\(transactionIdentifier)\" is not an unfinished transaction.")
+        }
+    }
+
+    public func acquireAllEnabledProducts() async throws {
+        let snapshot = keeper.snapshot()
+        guard snapshot.subscriptionInfo?.isExpired == false else {
+            throw StoreError(
+                .acquireAllRequestedForNonSubscriber, "Only subscribers can acquire what a subscription enables.")
+        }
+        try await keeper.acquire(keeper.state.enabledProducts(by: snapshot.subscriptionInfo))
+    }
+
+    // MARK: - Products
+
+    public func productList() async throws -> [StoreProduct] {
+        let sold = Set(list.products.filter { !$0.isSubscribersOnly && $0.fullPriceProduct == nil }.map(\.id))
+        guard !sold.isEmpty else { return [] }
+        return try await requests.products(sold).products
+    }
+
+    public func fetchProductsInfo(_ productIdentifiers: Set<String>) async throws -> [String: StoreProduct] {
+        let unknown = productIdentifiers.filter { ProductID(rawValue: $0).flatMap { list[$0] } == nil }
+        guard unknown.isEmpty else {
+            throw StoreError(
+                .invalidProductIdentifier, "Not in the product list: \(unknown.sorted().joined(separator: ", ")).")
+        }
+        let asked = Set(productIdentifiers.compactMap(ProductID.init(rawValue:)))
+        let sold = asked.filter { list[$0]?.isSubscribersOnly == false }
+        guard !sold.isEmpty else { return [:] }
+        let products = try await requests.products(sold).products
+        return Dictionary(uniqueKeysWithValues: products.map { ($0.id.rawValue, $0) })
+    }
+
+    public func fetchProductContent(_ productIdentifier: String) -> AsyncThrowingStream<ContentProgress, any Error> {
+        AsyncThrowingStream { $0.finish(throwing: Self.contentUnsupported) }
+    }
+
+    public func deleteProductContent(_ productIdentifier: String) async throws { throw Self.contentUnsupported }
+
+    private static let contentUnsupported = StoreError(
+        .unsupported, "Fetching the content of products is not built yet; sell products without content.")
+}
+
+extension StoreKeeper {
+    /// What the customer paid for, as the server's last answer and the clock say.
+    nonisolated var paidFeatures: PaidFeatures {
+        guard var customer = state.answer?.customer else { return PaidFeatures() }
+        let snapshot = snapshot()
+        customer.features = snapshot.features
+        return PaidFeatures(customer)
+    }
+}
+
+/// The right to be the one store on a storage, held while the store lives.
+private final class StorageClaim: Sendable {
+    private static let taken = Locked<Set<String>>([])
+    private let name: String
+    private let isHeld = Locked(true)
+
+    init(_ name: String) throws {
+        self.name = name
+        guard Self.taken.withLock({ $0.insert(name).inserted }) else {
+            isHeld.withLock { $0 = false }
+            throw StoreError(
+                .alreadyInUse, "A store named \"\(name)\" is running already; share it, or give this one another name.")
+        }
+    }
+
+    deinit { release() }
+
+    func release() {
+        let wasHeld = isHeld.withLock { held in
+            defer { held = false }
+            return held
+        }
+        if wasHeld { Self.taken.withLock { _ = $0.remove(name) } }
+    }
+}
