@@ -4,3 +4,5 @@ public typealias PaltaPurchases = PurchaseClient
 public typealias PaltaPurchasesProtocol = PurchaseClientProtocol
 /// `PurchaseError` under the name of seed 000's system.
 public typealias PaymentsError = PurchaseError
+/// `RemotePurchasePlugin` under the name of seed 000's system.
+public typealias PBPurchasePlugin = RemotePurchasePlugin

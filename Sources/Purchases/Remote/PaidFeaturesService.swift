@@ -1,0 +1,69 @@
+import Foundation
+import StoreModel
+
+/// What a user paid for: the backend's features, each joined with the subscription that gives it.
+struct PaidFeaturesService: Sendable {
+    let features: FeaturesService
+    let subscriptions: SubscriptionsService
+
+    /// Subscriptions are only asked for when a feature names one. Rows that could not be read are passed to `report`.
+    func paidFeatures(
+        of user: UserId, report: @Sendable ([UnreadableRow]) -> Void
+    ) async throws -> PaidFeatures {
+        let rows = try await features.features(of: user)
+        guard rows.contains(where: { $0.lastSubscriptionId != nil }) else {
+            return PaidFeatures(joining: rows, with: [])
+        }
+        let answer = try await subscriptions.subscriptions(of: user)
+        report(answer.unreadable)
+        return PaidFeatures(joining: rows, with: answer.subscriptions)
+    }
+}
+
+extension PaidFeatures {
+    /// The backend lists a feature from its start on, so a device whose clock is slow does not hide what it lists.
+    ///
+    /// A feature whose subscription is known is paid by it; any other was paid once, and ends at `actualTill` if it has
+    /// one. Of two subscriptions with the same id the first counts.
+    init(joining rows: [FeatureInternal], with subscriptions: [SubscriptionInternal]) {
+        let byID = Dictionary(subscriptions.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        self.init(
+            features: rows.map { row in
+                guard let subscription = row.lastSubscriptionId.flatMap({ byID[$0] }) else {
+                    return PaidFeature(
+                        name: row.feature, paymentType: row.actualTill.map { .until($0) } ?? .oneOff,
+                        transactionType: .web, authority: .server)
+                }
+                return PaidFeature(
+                    row, paidBy: subscription, then: subscription.nextSubscriptionId.flatMap { byID[$0] })
+            })
+    }
+}
+
+extension PaidFeature {
+    fileprivate init(
+        _ row: FeatureInternal, paidBy subscription: SubscriptionInternal, then next: SubscriptionInternal?
+    ) {
+        var current = Period(subscription)
+        // The feature's own end counts: it may come before the period's (a refund) or after it (a grace period).
+        if let end = row.actualTill { current.endDate = end }
+        let ident = subscription.pricePoint.ident
+        self.init(
+            name: row.feature, productIdentifier: subscription.isFromAppStore ? ident : nil, pricePointIdent: ident,
+            originalTransactionID: subscription.originalTransactionID,
+            paymentType: .subscription(Subscriptions(current: current, next: next.map(Period.init))),
+            transactionType: subscription.isFromAppStore ? .appStore : .web, authority: .server)
+    }
+}
+
+extension PaidFeature.Period {
+    fileprivate init(_ subscription: SubscriptionInternal) {
+        let point = subscription.pricePoint
+        self.init(
+            id: subscription.id, startDate: subscription.currentPeriodStartAt,
+            endDate: subscription.currentPeriodEndAt, cancellationDate: subscription.canceledAt,
+            isTrial: subscription.tags.contains(.trial), price: point.nextPrice, currencyCode: point.currencyCode,
+            subscriptionPeriod: point.nextPeriod, introPrice: point.introPrice,
+            introSubscriptionPeriod: point.introPeriod)
+    }
+}

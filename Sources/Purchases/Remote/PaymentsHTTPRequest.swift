@@ -1,0 +1,29 @@
+import HTTPCore
+import StoreModel
+
+/// The requests of seed 000's backend. All are POST with a JSON body; the connection adds `x-api-key`.
+enum PaymentsHTTPRequest: Equatable, Sendable {
+    case getFeatures(GetFeaturesRequestPayload)
+    case getSubscriptions(GetSubscriptionsRequestPayload)
+
+    private var path: String {
+        switch self {
+        case .getFeatures: "/feature-provisioner/get-features"
+        case .getSubscriptions: "/subscriptions-tracker/get-subscriptions"
+        }
+    }
+
+    private func body() throws -> [UInt8] {
+        switch self {
+        case .getFeatures(let payload): try WireJSON.encode(payload)
+        case .getSubscriptions(let payload): try WireJSON.encode(payload)
+        }
+    }
+
+    /// The request below the backend's base URL.
+    func httpRequest(environment: StoreEnvironment?) throws -> HTTPRequest {
+        var headers: HTTPHeaders = ["Content-Type": "application/json"]
+        if let environment { headers.add("Souk-Environment", environment.rawValue) }
+        return HTTPRequest(method: .post, url: path, headers: headers, body: .bytes(try body()))
+    }
+}
