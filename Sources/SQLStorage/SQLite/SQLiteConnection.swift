@@ -143,6 +143,9 @@ final class SQLiteConnection: @unchecked Sendable {
         if isClosed { statement.finalize() } else { cache.put(statement) }
     }
 
+    /// The texts of the statements that are kept.
+    var cachedStatements: Set<String> { cache.texts }
+
     /// Runs each statement of a migration.
     func runScript(_ sql: String) throws(SQLError) {
         var offset: Int? = 0
@@ -199,13 +202,19 @@ final class SQLiteConnection: @unchecked Sendable {
         }
         guard !path.isEmpty else { throw refusal("the path is empty") }
         guard path != ":memory:", !path.utf8.contains(0) else { throw refusal("that is not the path of a file") }
-        var isFolder: ObjCBool = false
-        if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) {
-            if isFolder.boolValue { throw refusal("it is a folder; name a file in it") }
-        } else {
+        var status = stat()
+        if stat(path, &status) == 0 {
+            if status.st_mode & S_IFMT == S_IFDIR { throw refusal("it is a folder; name a file in it") }
+            // SQLite takes a file of one byte for an empty one and would write over it.
+            if status.st_size == 1 {
+                throw SQLError(.notADatabase, "The file \(path) is not a database; name another file.")
+            }
+        } else if errno == ENOENT {
             let folder = (path as NSString).deletingLastPathComponent
-            let exists = FileManager.default.fileExists(atPath: folder.isEmpty ? "." : folder, isDirectory: &isFolder)
-            if !exists || !isFolder.boolValue { throw refusal("there is no folder \(folder)") }
+            if access(folder.isEmpty ? "." : folder, F_OK) != 0 { throw refusal("there is no folder \(folder)") }
+            if access(folder.isEmpty ? "." : folder, W_OK) != 0 { throw refusal("its folder may not be written") }
+        } else {
+            throw refusal(String(cString: strerror(errno)))
         }
         var opened: OpaquePointer?
         let mode = isReader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE

@@ -30,7 +30,7 @@ public final class SQLiteDatabase: SQLDatabase {
     public let path: String
 
     private let readers: SQLiteReaders
-    private let writer: SQLiteWriter
+    let writer: SQLiteWriter
 
     /// Opens the file at `path` and makes it if there is none; its folder must exist.
     ///

@@ -11,6 +11,9 @@ final class SQLiteSession: SQLConnection {
         path = connection.path
     }
 
+    /// SQLite's own connection, nil after the body.
+    var handle: OpaquePointer? { connection?.handle }
+
     func end() { connection = nil }
 
     @discardableResult

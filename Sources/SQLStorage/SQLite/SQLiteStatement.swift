@@ -138,7 +138,7 @@ struct StatementCache {
         self.limit = limit
     }
 
-    var count: Int { entries.count }
+    var texts: Set<String> { Set(entries.keys) }
 
     /// Takes the statement out, so that a body which runs the same text inside `each` gets another one.
     mutating func take(_ sql: String) -> SQLiteStatement? {

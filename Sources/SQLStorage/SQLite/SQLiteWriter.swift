@@ -139,6 +139,11 @@ final class SQLiteWriter: Sendable {
         return isQueued
     }
 
+    /// How many writes wait for their turn.
+    var queuedCount: Int { state.withLock { $0.queue.count } }
+
+    var isClosing: Bool { state.withLock { $0.isClosing } }
+
     // MARK: - Doing
 
     /// What to do next, waiting for it; nil when the writer is to end and nothing is left.

@@ -1,0 +1,147 @@
+import Foundation
+import Primitives
+import Testing
+
+@testable import SQLStorage
+
+/// Processes that end without warning, and processes that share a file.
+@Suite struct SQLiteCrashTests {
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    @Test(arguments: [1, 2, 10, 100, 500])
+    func `a killed process loses nothing that was acknowledged and leaves nothing half done`(
+        _ acknowledgements: Int
+    ) async throws {
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [path = folder.file() as String, journal = folder.file("journal") as String, acknowledgements] in
+            try await Victim(path: path, journal: journal).writeUntilKilled(after: acknowledgements)
+        }
+        let acknowledged = try Victim.acknowledged(in: folder.file("journal"))
+        #expect(acknowledged.count >= acknowledgements)
+        #expect(try folder.contents.contains("test.sqlite-wal"), "The process was to die with its log unfolded.")
+
+        let database = try SQLiteDatabase(path: folder.file())
+        try database.migrate([Victim.schema])
+        let (check, first, second): (String?, Set<Int>, Set<Int>) = try database.read { connection in
+            let check: String? = try connection.first("PRAGMA integrity_check")?[0]
+            let ids = try ["first_half", "second_half"].map { table in
+                Set(try connection.query("SELECT id FROM \(table)").map { row -> Int in try row["id"] })
+            }
+            return (check, ids[0], ids[1])
+        }
+        #expect(check == "ok")
+        #expect(acknowledged.isSubset(of: first))
+        #expect(first == second)
+        try await database.write { try $0.execute("INSERT INTO first_half VALUES (-1)") }
+        await database.close()
+    }
+
+    @Test func `another process reads and writes the same file`() async throws {
+        let database = try SQLiteDatabase(path: folder.file())
+        try database.migrate([Victim.schema])
+        try await database.write { try $0.execute("INSERT INTO first_half VALUES (1)") }
+        await #expect(processExitsWith: .success) { [path = folder.file() as String] in
+            let database = try SQLiteDatabase(path: path)
+            try database.migrate([Victim.schema])
+            try await database.write { try $0.execute("INSERT INTO first_half VALUES (2)") }
+            let count: Int? = try database.read { try $0.first("SELECT count(*) AS n FROM first_half")?["n"] }
+            #expect(count == 2)
+            await database.close()
+        }
+        let ids: [Int] = try database.read { connection in
+            try connection.query("SELECT id FROM first_half ORDER BY id").map { try $0["id"] }
+        }
+        #expect(ids == [1, 2])
+        await database.close()
+    }
+
+    @Test func `a file locked by another process is busy, after the time set for it`() async throws {
+        let database = try SQLiteDatabase(path: folder.file())
+        try database.migrate([Victim.schema])
+        try await database.write { [path = folder.file()] _ in
+            // Stands for the other process: the lock belongs to the file, not to the process.
+            var impatient = SQLiteDatabase.Configuration()
+            impatient.busyTimeout = .milliseconds(1)
+            let other = try SQLiteConnection(path: path, mode: .write(.full), limits: .init(impatient))
+            let error = #expect(throws: SQLError.self) { try other.run(.beginImmediate) }
+            #expect(error?.code == .busy)
+            #expect(error?.message.contains(path) == true)
+            other.close()
+        }
+        await database.close()
+    }
+
+    @Test func `processes that migrate the same file at once apply everything once`() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask { [path = folder.file()] in
+                    await #expect(processExitsWith: .success) { [path = path as String] in
+                        let database = try SQLiteDatabase(path: path)
+                        let steps = (0..<20).map { step in
+                            SQLMigration("\(step)", [.sqlite: "CREATE TABLE t\(step) (v INTEGER)"])
+                        }
+                        try database.migrate(steps)
+                        await database.close()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let database = try SQLiteDatabase(path: folder.file())
+        let count: Int? = try database.read { try $0.first("SELECT count(*) AS n FROM schema_migrations")?["n"] }
+        #expect(count == 20)
+        await database.close()
+    }
+}
+
+/// A process that writes with many callers at once, keeps a journal of what was acknowledged, and kills itself.
+private struct Victim: Sendable {
+    static let schema = SQLMigration(
+        "0001",
+        [
+            .sqlite: """
+            CREATE TABLE first_half (id INTEGER PRIMARY KEY) STRICT;
+            CREATE TABLE second_half (id INTEGER PRIMARY KEY) STRICT;
+            """
+        ])
+
+    let path: String
+    let journal: String
+
+    func writeUntilKilled(after limit: Int) async throws {
+        let database = try SQLiteDatabase(path: path)
+        try database.migrate([Self.schema])
+        // What write(2) has taken survives the process, though not a power failure: enough for a witness.
+        let file = open(journal, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        try #require(file >= 0)
+        let count = Locked(0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for caller in 0..<64 {
+                group.addTask {
+                    for step in 0... {
+                        let id = step * 64 + caller
+                        try await database.write { connection in
+                            try connection.execute("INSERT INTO first_half VALUES (?1)", [SQLValue(id)])
+                            try connection.execute("INSERT INTO second_half VALUES (?1)", [SQLValue(id)])
+                        }
+                        let line = Array("\(id)\n".utf8)
+                        try #require(write(file, line, line.count) == line.count)
+                        let isLast = count.withLock { count in
+                            count += 1
+                            return count == limit
+                        }
+                        if isLast { kill(getpid(), SIGKILL) }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    static func acknowledged(in journal: String) throws -> Set<Int> {
+        let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: journal)), as: UTF8.self)
+        return Set(text.split(separator: "\n").compactMap { Int($0) })
+    }
+}

@@ -1,0 +1,242 @@
+import CSQLite
+import Dispatch
+import Foundation
+import Primitives
+import Testing
+
+@testable import SQLStorage
+
+/// What can only be seen from the inside: which writes share a commit and what happens to them when it fails.
+@Suite struct SQLiteGroupCommitTests {
+    private struct Refusal: Error {}
+
+    private let folder: TestFolder
+    private let database: SQLiteDatabase
+
+    init() async throws {
+        folder = try TestFolder()
+        database = try SQLiteDatabase(path: folder.file())
+        try await database.write { connection in
+            try connection.execute("CREATE TABLE parent (id INTEGER PRIMARY KEY) STRICT")
+            try connection.execute(
+                """
+                CREATE TABLE child (id INTEGER PRIMARY KEY,
+                    parent INTEGER NOT NULL REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED) STRICT
+                """)
+        }
+    }
+
+    /// Holds the writer in a body until all of `bodies` are queued in order, so that they share the next commit; returns
+    /// what came of each.
+    private func inOneGroup(
+        _ bodies: [@Sendable (any SQLConnection) throws -> Void]
+    ) async throws -> [Result<Void, any Error>] {
+        let isHeld = DispatchSemaphore(value: 0)
+        let mayGo = DispatchSemaphore(value: 0)
+        let holder = Task { [database] in
+            try await database.write { _ in
+                isHeld.signal()
+                mayGo.wait()
+                // It runs again when a member of its group takes the transaction away.
+                mayGo.signal()
+            }
+        }
+        let results = try await onThread { [database] in
+            isHeld.wait()
+            let results = Locked([Int: Result<Void, any Error>]())
+            let group = DispatchGroup()
+            for (index, body) in bodies.enumerated() {
+                let isStarted = DispatchSemaphore(value: 0)
+                group.enter()
+                Thread {
+                    isStarted.signal()
+                    let result = Result { try database.writeAndWait(body) }
+                    results.withLock { $0[index] = result }
+                    group.leave()
+                }.start()
+                isStarted.wait()
+                while database.queuedWrites < index + 1 { sched_yield() }
+            }
+            mayGo.signal()
+            group.wait()
+            return results.withLock { results in bodies.indices.map { results[$0] ?? .failure(Refusal()) } }
+        }
+        _ = await holder.result
+        return results
+    }
+
+    private func parents() throws -> [Int] {
+        try database.read { try $0.query("SELECT id FROM parent ORDER BY rowid").map { row in try row["id"] } }
+    }
+
+    @Test func `queued writes share one commit`() async throws {
+        let commits = Counter()
+        try await database.write { connection in try commits.countCommits(of: connection) }
+        let before = commits.count
+        let results = try await inOneGroup(
+            (0..<50).map { id in { try $0.execute("INSERT INTO parent VALUES (?1)", [SQLValue(id)]) } })
+        #expect(results.allSatisfy { (try? $0.get()) != nil })
+        #expect(try parents() == Array(0..<50))
+        // The first is the one that held the writer; those queued behind it joined its group or made the next one.
+        #expect(commits.count - before <= 2)
+        await database.close()
+    }
+
+    @Test func `a member that fails is undone alone, even by what takes the whole transaction away`() async throws {
+        let runs = Counter()
+        let results = try await inOneGroup([
+            { connection in
+                runs.add()
+                try connection.execute("INSERT INTO parent VALUES (1)")
+            },
+            { connection in
+                try connection.execute("INSERT INTO parent VALUES (2)")
+                throw Refusal()
+            },
+            { try $0.execute("INSERT OR ROLLBACK INTO parent VALUES (3), (1)") },
+            { try $0.execute("INSERT INTO child VALUES (1, 99)") },
+            { try $0.execute("INSERT INTO parent VALUES (4)") },
+        ])
+        #expect((try? results[0].get()) != nil)
+        #expect(throws: Refusal.self) { try results[1].get() }
+        #expect(throws: SQLError(.uniqueViolation, "")) { try results[2].get() }
+        #expect(throws: SQLError(.foreignKeyViolation, "")) { try results[3].get() }
+        #expect((try? results[4].get()) != nil)
+        #expect(try parents() == [1, 4])
+        #expect(runs.count == 2, "The innocent ran again.")
+        await database.close()
+    }
+
+    @Test func `a commit that fails is everybody's error and nobody's write`() async throws {
+        let results = try await inOneGroup([
+            { try $0.execute("INSERT INTO parent VALUES (1)") },
+            { connection in
+                try connection.execute("INSERT INTO parent VALUES (2)")
+                throw Refusal()
+            },
+            { connection in
+                let handle = try #require((connection as? SQLiteSession)?.handle)
+                // A hook that does not return 0 makes the commit fail, as a failing disk does.
+                sqlite3_commit_hook(handle, { _ in 1 }, nil)
+            },
+        ])
+        for result in results {
+            #expect(throws: SQLError(.constraint, "")) { try result.get() }
+        }
+        #expect(try parents().isEmpty)
+        database.writeDirectly { sqlite3_commit_hook($0.handle, nil, nil) }
+        try await database.write { try $0.execute("INSERT INTO parent VALUES (5)") }
+        #expect(try parents() == [5])
+        await database.close()
+    }
+
+    @Test func `a full disk is said and leaves the database in order`() async throws {
+        database.writeDirectly { connection in
+            try? connection.runInternal("CREATE TABLE bulk (v BLOB); PRAGMA max_page_count = 20")
+        }
+        let fill = String(repeating: "x", count: 3000)
+        var written = 0
+        let error = await #expect(throws: SQLError.self) {
+            while written < 1000 {
+                try await database.write { try $0.execute("INSERT INTO bulk VALUES (?1)", [.text(fill)]) }
+                written += 1
+            }
+        }
+        #expect(error?.code == .storageFull)
+        #expect(error?.message.contains(folder.file()) == true)
+        let count: Int? = try database.read { try $0.first("SELECT count(*) AS n FROM bulk")?["n"] }
+        #expect(count == written)
+        try await database.write { try $0.execute("INSERT INTO parent VALUES (1)") }
+        #expect(try parents() == [1])
+        await database.close()
+    }
+
+    @Test func `what is queued when the database is closed is done`() async throws {
+        let isHeld = DispatchSemaphore(value: 0)
+        let mayGo = DispatchSemaphore(value: 0)
+        async let held: Void = database.write { _ in
+            isHeld.signal()
+            mayGo.wait()
+        }
+        try await onThread { isHeld.wait() }
+        async let queued: Int = database.write { try $0.execute("INSERT INTO parent VALUES (1)") }
+        try await onThread { [database] in
+            while database.queuedWrites < 1 { sched_yield() }
+        }
+        async let closed: Void = database.close()
+        try await onThread { [database] in
+            while !database.isClosing { sched_yield() }
+        }
+        await #expect(throws: SQLError(.closed, "")) {
+            try await database.write { try $0.execute("INSERT INTO parent VALUES (2)") }
+        }
+        mayGo.signal()
+        try await held
+        #expect(try await queued == 1)
+        await closed
+        let again = try SQLiteDatabase(path: folder.file())
+        let ids: [Int] = try again.read { try $0.query("SELECT id FROM parent").map { row in try row["id"] } }
+        #expect(ids == [1])
+        await again.close()
+    }
+
+    @Test func `a body cannot wait for another`() async throws {
+        try await database.write { [database] _ in
+            #expect(throws: SQLError(.misuse, "")) { try database.writeAndWait { _ in } }
+            #expect(throws: SQLError(.misuse, "")) { try database.migrate([]) }
+        }
+        await database.close()
+    }
+
+    @Test func `a reader goes on while a write is under way, and sees nothing of it`() async throws {
+        try await database.write { [database] connection in
+            try connection.execute("INSERT INTO parent VALUES (1)")
+            let seen: Int? = try database.read { try $0.first("SELECT count(*) AS n FROM parent")?["n"] }
+            #expect(seen == 0)
+        }
+        #expect(try parents() == [1])
+        await database.close()
+    }
+
+    @Test func `a read keeps its snapshot whatever is committed meanwhile`() async throws {
+        let counts = try database.read { connection in
+            let before: Int = try #require(try connection.first("SELECT count(*) AS n FROM parent"))["n"]
+            try database.writeAndWait { try $0.execute("INSERT INTO parent VALUES (1)") }
+            let after: Int = try #require(try connection.first("SELECT count(*) AS n FROM parent"))["n"]
+            return [before, after]
+        }
+        #expect(counts == [0, 0])
+        #expect(try parents() == [1])
+        await database.close()
+    }
+}
+
+/// Counts from any thread.
+final class Counter: Sendable {
+    private let value = Locked(0)
+
+    var count: Int { value.withLock { $0 } }
+
+    func add() { value.withLock { $0 += 1 } }
+
+    func countCommits(of connection: any SQLConnection) throws {
+        let handle = try #require((connection as? SQLiteSession)?.handle)
+        // The counter outlives the database in these tests.
+        sqlite3_commit_hook(
+            handle,
+            { context in
+                guard let context else { return 1 }
+                Unmanaged<Counter>.fromOpaque(context).takeUnretainedValue().add()
+                return 0
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+}
+
+extension SQLiteDatabase {
+    func writeDirectly(_ body: @escaping @Sendable (SQLiteConnection) -> Void) {
+        #expect(throws: Never.self) { try writer.runAlone(body) }
+    }
+
+    var queuedWrites: Int { writer.queuedCount }
+    var isClosing: Bool { writer.isClosing }
+}

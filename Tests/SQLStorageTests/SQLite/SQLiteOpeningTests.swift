@@ -1,0 +1,182 @@
+import Foundation
+import Testing
+
+@testable import SQLStorage
+
+@Suite struct SQLiteOpeningTests {
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    private func refusal(of path: String) -> SQLError? {
+        #expect(throws: SQLError.self) { _ = try SQLiteDatabase(path: path) }
+    }
+
+    @Test func `what was written is there after closing and opening again`() async throws {
+        let first = try SQLiteDatabase(path: folder.file())
+        try await first.write { connection in
+            try connection.execute("CREATE TABLE t (v INTEGER)")
+            try connection.execute("INSERT INTO t VALUES (7)")
+        }
+        await first.close()
+        #expect(try folder.contents == ["test.sqlite"], "Closed, the log is folded into the file.")
+        let second = try SQLiteDatabase(path: folder.file())
+        let value: Int? = try second.read { try $0.first("SELECT v FROM t")?["v"] }
+        #expect(value == 7)
+        await second.close()
+    }
+
+    @Test func `a folder, a missing folder and no path are refused with their reason`() throws {
+        let cases = [
+            (folder.path, "folder"), (folder.path + "/none/test.sqlite", "there is no folder"), ("", "empty"),
+            (":memory:", "not the path of a file"), (folder.file("a\0b"), "not the path of a file"),
+        ]
+        for (path, reason) in cases {
+            let error = refusal(of: path)
+            #expect(error?.code == .cannotOpen)
+            #expect(error?.message.contains(reason) == true, "\(error?.message ?? "")")
+            #expect(error?.message.hasPrefix("The database \(path) cannot be opened: ") == true)
+        }
+        #expect(try folder.contents.isEmpty, "A refusal makes no file.")
+    }
+
+    @Test(arguments: ["x", "This is a text.\n", String(repeating: "No database at all. ", count: 1000)])
+    func `a file that is not a database is refused and stays as it was`(_ text: String) throws {
+        let path = folder.file("notes.txt")
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        let error = refusal(of: path)
+        #expect(error?.code == .notADatabase)
+        #expect(error?.message.contains(path) == true)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(text.utf8))
+        #expect(try folder.contents == ["notes.txt"])
+    }
+
+    @Test func `an empty file becomes a database`() async throws {
+        try Data().write(to: URL(fileURLWithPath: folder.file()))
+        let database = try SQLiteDatabase(path: folder.file())
+        try await database.write { try $0.execute("CREATE TABLE t (v INTEGER)") }
+        await database.close()
+    }
+
+    @Test func `a damaged database says that it is damaged`() async throws {
+        let database = try SQLiteDatabase(path: folder.file())
+        try await database.write { connection in
+            try connection.execute("CREATE TABLE t (v TEXT)")
+            for _ in 0..<100 {
+                try connection.execute("INSERT INTO t VALUES (?1)", [.text(String(repeating: "x", count: 1000))])
+            }
+        }
+        await database.close()
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file()))
+        bytes.replaceSubrange(4096..<bytes.count, with: Data(repeating: 0xA5, count: bytes.count - 4096))
+        try bytes.write(to: URL(fileURLWithPath: folder.file()))
+        let damaged = try SQLiteDatabase(path: folder.file())
+        let error = #expect(throws: SQLError.self) { try damaged.read { try $0.query("SELECT * FROM t") } }
+        #expect(error?.code == .corrupt)
+        #expect(error?.message.contains(folder.file()) == true)
+        await damaged.close()
+    }
+
+    @Test func `a file is open once in a process, by whatever path`() async throws {
+        let first = try SQLiteDatabase(path: folder.file())
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link.sqlite"), withDestinationPath: folder.file())
+        for path in [folder.file(), folder.path + "/./test.sqlite", folder.file("link.sqlite")] {
+            #expect(refusal(of: path)?.code == .alreadyOpen)
+        }
+        try await first.write { try $0.execute("CREATE TABLE t (v INTEGER)") }
+        await first.close()
+        let second = try SQLiteDatabase(path: folder.file("link.sqlite"))
+        await second.close()
+    }
+
+    @Test func `a forgotten database is closed`() async throws {
+        for step in 0..<20 {
+            let database = try SQLiteDatabase(path: folder.file())
+            try await database.write { connection in
+                try connection.execute("CREATE TABLE IF NOT EXISTS t (v INTEGER)")
+                try connection.execute("INSERT INTO t VALUES (?1)", [SQLValue(step)])
+            }
+            let count: Int? = try database.read { try $0.first("SELECT count(*) AS n FROM t")?["n"] }
+            #expect(count == step + 1)
+        }
+        #expect(try folder.contents == ["test.sqlite"])
+    }
+
+    @Test func `a database whose last holder is a body is closed too`() async throws {
+        func writeAndForget() async throws {
+            let database = try SQLiteDatabase(path: folder.file())
+            try await database.write { connection in
+                try connection.execute("CREATE TABLE IF NOT EXISTS t (v INTEGER)")
+                #expect(database.dialect == .sqlite)
+            }
+        }
+        for _ in 0..<20 {
+            // The thread of the writer may be the one that drops it, and then closes it a moment later.
+            while true {
+                do {
+                    try await writeAndForget()
+                    break
+                } catch let error as SQLError where error.code == .alreadyOpen {
+                    await Task.yield()
+                }
+            }
+        }
+    }
+
+    @Test func `a temporary database leaves nothing`() async throws {
+        let closed = try SQLiteDatabase.temporary(in: folder.path)
+        try await closed.write { try $0.execute("CREATE TABLE t (v INTEGER)") }
+        #expect(try folder.contents.count == 1)
+        await closed.close()
+        #expect(try folder.contents.isEmpty)
+        do {
+            let forgotten = try SQLiteDatabase.temporary(in: folder.path)
+            try await forgotten.write { try $0.execute("CREATE TABLE t (v INTEGER)") }
+        }
+        #expect(try folder.contents.isEmpty)
+        let error = #expect(throws: SQLError.self) { _ = try SQLiteDatabase.temporary(in: folder.file("none")) }
+        #expect(error?.code == .cannotOpen)
+    }
+
+    @Test func `a file that may not be written is refused`() async throws {
+        let database = try SQLiteDatabase(path: folder.file())
+        try await database.write { try $0.execute("CREATE TABLE t (v INTEGER)") }
+        await database.close()
+        chmod(folder.file(), 0o444)
+        chmod(folder.path, 0o555)
+        defer { chmod(folder.path, 0o755) }
+        // In a process of its own, because the superuser may write everything and has to become somebody else.
+        await #expect(processExitsWith: .success) { [path = folder.file() as String] in
+            if getuid() == 0 { try #require(setuid(65534) == 0) }
+            let error = #expect(throws: SQLError.self) { _ = try SQLiteDatabase(path: path) }
+            #expect(error?.code == .cannotOpen)
+            #expect(error?.message.contains("may not be written") == true)
+            let fresh = #expect(throws: SQLError.self) { _ = try SQLiteDatabase(path: path + "-new") }
+            #expect(fresh?.code == .cannotOpen)
+            #expect(fresh?.message.contains("its folder may not be written") == true)
+        }
+    }
+
+    @Test func `a file is written to the disk with every commit, and foreign keys hold`() async throws {
+        let durable = try SQLiteConnection(path: folder.file(), mode: .write(.full), limits: .init(.init()))
+        let pragmas = [("synchronous", "2"), ("foreign_keys", "1"), ("journal_mode", "wal")]
+        for (name, value) in pragmas {
+            // Pragmas are the engine's own; a function of SQL answers for them.
+            #expect(try durable.pragma(name) == value)
+        }
+        durable.close()
+    }
+}
+
+extension SQLiteConnection {
+    func pragma(_ name: String) throws -> String? {
+        try runInternal("DROP TABLE IF EXISTS temp.answer; CREATE TEMP TABLE answer AS SELECT * FROM pragma_\(name)")
+        return try session { connection in
+            let value = try connection.first("SELECT * FROM temp.answer")?.values.first
+            if case .integer(let number) = value { return String(number) }
+            if case .text(let text) = value { return text }
+            return nil
+        }
+    }
+}
