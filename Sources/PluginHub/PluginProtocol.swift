@@ -84,8 +84,8 @@ public protocol MessageSending: AnyObject, Sendable {
 ///         infos.send(.success(await fetch(), correlationId: command.id))
 ///     }
 public protocol PluginContext: MessageSending {
-    /// Runs `work` as a task of the plugin's scope. When the plugin leaves, the task is cancelled and waited for.
-    /// Returns `false`, and runs nothing, once the plugin has left.
+    /// Runs `work` as a task of the plugin's scope, called from the initialiser once the plugin runs. When the plugin
+    /// leaves, the task is cancelled and waited for. Returns `false`, and runs nothing, once the plugin has left.
     @discardableResult func run(_ work: @escaping @Sendable () async -> Void) -> Bool
 
     /// Keeps `subscription` until the plugin leaves, then cancels it; at once if it has left.

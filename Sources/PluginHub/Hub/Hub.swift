@@ -31,7 +31,8 @@ public final class Hub: Sendable {
 
     /// Registers a plugin made by its initialiser with its own sender and `configurationFiles`: logical name → path.
     ///
-    /// Before `start()` it is made there; after, at once. What is wrong with it stands in `report`.
+    /// Before `start()` it is made there; after, at once, and then those it sends to and subscribes to must run already
+    /// unless the configuration says `isPartialSet`. What is wrong with it stands in `report`.
     public func register<Plugin: PluginProtocol>(_ type: Plugin.Type, configurationFiles: [String: String] = [:]) {
         register(
             HubState.Registration(typeName: String(describing: type), configurationFiles: configurationFiles) {
@@ -65,7 +66,9 @@ public final class Hub: Sendable {
         var newcomers: [Member] = []
         var failures: [Finding] = []
         while true {
-            for registration in state.withLock({ $0.takePending() }) { make(registration, &newcomers, &failures) }
+            for registration in state.withLock({ $0.takePending(era: era) }) {
+                make(registration, &newcomers, &failures)
+            }
             let change = state.withLock { $0.finishStarting(newcomers, failures: failures, era: era) }
             guard let change else { continue }
             settle(change)
@@ -113,12 +116,11 @@ public final class Hub: Sendable {
                 guard !publishers.isEmpty else { continue }
                 let event = Message(checked: name, id: nil)
                 let collected = subscriber.channel.collectAtLaunch(event, from: publishers)
-                for failure in collected.failures {
-                    let publisher = failure.plugin ?? ""
+                for (publisher, error) in collected.failures {
                     let finding = Finding(
-                        severity: .warning, code: failure.code, plugin: failure.plugin, message: name,
+                        severity: .warning, code: error.code, plugin: publisher.name, message: name,
                         sentence:
-                            "\"\(publisher)\" gave \"\(subscriber.name)\" no publisher of \"\(name)\" at launch: \(failure.sentence)"
+                            "\"\(publisher.name)\" gave \"\(subscriber.name)\" no publisher of \"\(name)\" at launch: \(error.sentence)"
                     )
                     state.withLock { $0.warn(finding) }
                 }

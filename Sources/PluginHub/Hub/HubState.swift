@@ -52,7 +52,8 @@ struct HubState: Sendable {
     }
 
     /// What is to be made; empty once nothing waits.
-    mutating func takePending() -> [Registration] {
+    mutating func takePending(era: Int) -> [Registration] {
+        guard era == self.era else { return [] }
         let taken = pending
         pending = []
         return taken

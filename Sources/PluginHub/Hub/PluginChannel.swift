@@ -31,6 +31,7 @@ final class PluginChannel: PluginContext {
             }
             return old
         }
+        if case .waiting = old { scope.open() }
         withExtendedLifetime(old) {}
     }
 
@@ -106,27 +107,34 @@ final class PluginChannel: PluginContext {
     private func collect(_ members: [Member], _ event: Message, _ payload: JSONObject?) throws -> EventPublisher {
         let answers = members.map { ask($0, event, payload) }
         let publishers = answers.compactMap { try? $0.get() }
-        if publishers.isEmpty, let first = answers.first { return try first.get() }
+        guard !publishers.isEmpty else { return try answers[0].get() }
+        for (member, answer) in zip(members, answers) {
+            // The caller does not see these; whoever reads the trace does.
+            if case .failure(let error) = answer { recordFailure(of: member, event, error) }
+        }
         return .merge(publishers)
     }
 
     /// What the hub hands to the plugin at launch: the publishers that accept, merged, and why the others did not.
     func collectAtLaunch(
         _ event: Message, from members: [Member]
-    ) -> (publisher: EventPublisher?, failures: [PluginError]) {
+    ) -> (publisher: EventPublisher?, failures: [(publisher: Member, error: PluginError)]) {
+        let began = configuration.elapsed()
         var publishers: [EventPublisher] = []
-        var failures: [PluginError] = []
+        var failures: [(publisher: Member, error: PluginError)] = []
         for member in members {
             do {
                 publishers.append(try ask(member, event, nil).get())
             } catch {
                 let error = PluginError.around(error, plugin: member.name, message: event.name)
-                failures.append(
-                    PluginError(
-                        error.code, error.sentence, plugin: member.name, message: event.name, underlying: error))
+                failures.append((member, error))
+                recordFailure(of: member, event, error)
             }
         }
-        return (publishers.isEmpty ? nil : .merge(publishers), failures)
+        guard !publishers.isEmpty else { return (nil, failures) }
+        let accepting = members.filter { member in !failures.contains { $0.publisher === member } }
+        record(.event, event, name, accepting, .delivered, nil, began)
+        return (.merge(publishers), failures)
     }
 
     private func ask(_ member: Member, _ event: Message, _ payload: JSONObject?) -> Result<EventPublisher, any Error> {
@@ -164,45 +172,63 @@ final class PluginChannel: PluginContext {
         return try body()
     }
 
+    // MARK: - Trace
+
     /// The long way: for a plugin that does not run, and while somebody reads the trace.
     private func recorded<Answer>(
         _ kind: MessageKind, _ message: Message, _ sender: any PluginProtocol,
         find: (RouteTable) throws(PluginError) -> [Member], deliver: ([Member]) throws -> Answer
     ) throws -> Answer {
         let began = configuration.elapsed()
-        var senderName: String?
         var receivers: [Member] = []
-        func record(_ verdict: TraceEntry.Verdict, _ reason: PluginError?) {
-            trace.send(
-                TraceEntry(
-                    kind: kind, message: message, sender: senderName, receivers: receivers.map(\.name),
-                    verdict: verdict, reason: reason, began: began, duration: configuration.elapsed() - began))
-        }
         var wasCalled = false
         do {
             let routes: RouteTable
             switch state.withLock({ $0 }) {
             case .running(let present): routes = present
             case .waiting: throw notRunning(message)
-            case .closed(let name):
-                senderName = name
-                throw left(name, message)
+            case .closed(let name): throw left(name, message)
             }
-            senderName = routes.owner.name
             try check(sender, routes, message)
             receivers = try find(routes)
             let answer = try nested(routes, message) {
                 wasCalled = true
                 return try deliver(receivers)
             }
-            record(.delivered, nil)
+            record(kind, message, name, receivers, .delivered, nil, began)
             return answer
         } catch {
-            let receiver = receivers.first?.name ?? ""
-            record(wasCalled ? .failed : .refused, .around(error, plugin: receiver, message: message.name))
+            let reason = PluginError.around(error, plugin: receivers.first?.name ?? "", message: message.name)
+            record(kind, message, name, receivers, wasCalled ? .failed : .refused, reason, began)
             throw error
         }
     }
+
+    private func recordFailure(of member: Member, _ event: Message, _ error: any Error) {
+        let reason = PluginError.around(error, plugin: member.name, message: event.name)
+        record(.event, event, name, [member], .failed, reason, configuration.elapsed())
+    }
+
+    private func record(
+        _ kind: MessageKind, _ message: Message, _ sender: String?, _ receivers: [Member],
+        _ verdict: TraceEntry.Verdict, _ reason: PluginError?, _ began: Duration
+    ) {
+        trace.send(
+            TraceEntry(
+                kind: kind, message: message, sender: sender, receivers: receivers.map(\.name), verdict: verdict,
+                reason: reason, began: began, duration: configuration.elapsed() - began))
+    }
+
+    /// The plugin's name; `nil` before it runs and if it never did.
+    private var name: String? {
+        switch state.withLock({ $0 }) {
+        case .waiting: nil
+        case .running(let routes): routes.owner.name
+        case .closed(let name): name
+        }
+    }
+
+    // MARK: - Refusals
 
     private func notRunning(_ message: Message) -> PluginError {
         PluginError(

@@ -1,11 +1,18 @@
 import Primitives
 
-/// The tasks of one plugin: cancelled and awaited together when it leaves.
+/// The tasks of one plugin: begun when it runs, cancelled and awaited together when it leaves.
 final class TaskScope: Sendable {
     private let state = Locked(State())
 
+    private enum Phase: Sendable {
+        /// Not open yet: what is to run waits here.
+        case waiting([@Sendable () async -> Void])
+        case open
+        case closed
+    }
+
     private struct State: Sendable {
-        var isClosed = false
+        var phase = Phase.waiting([])
         var next = 0
         /// `nil` between the moment a task is counted and the moment its handle is known.
         var tasks: [Int: Task<Void, Never>?] = [:]
@@ -21,15 +28,27 @@ final class TaskScope: Sendable {
     /// The scopes the current task, or one that started it, belongs to.
     @TaskLocal private static var enclosing: Set<ObjectIdentifier> = []
 
-    /// Starts `work`; `false` if the scope is closed.
+    /// Starts `work`, once the scope is open; `false` if it is closed.
     func run(_ work: @escaping @Sendable () async -> Void) -> Bool {
-        let number: Int? = state.withLock { state in
-            guard !state.isClosed else { return nil }
-            state.next += 1
-            state.tasks[state.next] = .some(nil)
-            return state.next
+        enum Answer: Sendable { case start(Int), wait, refuse }
+        let answer: Answer = state.withLock { state in
+            switch state.phase {
+            case .waiting(let works):
+                state.phase = .waiting(works + [work])
+                return .wait
+            case .open:
+                state.next += 1
+                state.tasks[state.next] = .some(nil)
+                return .start(state.next)
+            case .closed: return .refuse
+            }
         }
-        guard let number else { return false }
+        if case .start(let number) = answer { start(work, number) }
+        if case .refuse = answer { return false }
+        return true
+    }
+
+    private func start(_ work: @escaping @Sendable () async -> Void, _ number: Int) {
         let scopes = Self.enclosing.union([ObjectIdentifier(self)])
         let task = Task {
             await Self.$enclosing.withValue(scopes) { await work() }
@@ -37,19 +56,31 @@ final class TaskScope: Sendable {
         }
         let isClosed = state.withLock { state in
             if state.tasks[number] != nil { state.tasks[number] = task }
-            return state.isClosed
+            if case .closed = state.phase { return true }
+            return false
         }
         if isClosed { task.cancel() }
-        return true
+    }
+
+    /// The plugin runs: what waited begins.
+    func open() {
+        let works: [@Sendable () async -> Void] = state.withLock { state in
+            guard case .waiting(let works) = state.phase else { return [] }
+            state.phase = .open
+            return works
+        }
+        for work in works { _ = run(work) }
     }
 
     /// Refuses further work and cancels what runs.
     func close() {
-        let tasks = state.withLock { state in
-            state.isClosed = true
-            return state.tasks.values.compactMap { $0 }
+        let (tasks, old): ([Task<Void, Never>], Phase) = state.withLock { state in
+            let old = state.phase
+            state.phase = .closed
+            return (state.tasks.values.compactMap { $0 }, old)
         }
         for task in tasks { task.cancel() }
+        withExtendedLifetime(old) {}
     }
 
     /// Returns when all tasks have ended. Called from one of them, it waits for the others only.
