@@ -1,0 +1,26 @@
+import Foundation
+import HTTPCore
+import StoreKitAdapter
+
+/// The network of an aeroplane.
+struct NoNetwork: HTTPTransport {
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse { throw CancellationError() }
+}
+
+/// Asks for a product without a network, and gets the error an app would show.
+@main
+enum Asking {
+    static func main() async {
+        let connection = RemoteStoreConnection(
+            configuration: .init(url: "http://127.0.0.1", account: "ada", transport: NoNetwork()))
+        do {
+            print(try await ProductRequest(connection: connection).products(["com.example.darkroom.filmpack"]))
+            exit(1)
+        } catch ProductRequestError.requestFailed(let error) {
+            print("the store cannot be asked: \(error)")
+        } catch {
+            print("another error than expected: \(error)")
+            exit(1)
+        }
+    }
+}

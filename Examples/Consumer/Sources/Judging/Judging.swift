@@ -1,0 +1,19 @@
+import Foundation
+import SignedData
+
+/// A backend that verifies what the store signed and wants nothing else of Souk.
+@main
+enum Judging {
+    static func main() throws {
+        let verifier = SignedDataVerifier(
+            configuration: .init(bundleIDs: ["com.example.darkroom"], environments: [.production]))
+        let forged = try JWSSigner(.generate()).sign(Array(#"{"bundleId":"com.example.darkroom"}"#.utf8))
+        do throws(SignedDataError) {
+            _ = try verifier.transaction(forged)
+            exit(1)
+        } catch {
+            print("refused, as it should be: \(error)")
+            exit(error.code == .untrustedRoot ? 0 : 1)
+        }
+    }
+}
