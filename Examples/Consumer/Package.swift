@@ -10,6 +10,8 @@ let programs: [(name: String, products: [String])] = [
     ("Judging", ["SignedData"]),
     ("Serving", ["HTTPListener", "HTTPCore"]),
     ("Asking", ["StoreKitAdapter", "HTTPCore"]),
+    ("Owning", ["Purchases"]),
+    ("Shop", ["InAppStore", "Purchases"]),
 ]
 
 let package = Package(

@@ -1,0 +1,27 @@
+import Foundation
+import Purchases
+
+/// A source of purchases of one's own: whoever is logged in was given the yearbook.
+final class Presents: PurchasePlugin {
+    let name = "presents"
+
+    func getPaidFeatures() async throws -> PaidFeatures { PaidFeatures(features: [PaidFeature(name: "yearbook")]) }
+}
+
+/// The facade with a plugin of one's own and nothing else of Souk.
+@main
+enum Owning {
+    static func main() async throws {
+        let client = PurchaseClient()
+        try await client.setup(with: [Presents()], appUserId: .string("ada"))
+        let owned = try await client.getPaidFeatures()
+        print("yearbook: \(owned.hasActiveFeature(with: "yearbook"))")
+        do {
+            _ = try await client.purchase(Product(productIdentifier: "com.example.darkroom.filmpack"))
+            exit(1)
+        } catch let error as PurchaseError where error.code == .noSuitablePlugin {
+            print("nobody sells it: \(error)")
+        }
+        exit(owned.hasActiveFeature(with: "yearbook") ? 0 : 1)
+    }
+}

@@ -1,0 +1,16 @@
+import Foundation
+import InAppStore
+
+/// Sells a subscription at the store that the environment names; without one it says what is missing.
+@main
+enum Shop {
+    static func main() async {
+        do {
+            try await sellPlus()
+        } catch {
+            print(error)
+            let hasStore = ProcessInfo.processInfo.environment["SOUK_STORE_URL"] != nil
+            exit(hasStore ? 1 : 0)
+        }
+    }
+}
