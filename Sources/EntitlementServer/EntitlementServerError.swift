@@ -1,0 +1,30 @@
+/// Why a server cannot start or go on, in a sentence that says what to do. Equal when the codes are.
+///
+/// Refusals of requests are not errors: they are answers.
+public struct EntitlementServerError: Error, Equatable, Sendable, CustomStringConvertible {
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The configuration names no app, no environment, or one of them twice.
+        public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
+        /// The ledger does not hold what it must; a defect, not an input.
+        public static let internalInconsistency = Code(rawValue: "internalInconsistency")
+    }
+
+    public let code: Code
+    public let reason: String
+    public let underlying: (any Error)?
+
+    public init(_ code: Code, _ reason: String, underlying: (any Error)? = nil) {
+        self.code = code
+        self.reason = reason
+        self.underlying = underlying
+    }
+
+    public var description: String { reason }
+
+    public static func == (left: EntitlementServerError, right: EntitlementServerError) -> Bool {
+        left.code == right.code
+    }
+}

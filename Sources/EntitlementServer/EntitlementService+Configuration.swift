@@ -1,0 +1,93 @@
+import Foundation
+import Primitives
+import SQLStorage
+import SignedData
+import StoreModel
+
+extension EntitlementService {
+    /// Whom a server serves and whom it trusts; what it takes from outside are parameters with production's defaults.
+    public struct Configuration: Sendable {
+        /// One app.
+        public struct App: Sendable {
+            public var bundleID: BundleID
+            /// The App Store's number of the app.
+            public var appAppleID: Int?
+            public var features: FeatureMap
+
+            public init(bundleID: BundleID, appAppleID: Int? = nil, features: FeatureMap = FeatureMap()) {
+                self.bundleID = bundleID
+                self.appAppleID = appAppleID
+                self.features = features
+            }
+        }
+
+        /// Where the ledger lies. The service migrates it when it starts and does not close it.
+        public var database: any SQLDatabase
+        public var apps: [App]
+        /// The environments whose facts are accepted; the first answers requests that name none.
+        public var environments: [StoreEnvironment]
+        /// The roots that signed facts may come from.
+        public var trustAnchors = TrustAnchor.apple
+        /// Decides about expiry: the system's clock, or one that follows a simulator.
+        public var clock: any WallClock = SystemClock()
+        /// Decides how long an idempotency key is kept. Real time, whatever `clock` says.
+        public var realClock: any WallClock = SystemClock()
+        /// The most bytes of a body. 100 transactions of the usual size need a fifth of it.
+        public var maximumBody = 4 << 20
+        /// How many customers' answers are kept in memory; 0 when other processes write the same database.
+        public var cachedAnswers = 100_000
+        /// Names requests; every answer carries the name as `Souk-Request-Id`.
+        public var makeRequestID: @Sendable () -> String = RequestNumbers().next
+        /// Names grants.
+        public var makeGrantID: @Sendable () -> String = { UUID().uuidString.lowercased() }
+        /// Told what failed on this side, with the id the request's sender was given. Called on any thread.
+        public var reportFailure: @Sendable (_ requestID: String, _ error: any Error) -> Void = { _, _ in }
+        /// Unpredictable bytes, for API keys.
+        public var randomBytes: @Sendable (Int) -> [UInt8] = { count in
+            var source = SystemRandomNumberGenerator()
+            return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &source) }
+        }
+
+        public init(database: any SQLDatabase, apps: [App], environments: [StoreEnvironment]) {
+            self.database = database
+            self.apps = apps
+            self.environments = environments
+        }
+
+        func check() throws(EntitlementServerError) {
+            guard !apps.isEmpty else {
+                throw EntitlementServerError(.invalidConfiguration, "Name at least one app by its bundle id.")
+            }
+            guard !environments.isEmpty else {
+                throw EntitlementServerError(
+                    .invalidConfiguration, "Name at least one environment: production, sandbox or xcode.")
+            }
+            for (index, app) in apps.enumerated() where apps[..<index].contains(where: { $0.bundleID == app.bundleID })
+            {
+                throw EntitlementServerError(.invalidConfiguration, "The bundle id \(app.bundleID) is named twice.")
+            }
+            for (index, environment) in environments.enumerated() where environments[..<index].contains(environment) {
+                throw EntitlementServerError(.invalidConfiguration, "The environment \(environment) is named twice.")
+            }
+        }
+    }
+}
+
+/// Names that are unique in this process, and by their random beginning elsewhere too. Cheaper than a UUID each.
+private final class RequestNumbers: Sendable {
+    private let prefix: String
+    private let last = Locked<UInt64>(0)
+
+    init() {
+        var source = SystemRandomNumberGenerator()
+        prefix = String(UInt64.random(in: .min ... .max, using: &source), radix: 36)
+    }
+
+    @Sendable func next() -> String {
+        let number = last.withLock { last -> UInt64 in
+            last += 1
+            return last
+        }
+        return "\(prefix)-\(String(number, radix: 36))"
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// POST `/v1/customers/{customer}/grants` and DELETE `…/grants/{id}`: access given by hand, and taken back.
+struct GrantRoutes: Sendable {
+    private static let maximumBody = 64 << 10
+
+    let gate: Gate
+    let ledger: Ledger
+    let idempotent: IdempotentRequests
+    let makeID: @Sendable () -> String
+
+    @Sendable func create(_ request: HTTPRequest, _ path: PathParameters) -> HTTPReply {
+        gate.admit(request, needing: .secret) { visit in
+            let customer = try visit.customer(path)
+            return visit.later {
+                let body = try await RequestBody.bytes(of: request, upTo: Self.maximumBody)
+                return try await idempotent.respond(to: visit, body: body) { idempotency in
+                    let grant = try grant(RequestBody.decode(GrantRequest.self, from: body))
+                    return try await ledger.add(grant, to: customer, as: idempotency) { answer in
+                        KeptAnswer(status: 201, contentType: "application/json", body: answer.bytes)
+                    }
+                }
+            }
+        }
+    }
+
+    @Sendable func delete(_ request: HTTPRequest, _ path: PathParameters) -> HTTPReply {
+        gate.admit(request, needing: .secret) { visit in
+            let customer = try visit.customer(path)
+            let id = path["id"]
+            return visit.later {
+                guard let answer = try await ledger.withdrawGrant(id, of: customer) else { throw Refusal.unknownGrant }
+                return answer.response(unless: nil)
+            }
+        }
+    }
+
+    private func grant(_ asked: GrantRequest) throws -> Grant {
+        let now = ledger.clock.now().wholeMillisecond
+        // A feature has the form of an identifier.
+        guard ProductID(rawValue: asked.feature) != nil else {
+            throw Refusal.invalid("feature", "should have 1 to 255 bytes and no control characters")
+        }
+        guard (1...1000).contains(asked.reason.utf8.count), !asked.reason.utf8.contains(0) else {
+            throw Refusal.invalid("reason", "should say in 1 to 1000 bytes why this is granted")
+        }
+        let until = asked.until?.wholeMillisecond
+        if let until {
+            guard until > now else { throw Refusal.invalid("until", "should lie in the future") }
+        }
+        return Grant(id: makeID(), feature: asked.feature, from: now, until: until, reason: asked.reason)
+    }
+}
+
+extension Refusal {
+    fileprivate static let unknownGrant = Refusal(
+        HTTPProblem(
+            status: 404, code: "unknown_grant", title: "Unknown grant",
+            detail: "The customer has no grant of this id, or it was withdrawn before.", field: "id"))
+}

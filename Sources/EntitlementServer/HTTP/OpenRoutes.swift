@@ -1,0 +1,47 @@
+import HTTPCore
+import SQLStorage
+import StoreModel
+
+/// What needs no key: whether the server is alive, and what it does not do yet.
+enum OpenRoutes {
+    static func add(to router: inout Router, database: any SQLDatabase) {
+        router.on(.get, "/healthz") { _, _ in .ready(HTTPResponse(json: ["status": "ok"])) }
+        router.on(.get, "/readyz") { _, _ in
+            do {
+                _ = try database.read { try $0.first("SELECT 1 AS one") }
+                return .ready(HTTPResponse(json: ["status": "ready"]))
+            } catch {
+                return .ready(
+                    Refusal(
+                        HTTPProblem(
+                            status: 503, code: "unavailable", title: "Not ready",
+                            detail: "The ledger cannot be read.", isRetryable: true),
+                        headers: ["Retry-After": "1"]
+                    ).response)
+            }
+        }
+        for (method, path, what) in notYet {
+            router.on(method, path) { _, _ in .ready(Refusal.unsupported(what).response) }
+        }
+    }
+
+    private static let notYet: [(HTTPRequest.Method, String, String)] = [
+        (.post, "/v1/customers/{customer}/aliases", "Merging customers by alias"),
+        (.post, "/v1/customers/{customer}/tokens", "Issuing customer tokens"),
+        (.post, "/v1/customers/{customer}/transfer", "Transferring a purchase by hand"),
+        (.get, "/v1/customers/{customer}/credits/{type}", "Counting consumable credits"),
+        (.post, "/v1/customers/{customer}/credits/{type}/redeem", "Redeeming consumable credits"),
+        (.delete, "/v1/customers/{customer}", "Erasing a customer"),
+        (.get, "/v1/customers/{customer}/export", "Exporting a customer"),
+        (.get, "/v1/customers", "Searching customers"),
+        (.post, "/v1/receipts/validate", "Validating an app receipt"),
+        (.post, "/v1/notifications/app-store", "Receiving App Store notifications"),
+        (.post, "/v1/webhooks/{source}", "Receiving webhooks"),
+        (.get, "/v1/events", "Streaming events"),
+        (.get, "/v1/signing-keys", "Signing answers"),
+        (.post, "/showcase/get-price-points", "Selling by price points"),
+        (.get, "/metrics", "Measuring"),
+        (.get, "/openapi.yaml", "Describing itself in OpenAPI"),
+        (.get, "/openapi.json", "Describing itself in OpenAPI"),
+    ]
+}

@@ -1,0 +1,113 @@
+import Foundation
+import HTTPCore
+import SQLStorage
+import SignedData
+import StoreModel
+
+/// A request that is not done, as the problem its sender reads.
+struct Refusal: Error {
+    var problem: HTTPProblem
+    var headers: HTTPHeaders = [:]
+
+    var response: HTTPResponse {
+        var response = problem.response
+        for field in headers { response.headers.add(field.name, field.value) }
+        return response
+    }
+
+    init(_ problem: HTTPProblem, headers: HTTPHeaders = [:]) {
+        self.problem = problem
+        self.headers = headers
+    }
+}
+
+extension Refusal {
+    static func malformed(_ detail: String, field: String? = nil) -> Refusal {
+        Refusal(HTTPProblem(status: 400, code: "malformed", title: "Malformed request", detail: detail, field: field))
+    }
+
+    static func invalid(_ field: String, _ reason: String) -> Refusal {
+        Refusal(
+            HTTPProblem(
+                status: 400, code: "invalid_field", title: "Invalid field", detail: "\(field) \(reason).", field: field)
+        )
+    }
+
+    static let missingKey = Refusal(
+        HTTPProblem(
+            status: 401, code: "missing_key", title: "API key missing",
+            detail: "Send the app's key as \"Authorization: Bearer <key>\".", field: "Authorization"),
+        headers: ["WWW-Authenticate": "Bearer"])
+
+    static let unknownKey = Refusal(
+        HTTPProblem(
+            status: 401, code: "unknown_key", title: "API key unknown",
+            detail: "No app of this server has the key that was sent.", field: "Authorization"),
+        headers: ["WWW-Authenticate": "Bearer error=\"invalid_token\""])
+
+    static let secretKeyRequired = Refusal(
+        HTTPProblem(
+            status: 403, code: "secret_key_required", title: "Secret key required",
+            detail: "A public key may not do this; it takes the app's secret key, from a server of yours.",
+            field: "Authorization"))
+
+    static let appNotServed = Refusal(
+        HTTPProblem(
+            status: 403, code: "app_not_served", title: "App not served",
+            detail: "The key belongs to an app that this server was not started for.", field: "Authorization"))
+
+    static func tooLarge(_ limit: Int) -> Refusal {
+        Refusal(
+            HTTPProblem(
+                status: 413, code: "too_large", title: "Body too large",
+                detail: "The body is longer than the \(limit) bytes allowed."))
+    }
+
+    static let idempotencyMismatch = Refusal(
+        HTTPProblem(
+            status: 422, code: "idempotency_mismatch", title: "Idempotency key used before",
+            detail: "The key was used for another request within the last 24 hours; use a new one for each.",
+            field: "Idempotency-Key"))
+
+    static let idempotencyInProgress = Refusal(
+        HTTPProblem(
+            status: 409, code: "idempotency_in_progress", title: "Request in progress",
+            detail: "The first request with this key is not answered yet; repeat it in a moment.",
+            field: "Idempotency-Key", isRetryable: true),
+        headers: ["Retry-After": "1"])
+
+    static func unsupported(_ what: String) -> Refusal {
+        Refusal(
+            HTTPProblem(
+                status: 501, code: "unsupported", title: "Not built yet",
+                detail: "\(what) is not built yet in this version of the server."))
+    }
+
+    /// Signed data that is not accepted as true, alone in its request.
+    static func notTrue(_ rejected: RejectedTransaction, field: String) -> Refusal {
+        Refusal(
+            HTTPProblem(
+                status: 422, code: rejected.code, title: "Not accepted as true", detail: rejected.detail, field: field,
+                isRetryable: rejected.retryable))
+    }
+
+    /// What went wrong on this side. Whatever the database says stays here: it is not the sender's to read.
+    static func failure(_ error: any Error) -> Refusal {
+        if let refusal = error as? Refusal { return refusal }
+        if error is CancellationError { return unavailable("The request was given up before it was done.") }
+        if let error = error as? SQLError, [.busy, .storageFull, .storageFailed, .closed].contains(error.code) {
+            return unavailable("The ledger cannot be reached at the moment; nothing was changed, try again.")
+        }
+        return Refusal(
+            HTTPProblem(
+                status: 500, code: "internal", title: "Internal error",
+                detail: "The server failed; nothing was changed. The request id names the case.", isRetryable: true))
+    }
+
+    private static func unavailable(_ detail: String) -> Refusal {
+        Refusal(
+            HTTPProblem(
+                status: 503, code: "unavailable", title: "Unavailable", detail: detail, isRetryable: true),
+            headers: ["Retry-After": "1"])
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// Reads bodies, and says what is wrong with them by field.
+enum RequestBody {
+    static func bytes(of request: HTTPRequest, upTo limit: Int) async throws -> [UInt8] {
+        do {
+            return try await request.body.collect(upTo: limit)
+        } catch let error as HTTPError where error.code == .bodyTooLarge {
+            throw Refusal.tooLarge(limit)
+        } catch let error as HTTPError {
+            throw Refusal.malformed("The body could not be read to its end: \(error.reason)")
+        }
+    }
+
+    /// The members of a JSON object.
+    static func object(_ bytes: [UInt8]) throws -> JSONMembers {
+        let json: JSONValue
+        do {
+            json = try JSONValue(parsing: bytes, depth: 32)
+        } catch {
+            throw Refusal.malformed("The body is not JSON: \(error).")
+        }
+        guard case .object(let members) = json else { throw Refusal.malformed("The body should be a JSON object.") }
+        return members
+    }
+
+    /// A body as one of the wire's types.
+    static func decode<Body: Decodable>(_ type: Body.Type, from bytes: [UInt8]) throws -> Body {
+        _ = try object(bytes)
+        do {
+            return try WireJSON.decode(type, from: bytes)
+        } catch let error as DecodingError {
+            throw error.refusal
+        }
+    }
+}
+
+extension DecodingError {
+    fileprivate var refusal: Refusal {
+        switch self {
+        case .keyNotFound(let key, let context): .invalid(Self.field(context.codingPath + [key]), "is missing")
+        case .valueNotFound(_, let context): .invalid(Self.field(context.codingPath), "is null")
+        case .typeMismatch(let type, let context):
+            .invalid(Self.field(context.codingPath), "should be \(Self.words(for: type))")
+        case .dataCorrupted(let context):
+            .invalid(Self.field(context.codingPath), "is wrong: \(context.debugDescription)")
+        @unknown default: .malformed("The body is not what this path takes.")
+        }
+    }
+
+    private static func field(_ path: [any CodingKey]) -> String {
+        path.isEmpty ? "body" : path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: "/")
+    }
+
+    private static func words(for type: any Any.Type) -> String {
+        switch type {
+        case is String.Type, is UUID.Type, is Date.Type: "a text"
+        case is Bool.Type: "true or false"
+        case is any BinaryInteger.Type, is Double.Type, is Decimal.Type: "a number"
+        case is any Collection.Type: "a list"
+        default: "an object"
+        }
+    }
+}

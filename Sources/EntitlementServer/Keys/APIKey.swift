@@ -1,0 +1,85 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// What a key may do.
+enum KeyKind: String, Sendable {
+    /// Ships in apps: may post signed facts and read one customer.
+    case `public`
+    /// Stays on servers: may do everything.
+    case secret
+}
+
+/// Who sends a request: an app, with the rights of one of its keys.
+struct Caller: Sendable, Equatable {
+    let app: BundleID
+    let kind: KeyKind
+}
+
+/// The first two keys of an app. The ledger keeps only their SHA-256, so this is the one time they can be read.
+public struct IssuedKeys: Sendable, CustomStringConvertible {
+    public let bundleID: BundleID
+    public let publicKey: String
+    public let secretKey: String
+
+    /// Without the keys, because descriptions end up in logs.
+    public var description: String { "keys of \(bundleID)" }
+}
+
+/// The API keys of all apps, by their digest.
+final class KeyRing: Sendable {
+    private let database: any SQLDatabase
+    private let known = Locked<[[UInt8]: Caller]>([:])
+
+    init(database: any SQLDatabase) { self.database = database }
+
+    /// Whose key this is, `nil` for nobody's.
+    ///
+    /// Found by the key's digest, of which a sender learns nothing by timing, and compared in constant time.
+    func caller(presenting key: String) throws -> Caller? {
+        guard key.utf8.count <= 512 else { return nil }
+        let digest = SHA256.hash(key.utf8)
+        if let caller = known.withLock({ $0[digest] }) { return caller }
+        let row = try database.read { connection in
+            try connection.first(
+                "SELECT digest, app, kind FROM api_key WHERE digest = ?1 AND revoked_at IS NULL", [.blob(digest)])
+        }
+        guard let row, Self.isSame(try row["digest"], digest), let kind = KeyKind(rawValue: try row["kind"]),
+            let app = BundleID(rawValue: try row["app"])
+        else { return nil }
+        let caller = Caller(app: app, kind: kind)
+        known.withLock { $0[digest] = caller }
+        return caller
+    }
+
+    /// The configured apps that have no key yet.
+    func appsWithoutKeys(among apps: [BundleID]) throws -> [BundleID] {
+        try database.read { connection in
+            try apps.filter { app in
+                try connection.first("SELECT 1 AS one FROM api_key WHERE app = ?1 LIMIT 1", [.text(app.rawValue)])
+                    == nil
+            }
+        }
+    }
+
+    func insert(_ keys: [IssuedKeys], at now: Date) async throws {
+        try await database.write { connection in
+            for issued in keys {
+                for (key, kind) in [(issued.publicKey, KeyKind.public), (issued.secretKey, .secret)] {
+                    try connection.execute(
+                        "INSERT INTO api_key (digest, app, kind, created_at) VALUES (?1, ?2, ?3, ?4)",
+                        [
+                            .blob(SHA256.hash(key.utf8)), .text(issued.bundleID.rawValue), .text(kind.rawValue),
+                            .integer(now.milliseconds),
+                        ])
+                }
+            }
+        }
+    }
+
+    private static func isSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        guard left.count == right.count else { return false }
+        return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import StoreModel
+
+/// One ledger of the many in a database: facts, customers and answers of different books never meet.
+struct Book: Hashable, Sendable {
+    let app: BundleID
+    let environment: StoreEnvironment
+}
+
+/// A customer of one book.
+struct CustomerKey: Hashable, Sendable {
+    let book: Book
+    let customer: CustomerID
+}
+
+/// A customer's answer as it is kept: the bytes to send, and from when until when they are true.
+struct StoredAnswer: Hashable, Sendable {
+    let bytes: [UInt8]
+    let etag: String
+    let validFrom: Date
+    /// Exclusive; `nil` when nothing changes by itself.
+    let validUntil: Date?
+
+    func isValid(at instant: Date) -> Bool {
+        instant >= validFrom && validUntil.map { instant < $0 } ?? true
+    }
+}
+
+/// A verified fact on its way into a book.
+struct PresentedFact: Sendable {
+    enum Content: Sendable {
+        case transaction(TransactionFact)
+        case renewal(RenewalFact)
+    }
+
+    let content: Content
+    let environment: StoreEnvironment
+    /// The verified payload's bytes.
+    let payload: [UInt8]
+    /// The signed text as it was presented.
+    let signed: String
+    /// Its place in the request.
+    let index: Int
+}

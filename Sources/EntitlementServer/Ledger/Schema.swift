@@ -1,0 +1,125 @@
+import Foundation
+import SQLStorage
+
+/// The tables, as a list that only grows at its end. Instants are milliseconds since 1970; identifiers are texts as the
+/// wire spells them; every table is keyed by app and environment, but for what belongs to an app as a whole.
+enum Schema {
+    static let migrations = [
+        SQLMigration(
+            "0001 ledger",
+            [
+                .sqlite: """
+                CREATE TABLE app (
+                    bundle_id TEXT NOT NULL PRIMARY KEY,
+                    rules_digest BLOB NOT NULL,
+                    created_at INTEGER NOT NULL
+                ) STRICT;
+
+                CREATE TABLE api_key (
+                    digest BLOB NOT NULL PRIMARY KEY,
+                    app TEXT NOT NULL REFERENCES app (bundle_id),
+                    kind TEXT NOT NULL CHECK (kind IN ('public', 'secret')),
+                    created_at INTEGER NOT NULL,
+                    revoked_at INTEGER
+                ) STRICT;
+                CREATE INDEX api_key_of_app ON api_key (app);
+
+                CREATE TABLE fact (
+                    sequence INTEGER NOT NULL PRIMARY KEY,
+                    app TEXT NOT NULL REFERENCES app (bundle_id),
+                    environment TEXT NOT NULL,
+                    source TEXT NOT NULL,
+                    digest BLOB NOT NULL,
+                    kind TEXT NOT NULL CHECK (kind IN ('transaction', 'renewal')),
+                    transaction_id TEXT,
+                    original_transaction_id TEXT NOT NULL,
+                    app_account_token TEXT,
+                    signed_at INTEGER NOT NULL,
+                    received_at INTEGER NOT NULL,
+                    payload BLOB NOT NULL,
+                    signed BLOB NOT NULL,
+                    UNIQUE (app, environment, source, digest)
+                ) STRICT;
+                CREATE INDEX fact_of_purchase
+                    ON fact (app, environment, original_transaction_id, sequence);
+
+                CREATE TABLE claim (
+                    sequence INTEGER NOT NULL PRIMARY KEY,
+                    app TEXT NOT NULL REFERENCES app (bundle_id),
+                    environment TEXT NOT NULL,
+                    original_transaction_id TEXT NOT NULL,
+                    customer TEXT NOT NULL,
+                    claimed_at INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX claim_of_purchase
+                    ON claim (app, environment, original_transaction_id, sequence);
+
+                CREATE TABLE purchase (
+                    app TEXT NOT NULL REFERENCES app (bundle_id),
+                    environment TEXT NOT NULL,
+                    original_transaction_id TEXT NOT NULL,
+                    app_account_token TEXT,
+                    owner TEXT,
+                    PRIMARY KEY (app, environment, original_transaction_id)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX purchase_of_owner ON purchase (app, environment, owner);
+                CREATE INDEX purchase_of_token ON purchase (app, environment, app_account_token);
+
+                CREATE TABLE customer (
+                    app TEXT NOT NULL REFERENCES app (bundle_id),
+                    environment TEXT NOT NULL,
+                    id TEXT NOT NULL,
+                    app_account_token TEXT NOT NULL,
+                    first_seen_at INTEGER NOT NULL,
+                    revision INTEGER NOT NULL,
+                    answer BLOB NOT NULL,
+                    etag TEXT NOT NULL,
+                    content_digest BLOB NOT NULL,
+                    valid_from INTEGER NOT NULL,
+                    valid_until INTEGER,
+                    PRIMARY KEY (app, environment, id)
+                ) STRICT;
+                CREATE INDEX customer_of_token ON customer (app, environment, app_account_token);
+
+                CREATE TABLE customer_grant (
+                    app TEXT NOT NULL REFERENCES app (bundle_id),
+                    environment TEXT NOT NULL,
+                    customer TEXT NOT NULL,
+                    id TEXT NOT NULL,
+                    feature TEXT NOT NULL,
+                    valid_from INTEGER NOT NULL,
+                    valid_until INTEGER,
+                    reason TEXT NOT NULL,
+                    withdrawn_at INTEGER,
+                    PRIMARY KEY (app, environment, customer, id)
+                ) STRICT;
+
+                CREATE TABLE idempotency_key (
+                    app TEXT NOT NULL REFERENCES app (bundle_id),
+                    environment TEXT NOT NULL,
+                    key TEXT NOT NULL,
+                    request_digest BLOB NOT NULL,
+                    status INTEGER NOT NULL,
+                    content_type TEXT NOT NULL,
+                    body BLOB NOT NULL,
+                    created_at INTEGER NOT NULL,
+                    PRIMARY KEY (app, environment, key)
+                ) STRICT;
+                CREATE INDEX idempotency_key_by_age ON idempotency_key (created_at);
+                """
+            ])
+    ]
+}
+
+extension Date {
+    /// As the ledger keeps instants.
+    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
+
+    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+
+    /// The millisecond this instant lies in: stores date to the millisecond, so nothing is decided more finely. An instant
+    /// that is a millisecond but for the error of a binary fraction counts as that millisecond.
+    var wholeMillisecond: Date {
+        Date(milliseconds: Int64((timeIntervalSince1970 * 1000 + 0.001).rounded(.down)))
+    }
+}
