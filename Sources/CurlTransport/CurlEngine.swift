@@ -1,0 +1,204 @@
+import CCurl
+import Foundation
+import HTTPCore
+import Primitives
+
+/// The mailbox of the thread on which libcurl runs. The thread lives from the first request to `stop`.
+final class CurlEngine: Sendable {
+    enum Command: Sendable {
+        case start(Transfer, CheckedContinuation<HTTPResponse, any Error>)
+        /// The reader or the sender has something: continue what was paused.
+        case proceed(Transfer)
+        case cancel(Transfer)
+    }
+
+    private struct Mailbox {
+        var commands: [Command] = []
+        var multi: Multi?
+        var isStopped = false
+        /// Whoever waits for the thread's end.
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    static let shutDown = HTTPError(.cancelled, "The transport was shut down.")
+
+    private let configuration: CurlTransport.Configuration
+    private let mailbox = Locked(Mailbox())
+
+    init(_ configuration: CurlTransport.Configuration) { self.configuration = configuration }
+
+    /// `false` when the engine has stopped. libcurl's wake-up is called under the lock, so that it never meets a handle
+    /// that is being freed; it only writes to a descriptor.
+    @discardableResult func post(_ command: Command) -> Bool {
+        let (isAccepted, created) = mailbox.withLock { mailbox -> (Bool, Multi?) in
+            guard !mailbox.isStopped else { return (false, nil) }
+            mailbox.commands.append(command)
+            if let multi = mailbox.multi {
+                curl_multi_wakeup(multi.handle)
+                return (true, nil)
+            }
+            let multi = Multi(configuration)
+            mailbox.multi = multi
+            return (true, multi)
+        }
+        if let created { run(created) }
+        return isAccepted
+    }
+
+    func cancel(_ transfer: Transfer) { post(.cancel(transfer)) }
+
+    func stop() {
+        mailbox.withLock { mailbox in
+            mailbox.isStopped = true
+            if let multi = mailbox.multi { curl_multi_wakeup(multi.handle) }
+        }
+    }
+
+    func shutdown() async {
+        stop()
+        await withCheckedContinuation { continuation in
+            let hasEnded = mailbox.withLock { mailbox in
+                if mailbox.multi != nil { mailbox.waiting.append(continuation) }
+                return mailbox.multi == nil
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+
+    private func run(_ multi: Multi) {
+        let thread = Thread { [self] in
+            // libcurl and the TLS library write to sockets whose other side may be gone.
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            sigaddset(&signals, SIGPIPE)
+            pthread_sigmask(SIG_BLOCK, &signals, nil)
+            var loop = TransferLoop(multi)
+            while loop.turn(takeCommands()) {}
+            end(multi)
+        }
+        thread.name = "CurlTransport"
+        thread.start()
+    }
+
+    private func takeCommands() -> (commands: [Command], isStopped: Bool) {
+        mailbox.withLock { mailbox in
+            defer { mailbox.commands = [] }
+            return (mailbox.commands, mailbox.isStopped)
+        }
+    }
+
+    private func end(_ multi: Multi) {
+        let (waiting, late) = mailbox.withLock { mailbox in
+            defer { mailbox = Mailbox(isStopped: true) }
+            return (mailbox.waiting, mailbox.commands)
+        }
+        for case .start(_, let continuation) in late { continuation.resume(throwing: Self.shutDown) }
+        curl_multi_cleanup(multi.handle)
+        for continuation in waiting { continuation.resume() }
+    }
+}
+
+/// libcurl's handle of many transfers.
+///
+/// Sendable: used by the engine's thread only, but for `curl_multi_wakeup`, which may be called from every thread.
+struct Multi: @unchecked Sendable {
+    let handle: UnsafeMutableRawPointer
+
+    private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    init(_ configuration: CurlTransport.Configuration) {
+        precondition(Self.isLibraryReady, "libcurl cannot be initialised")
+        guard let handle = curl_multi_init() else { preconditionFailure("libcurl is out of memory") }
+        self.handle = handle
+        let limits = [
+            (CURLMOPT_MAX_TOTAL_CONNECTIONS, configuration.maximumConnections),
+            (CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maximumConnectionsPerHost),
+            (CURLMOPT_MAXCONNECTS, configuration.maximumConnections),
+        ]
+        for (option, value) in limits { souk_curl_multi_set_long(handle, option, max(1, value)) }
+    }
+}
+
+/// What the engine's thread does, turn by turn.
+struct TransferLoop {
+    private let multi: Multi
+    private var active: [UnsafeMutableRawPointer: Transfer] = [:]
+    private var idleHandles: [UnsafeMutableRawPointer] = []
+    private static let maximumIdleHandles = 64
+
+    init(_ multi: Multi) { self.multi = multi }
+
+    /// Obeys the commands, moves every transfer on, and waits for the next event. `false` when all is over.
+    mutating func turn(_ mail: (commands: [CurlEngine.Command], isStopped: Bool)) -> Bool {
+        for command in mail.commands { obey(command) }
+        if mail.isStopped {
+            for transfer in active.values { end(transfer, .failure(CurlEngine.shutDown)) }
+            for handle in idleHandles { curl_easy_cleanup(handle) }
+            return false
+        }
+        var running: Int32 = 0
+        curl_multi_perform(multi.handle, &running)
+        readMessages()
+        let now = ContinuousClock.now
+        for transfer in active.values where transfer.deadline <= now {
+            end(transfer, .failure(transfer.timeout))
+        }
+        curl_multi_poll(multi.handle, nil, 0, waitingTime(now), nil)
+        return true
+    }
+
+    private mutating func obey(_ command: CurlEngine.Command) {
+        switch command {
+        case .start(let transfer, let continuation):
+            begin(transfer, continuation)
+        case .proceed(let transfer):
+            if let handle = transfer.handle { curl_easy_pause(handle, CURLPAUSE_CONT) }
+        case .cancel(let transfer):
+            transfer.isCancelled = true
+            end(transfer, .failure(HTTPError(.cancelled, "The request was cancelled.")))
+        }
+    }
+
+    private mutating func begin(_ transfer: Transfer, _ continuation: CheckedContinuation<HTTPResponse, any Error>) {
+        guard !transfer.isCancelled else {
+            return continuation.resume(throwing: HTTPError(.cancelled, "The request was cancelled."))
+        }
+        guard let handle = idleHandles.popLast() ?? curl_easy_init() else {
+            return continuation.resume(throwing: HTTPError(.unsupported, "libcurl is out of memory."))
+        }
+        transfer.begin(on: handle, continuation)
+        active[handle] = transfer
+        let code = curl_multi_add_handle(multi.handle, handle)
+        if code != CURLM_OK {
+            end(transfer, .failure(HTTPError(.unsupported, "libcurl refused the request (\(code.rawValue)).")))
+        }
+    }
+
+    private mutating func readMessages() {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi.handle, &left) {
+            var result = CURLE_OK
+            guard let handle = souk_curl_finished(message, &result), let transfer = active[handle] else { continue }
+            end(transfer, transfer.outcome(of: result))
+        }
+    }
+
+    private mutating func end(_ transfer: Transfer, _ outcome: Result<Void, HTTPError>) {
+        guard let handle = transfer.handle else { return }
+        active[handle] = nil
+        curl_multi_remove_handle(multi.handle, handle)
+        transfer.end(outcome)
+        if idleHandles.count < Self.maximumIdleHandles {
+            curl_easy_reset(handle)
+            idleHandles.append(handle)
+        } else {
+            curl_easy_cleanup(handle)
+        }
+    }
+
+    /// Milliseconds to the next deadline; libcurl shortens it to its own.
+    private func waitingTime(_ now: ContinuousClock.Instant) -> Int32 {
+        guard let next = active.values.map(\.deadline).min() else { return 60_000 }
+        return Int32(max(0, min(60_000, ((next - now) / .milliseconds(1)).rounded(.up))))
+    }
+}

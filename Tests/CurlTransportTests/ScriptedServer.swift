@@ -1,0 +1,84 @@
+import Foundation
+
+/// A server that accepts connections one after another and does with each what the test says. Its blocking calls run on
+/// a thread of their own.
+final class ScriptedServer: Sendable {
+    /// One accepted connection.
+    struct Peer: Sendable {
+        fileprivate let socket: Int32
+
+        func send(_ text: String) { send(Array(text.utf8)) }
+
+        func send(_ bytes: [UInt8]) {
+            var sent = 0
+            while sent < bytes.count {
+                let count = bytes.withUnsafeBytes { bytes in
+                    Foundation.send(socket, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                }
+                if count <= 0 { return }
+                sent += count
+            }
+        }
+
+        /// What arrives up to and including `mark`, or up to the end.
+        func receive(until mark: String) -> String {
+            var all: [UInt8] = []
+            var byte: UInt8 = 0
+            let mark = Array(mark.utf8)
+            while all.suffix(mark.count) != mark[...], recv(socket, &byte, 1, 0) == 1 { all.append(byte) }
+            return String(decoding: all, as: UTF8.self)
+        }
+
+        /// Blocks until the other side has closed; throws away what it sends.
+        func waitForEnd() {
+            var buffer = [UInt8](repeating: 0, count: 1 << 16)
+            while recv(socket, &buffer, buffer.count, 0) > 0 {}
+        }
+    }
+
+    let port: Int
+    var url: String { "http://127.0.0.1:\(port)" }
+
+    /// `connections` are served in order, then the socket is closed. Every one of them must be made.
+    init(_ connections: [@Sendable (Peer) -> Void]) throws {
+        #if canImport(Darwin)
+            let socket = Foundation.socket(AF_INET, SOCK_STREAM, 0)
+        #else
+            let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #endif
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                _ = bind(socket, address, length)
+                _ = listen(socket, 16)
+                _ = getsockname(socket, address, &length)
+            }
+        }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        Thread.detachNewThread {
+            for serve in connections {
+                let accepted = accept(socket, nil, nil)
+                guard accepted >= 0 else { break }
+                var limit = timeval(tv_sec: 60, tv_usec: 0)
+                setsockopt(accepted, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+                serve(Peer(socket: accepted))
+                close(accepted)
+            }
+            close(socket)
+        }
+    }
+
+    convenience init(_ serve: @escaping @Sendable (Peer) -> Void) throws { try self.init([serve]) }
+}
+
+/// Waits without blocking Swift's thread pool.
+func wait(for semaphore: DispatchSemaphore) async -> Bool {
+    await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+            continuation.resume(returning: semaphore.wait(timeout: .now() + 60) == .success)
+        }
+    }
+}
