@@ -27,11 +27,13 @@ struct AppleVerifierTests {
         let appTransaction = AppTransaction(
             receiptType: .sandbox, bundleId: "com.example", receiptCreationDate: TestStore.signedDate,
             originalPlatform: .iOS)
-        let (status, answer) = try AppleVerifier.judge(store.chain, [
-            "transaction": .string(transaction), "renewal": .string(signedRenewal),
-            "notification": .string(store.signer.sign(notification)),
-            "appTransaction": .string(store.signer.sign(appTransaction)),
-        ])
+        let (status, answer) = try AppleVerifier.judge(
+            store.chain,
+            [
+                "transaction": .string(transaction), "renewal": .string(signedRenewal),
+                "notification": .string(store.signer.sign(notification)),
+                "appTransaction": .string(store.signer.sign(appTransaction)),
+            ])
         #expect(status == 0, "\(answer)")
         #expect(answer["transaction"]?["payload"]?["productId"] == "com.example.pro.monthly")
         #expect(answer["renewal"]?["payload"]?["autoRenewStatus"] == 1)

@@ -82,6 +82,15 @@ public struct PayloadSchema: Sendable {
 
     public init(_ kinds: [String: Kind]) { self.kinds = kinds }
 
+    /// JSON pointers (RFC 6901) to the members of a document that have no place here: what Apple added since.
+    public func unknownMembers(of json: JSONValue) -> [String] {
+        guard case .object(let members) = json else { return [] }
+        return members.flatMap { name, value in
+            let here = "/" + name.replacing("~", with: "~0").replacing("/", with: "~1")
+            return kinds[name].map { kind in kind.unknownMembers(of: value).map { here + $0 } } ?? [here]
+        }
+    }
+
     func check(_ members: JSONMembers, at pointer: String) throws(AppStorePayloadError) {
         for (name, value) in members {
             guard let kind = kinds[name], !value.isNull else { continue }
@@ -102,6 +111,17 @@ extension PayloadSchema.Kind {
                 try kind.check(element, at: "\(pointer)/\(name)", String(index))
             }
         default: throw AppStorePayloadError(pointer: "\(pointer)/\(name)", expected: words)
+        }
+    }
+
+    func unknownMembers(of json: JSONValue) -> [String] {
+        switch self {
+        case .object(let schema): return schema.unknownMembers(of: json)
+        case .list(let kind):
+            return (json.arrayValue ?? []).enumerated().flatMap { index, element in
+                kind.unknownMembers(of: element).map { "/\(index)\($0)" }
+            }
+        case .text, .integer, .boolean, .date: return []
         }
     }
 

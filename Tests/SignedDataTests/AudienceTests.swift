@@ -1,0 +1,95 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@testable import SignedData
+
+/// Whom signed data is for: bundle, environment, the App Store's number, and which kind of document it is.
+@Suite struct AudienceTests {
+    let store: TestStore
+
+    init() throws { store = try TestStore() }
+
+    @Test func `a transaction for another bundle is refused`() throws {
+        var payload = TestStore.transaction()
+        for bundle in ["com.example.other", "com.Example", "com.example\u{0}", ""] {
+            payload.bundleId = bundle
+            let jws = try store.signer.sign(payload)
+            #expect(refusal { try store.verifier.transaction(jws) } == .wrongBundle)
+        }
+    }
+
+    @Test func `one expected environment is named wrong, none of several not accepted`() throws {
+        var payload = TestStore.transaction()
+        payload.environment = .production
+        let jws = try store.signer.sign(payload)
+        #expect(refusal { try store.verifier.transaction(jws) } == .wrongEnvironment)
+        var configuration = store.configuration
+        configuration.environments = [.sandbox, .xcode]
+        #expect(
+            refusal { try SignedDataVerifier(configuration: configuration).transaction(jws) } == .environmentNotAccepted
+        )
+        configuration.environments = [.sandbox, .production]
+        #expect(refusal { try SignedDataVerifier(configuration: configuration).transaction(jws) } == nil)
+        configuration.environments = []
+        #expect(
+            refusal { try SignedDataVerifier(configuration: configuration).transaction(jws) } == .environmentNotAccepted
+        )
+    }
+
+    @Test func `production must give the configured number of the app, the sandbox need not`() throws {
+        var configuration = store.configuration
+        configuration.environments = [.sandbox, .production]
+        configuration.appAppleID = 41_234
+        let verifier = SignedDataVerifier(configuration: configuration)
+        let cases: [(AppStoreEnvironment, Int?, SignedDataError.Code?)] = [
+            (.production, 41_234, nil), (.production, 1, .wrongAppID), (.production, nil, .wrongAppID),
+            (.sandbox, nil, nil), (.sandbox, 1, nil),
+        ]
+        for (environment, number, code) in cases {
+            var transaction = TestStore.appTransaction()
+            transaction.receiptType = environment
+            transaction.appAppleId = number
+            let jws = try store.signer.sign(transaction)
+            #expect(refusal { try verifier.appTransaction(jws) } == code)
+
+            let data = AppStoreServerAPI.NotificationData(
+                appAppleId: number, bundleId: "com.example", environment: environment)
+            let notification = try store.signer.sign(TestStore.notification(data))
+            #expect(refusal { try verifier.notification(notification) } == code)
+        }
+    }
+
+    @Test func `a document of one kind is no other kind, although its signature holds`() throws {
+        let verifier = SignedDataVerifier(
+            configuration: .init(bundleIDs: nil, environments: nil, trustAnchors: [TrustAnchor(store.chain.root)]))
+        let data = AppStoreServerAPI.NotificationData(bundleId: "com.example", environment: .sandbox)
+        let documents = [
+            try store.signer.sign(TestStore.transaction()), try store.signer.sign(TestStore.renewalInfo()),
+            try store.signer.sign(TestStore.notification(data)), try store.signer.sign(TestStore.appTransaction()),
+        ]
+        let readers: [(String) throws -> Void] = [
+            { _ = try verifier.transaction($0) }, { _ = try verifier.renewalInfo($0) },
+            { _ = try verifier.notification($0) }, { _ = try verifier.appTransaction($0) },
+        ]
+        for (kind, document) in documents.enumerated() {
+            for (reader, read) in readers.enumerated() {
+                let expected: SignedDataError.Code? = kind == reader ? nil : .payloadMalformed
+                #expect(refusal { try read(document) } == expected, "document \(kind) read as \(reader)")
+            }
+        }
+    }
+
+    @Test func `a refusal quotes no more than a line of the document`() throws {
+        var payload = TestStore.transaction()
+        payload.bundleId = String(repeating: "x", count: 500) + "\u{1B}[31m\n"
+        let jws = try store.signer.sign(payload)
+        #expect {
+            try store.verifier.transaction(jws)
+        } throws: { error in
+            let reason = (error as? SignedDataError)?.reason ?? ""
+            return reason.count < 200 && !reason.contains("\u{1B}") && !reason.contains("\n")
+        }
+    }
+}

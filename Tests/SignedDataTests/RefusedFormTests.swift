@@ -1,0 +1,153 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@testable import SignedData
+
+/// Each fault of form, algorithm, signature and payload, planted alone into something valid.
+@Suite struct RefusedFormTests {
+    struct Fault: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let code: SignedDataError.Code
+        let make: @Sendable (TestStore) throws -> String
+
+        init(_ name: String, _ code: SignedDataError.Code, _ make: @escaping @Sendable (TestStore) throws -> String) {
+            testDescription = name
+            self.code = code
+            self.make = make
+        }
+
+        /// A header that differs in one member.
+        static func header(_ name: String, _ value: JSONValue?, _ code: SignedDataError.Code) -> Fault {
+            Fault("\(name): \(value.map(\.description) ?? "absent")", code) { store in
+                var header = store.header
+                header[name] = value
+                return try store.sign(header: header)
+            }
+        }
+
+        /// A payload as text.
+        static func payload(_ text: String) -> Fault {
+            Fault("payload \(text.prefix(40))", .payloadMalformed) { try $0.signer.sign(Array(text.utf8)) }
+        }
+    }
+
+    @Test(arguments: form + headers + signatures + payloads)
+    func `a planted fault is refused with its code`(fault: Fault) throws {
+        let store = try TestStore()
+        let verifier = store.verifier
+        let jws = try fault.make(store)
+        #expect(refusal { try verifier.transaction(jws) } == fault.code)
+        #expect(refusal { try verifier.transaction(jws) } == fault.code, "the second time as the first")
+        #expect(refusal { try verifier.transaction(store.signer.sign(TestStore.transaction())) } == nil)
+    }
+
+    static let form: [Fault] = [
+        Fault("empty", .malformed) { _ in "" },
+        Fault("two segments", .malformed) { store in
+            try store.signer.sign(TestStore.transaction()).split(separator: ".").prefix(2).joined(separator: ".")
+        },
+        Fault("four segments", .malformed) { try $0.signer.sign(TestStore.transaction()) + ".AAAA" },
+        Fault("empty payload", .malformed) { try $0.signed(replacing: 1) { _ in "" } },
+        Fault("empty signature", .malformed) { try $0.signed(replacing: 2) { _ in "" } },
+        Fault("a line feed at the end", .malformed) { try $0.signer.sign(TestStore.transaction()) + "\n" },
+        Fault("a space in front", .malformed) { try " " + $0.signer.sign(TestStore.transaction()) },
+        Fault("padded signature", .malformed) { try $0.signed(replacing: 2) { $0 + "==" } },
+        Fault("padded header", .malformed) { try $0.signed(replacing: 0) { $0 + "=" } },
+        Fault("signature in the other alphabet", .malformed) { try $0.signed(replacing: 2) { "+" + $0.dropFirst() } },
+        Fault("unused bits in the signature", .malformed) { try $0.signed(replacing: 2) { $0.dropLast() + "_" } },
+        Fault("signed over padded base64", .malformed) { store in
+            let header = Base64.encodeURL(store.header.encoded())
+            let input = "\(header).\(Base64.encode(Array(#"{"signedDate":1} "#.utf8)))"
+            #expect(input.hasSuffix("="))
+            return "\(input).\(Base64.encodeURL(try store.chain.leafKey.signature(of: Array(input.utf8))))"
+        },
+        Fault("too long", .tooLarge) { store in
+            var payload = TestStore.transaction()
+            payload.fields["padding"] = .string(String(repeating: "x", count: 200_000))
+            return try store.signer.sign(payload)
+        },
+        Fault("header too long", .tooLarge) { store in
+            var header = store.header
+            header["padding"] = .string(String(repeating: "x", count: 24_000))
+            return try store.sign(header: header)
+        },
+    ]
+
+    static let headers: [Fault] = [
+        .header("alg", "none", .unsupportedAlgorithm), .header("alg", "HS256", .unsupportedAlgorithm),
+        .header("alg", "ES384", .unsupportedAlgorithm), .header("alg", "es256", .unsupportedAlgorithm),
+        .header("alg", nil, .malformed), .header("alg", 256, .malformed), .header("crit", ["exp"], .malformed),
+        .header("crit", [], .malformed), .header("x5c", nil, .missingCertificateChain),
+        .header("x5c", "text", .malformed), .header("x5c", [], .chainLength),
+        .header("x5c", [1, 2, 3], .certificateMalformed), .header("x5c", ["a", "b", "c"], .certificateMalformed),
+        .header("x5c", ["AAAA", "AAAA", "AAAA"], .certificateMalformed),
+        .header("x5c", ["", "", ""], .certificateMalformed),
+        Fault("header is no object", .malformed) { try $0.sign(header: ["ES256"]) },
+        Fault("header is no JSON", .malformed) {
+            try $0.signed(replacing: 0) { _ in Base64.encodeURL(Array("x".utf8)) }
+        },
+        Fault("a name twice in the header", .malformed) { store in
+            let text = store.header.text().replacingOccurrences(of: #"{"alg""#, with: #"{"alg":"ES256","alg""#)
+            return try store.signed(replacing: 0) { _ in Base64.encodeURL(Array(text.utf8)) }
+        },
+        Fault("certificates without padding", .certificateMalformed) { store in
+            let unpadded = store.certificates.map { JSONValue.string(Base64.encodeURL($0)) }
+            return try store.sign(header: ["alg": "ES256", "x5c": .array(unpadded)])
+        },
+        Fault("a byte behind a certificate", .certificateMalformed) { store in
+            try store.sign(certificates: [store.certificates[0] + [0], store.certificates[1], store.certificates[2]])
+        },
+    ]
+
+    static let zero = [UInt8](repeating: 0, count: 32)
+    static let ones = [UInt8](repeating: 0xFF, count: 32)
+
+    static func signature(_ r: some Sequence<UInt8>, _ s: some Sequence<UInt8>) -> [UInt8] { Array(r) + Array(s) }
+
+    static let signatures: [Fault] = [
+        Fault("signed by another key", .signatureInvalid) { store in
+            try JWSSigner(key: SigningKey.generate(), certificates: store.certificates).sign(TestStore.transaction())
+        },
+        Fault("tampered payload", .signatureInvalid) { store in
+            try store.signed(replacing: 1) { _ in
+                Base64.encodeURL(TestStore.transaction(id: "2000000000000002").json.encoded())
+            }
+        },
+        Fault("header of another leaf", .signatureInvalid) { store in
+            let key = try SigningKey.generate()
+            let issuer = CertificateTemplate.Issuer(
+                certificate: store.chain.intermediate, key: store.chain.intermediateKey)
+            let leaf = try CertificateTemplate.leaf.issue(for: key, by: issuer)
+            let other = try JWSSigner(
+                key: key, certificates: [leaf.der, store.certificates[1], store.certificates[2]]
+            ).sign(TestStore.transaction())
+            return try store.signed(replacing: 0) { _ in String(other.split(separator: ".")[0]) }
+        },
+        Fault("DER instead of r and s", .signatureInvalid) { store in
+            try store.signed { ECDSASignature.der(fromRaw: $0) ?? [] }
+        },
+        Fault("63 bytes", .signatureInvalid) { store in try store.signed { $0.dropLast() } },
+        Fault("65 bytes", .signatureInvalid) { store in try store.signed { signature($0, [0]) } },
+        Fault("r is zero", .signatureInvalid) { try $0.signed { signature(zero, $0.suffix(32)) } },
+        Fault("s is zero", .signatureInvalid) { try $0.signed { signature($0.prefix(32), zero) } },
+        Fault("r is beyond the order", .signatureInvalid) {
+            try $0.signed { signature(ones, $0.suffix(32)) }
+        },
+        Fault("r and s exchanged", .signatureInvalid) { try $0.signed { signature($0.suffix(32), $0.prefix(32)) } },
+    ]
+
+    static let payloads: [Fault] = [
+        .payload("no JSON"), .payload("[]"), .payload("null"), .payload(#""text""#),
+        .payload(#"{"signedDate":1700000000000,"#), .payload(#"{"bundleId":"com.example","environment":"Sandbox"}"#),
+        .payload(#"{"signedDate":1,"signedDate":1700000000000}"#), .payload(#"{"signedDate":"now"}"#),
+        .payload(#"{"signedDate":null}"#), .payload(#"{"signedDate":1e300}"#), .payload(#"{"signedDate":-1e999}"#),
+        .payload(#"{"signedDate":1700000000000,"environment":"Sandbox"}"#),
+        .payload(#"{"signedDate":1700000000000,"bundleId":"com.example"}"#),
+        .payload(#"{"signedDate":1700000000000,"bundleId":"com.example","environment":"Sandbox","price":"free"}"#),
+        .payload(#"{"signedDate":1700000000000,"bundleId":"com.example","environment":"Sandbox","quantity":1.5}"#),
+        .payload(#"{"signedDate":1700000000000,"bundleId":7,"environment":"Sandbox"}"#),
+        Fault("payload of bytes that are no UTF-8", .payloadMalformed) { try $0.signer.sign([0x7B, 0xFF, 0x7D]) },
+    ]
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@testable import SignedData
+
+/// What a verifier remembers may make it faster, never more trusting.
+@Suite struct RepetitionTests {
+    let store: TestStore
+
+    init() throws { store = try TestStore() }
+
+    @Test func `a known chain does not vouch for a bad signature`() throws {
+        let verifier = store.verifier
+        let good = try store.signer.sign(TestStore.transaction())
+        let bad = try store.signed(signature: { [UInt8]($0.reversed()) })
+        #expect(refusal { try verifier.transaction(bad) } == .signatureInvalid)
+        #expect(refusal { try verifier.transaction(good) } == nil)
+        #expect(refusal { try verifier.transaction(bad) } == .signatureInvalid)
+        #expect(refusal { try verifier.transaction(good) } == nil)
+    }
+
+    @Test func `a header that differs in one byte is another chain`() throws {
+        let verifier = store.verifier
+        _ = try verifier.transaction(store.signer.sign(TestStore.transaction()))
+        var header = store.header
+        header["alg"] = "ES384"
+        #expect(refusal { try verifier.transaction(store.sign(header: header)) } == .unsupportedAlgorithm)
+        let stranger = try TestStore().signer.sign(TestStore.transaction())
+        #expect(refusal { try verifier.transaction(stranger) } == .untrustedRoot)
+    }
+
+    @Test func `a known transaction is not a known renewal info`() throws {
+        let verifier = store.verifier
+        let jws = try store.signer.sign(TestStore.transaction())
+        #expect(refusal { try verifier.transaction(jws) } == nil)
+        #expect(refusal { try verifier.renewalInfo(jws) } == .payloadMalformed)
+        #expect(refusal { try verifier.transaction(jws) } == nil)
+    }
+
+    @Test func `a document for another bundle stays refused`() throws {
+        let verifier = store.verifier
+        var payload = TestStore.transaction()
+        payload.bundleId = "com.example.other"
+        let jws = try store.signer.sign(payload)
+        for _ in 1...3 { #expect(refusal { try verifier.transaction(jws) } == .wrongBundle) }
+    }
+
+    @Test(arguments: [0, 1, 2, 64])
+    func `answers do not depend on how much is remembered`(capacity: Int) throws {
+        var configuration = store.configuration
+        configuration.rememberedChains = capacity
+        configuration.rememberedDocuments = capacity
+        let verifier = SignedDataVerifier(configuration: configuration)
+        let good = try (1...5).map { try store.signer.sign(TestStore.transaction(id: String($0))) }
+        let bad = try store.signed(signature: { [UInt8]($0.reversed()) })
+        for _ in 1...2 {
+            for (index, jws) in good.enumerated() {
+                #expect(try verifier.transaction(jws).payload.transactionId == String(index + 1))
+                #expect(refusal { try verifier.transaction(bad) } == .signatureInvalid)
+            }
+        }
+    }
+
+    @Test func `many threads get the answers one would`() async throws {
+        let verifier = store.verifier
+        let good = try (0..<8).map { try store.signer.sign(TestStore.transaction(id: String($0))) }
+        let bad = try store.signed(signature: { [UInt8]($0.reversed()) })
+        let stranger = try TestStore().signer.sign(TestStore.transaction())
+        let wrong = await withTaskGroup(of: Int.self) { group in
+            for task in 0..<16 {
+                group.addTask {
+                    var wrong = 0
+                    for round in 0..<40 {
+                        let index = (task + round) % good.count
+                        let verified = try? verifier.transaction(good[index])
+                        if verified?.payload.transactionId != String(index) { wrong += 1 }
+                        if refusal({ try verifier.transaction(bad) }) != .signatureInvalid { wrong += 1 }
+                        if round % 10 == 0, refusal({ try verifier.transaction(stranger) }) != .untrustedRoot {
+                            wrong += 1
+                        }
+                    }
+                    return wrong
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(wrong == 0)
+    }
+
+    @Test func `every flipped bit of a valid JWS is noticed`() throws {
+        let verifier = store.verifier
+        let jws = Array(try store.signer.sign(TestStore.transaction()).utf8)
+        _ = try verifier.transaction(String(decoding: jws, as: UTF8.self))
+        let signature = jws.count - 86
+        let positions = Array(stride(from: 0, to: signature, by: 5)) + Array(signature..<jws.count)
+        for position in positions {
+            var flipped = jws
+            flipped[position] ^= 1 << UInt8(position % 7)
+            let text = String(decoding: flipped, as: UTF8.self)
+            #expect(refusal { try verifier.transaction(text) } != nil, "byte \(position)")
+        }
+    }
+
+    @Test func `every truncation of a valid JWS is noticed`() throws {
+        let verifier = store.verifier
+        let jws = try store.signer.sign(TestStore.transaction())
+        for length in stride(from: 0, to: jws.utf8.count, by: 11) {
+            #expect(refusal { try verifier.transaction(String(jws.prefix(length))) } != nil)
+        }
+    }
+}
+
+@Suite struct BoundedCacheTests {
+    @Test func `the entries used last are kept and no more than the capacity`() {
+        var cache = BoundedCache<Int, Int>(capacity: 8)
+        for key in 0..<100 {
+            cache.insert(key * 2, for: key)
+            #expect(cache.value(for: 0) == 0, "asked for again and again, 0 stays")
+            #expect(cache.count <= 8)
+        }
+        #expect(cache.value(for: 99) == 198)
+        #expect(cache.value(for: 50) == nil)
+    }
+
+    @Test func `a new value replaces the old one`() {
+        var cache = BoundedCache<Int, String>(capacity: 4)
+        cache.insert("old", for: 1)
+        cache.insert("x", for: 2)
+        cache.insert("y", for: 3)
+        cache.insert("new", for: 1)
+        #expect(cache.value(for: 1) == "new")
+        for key in 4..<6 { cache.insert("z", for: key) }
+        #expect(cache.value(for: 1) == "new")
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Primitives
+import StoreModel
+
+@testable import SignedData
+
+/// A small store that signs for `com.example` in the sandbox, and can be told to do it wrong.
+struct TestStore {
+    static let signedDate = Date(timeIntervalSince1970: 1_700_000_000)
+
+    let chain: SigningChain
+
+    init() throws { chain = try SigningChain.generate() }
+
+    init(
+        root: CertificateTemplate = .root, intermediate: CertificateTemplate = .intermediate,
+        leaf: CertificateTemplate = .leaf, leafKey: SigningKey? = nil
+    ) throws {
+        chain = try SigningChain(root: root, intermediate: intermediate, leaf: leaf, leafKey: leafKey)
+    }
+
+    var signer: JWSSigner { JWSSigner(chain) }
+    var certificates: [[UInt8]] { chain.certificates.map(\.der) }
+
+    var configuration: SignedDataVerifier.Configuration {
+        .init(bundleIDs: ["com.example"], environments: [.sandbox], trustAnchors: [TrustAnchor(chain.root)])
+    }
+
+    var verifier: SignedDataVerifier { SignedDataVerifier(configuration: configuration) }
+
+    static func transaction(id: String = "2000000000000001") -> JWSTransactionDecodedPayload {
+        JWSTransactionDecodedPayload(
+            transactionId: id, originalTransactionId: "2000000000000001", bundleId: "com.example",
+            productId: "com.example.pro.monthly", purchaseDate: signedDate, quantity: 1,
+            type: .autoRenewableSubscription, signedDate: signedDate, environment: .sandbox)
+    }
+
+    static func renewalInfo() -> JWSRenewalInfoDecodedPayload {
+        JWSRenewalInfoDecodedPayload(
+            originalTransactionId: "2000000000000001", productId: "com.example.pro.monthly",
+            autoRenewProductId: "com.example.pro.yearly", autoRenewStatus: .on, signedDate: signedDate,
+            environment: .sandbox)
+    }
+
+    static func appTransaction() -> AppTransaction {
+        AppTransaction(
+            receiptType: .sandbox, bundleId: "com.example", applicationVersion: "2", receiptCreationDate: signedDate,
+            originalPlatform: .iOS)
+    }
+
+    static func notification(_ data: AppStoreServerAPI.NotificationData) -> ResponseBodyV2DecodedPayload {
+        ResponseBodyV2DecodedPayload(
+            notificationType: .didRenew, notificationUUID: "9f2b6c1e-0000-4000-8000-000000000001", data: data,
+            version: "2.0", signedDate: signedDate)
+    }
+
+    /// The header as it should be, to be changed.
+    var header: JSONValue {
+        ["alg": "ES256", "x5c": .array(certificates.map { .string(Base64.encode($0)) })]
+    }
+
+    /// Signs a transaction under another header.
+    func sign(header: JSONValue, _ payload: JWSTransactionDecodedPayload = transaction()) throws -> String {
+        try JWSSigner(key: chain.leafKey, header: header).sign(payload)
+    }
+
+    /// Signs a transaction with other certificates in the header.
+    func sign(certificates: [[UInt8]]) throws -> String {
+        try JWSSigner(key: chain.leafKey, certificates: certificates).sign(TestStore.transaction())
+    }
+
+    /// A signed transaction, one of whose three segments is replaced.
+    func signed(replacing segment: Int, with change: (String) throws -> String) throws -> String {
+        var segments = try signer.sign(TestStore.transaction()).split(separator: ".").map(String.init)
+        segments[segment] = try change(segments[segment])
+        return segments.joined(separator: ".")
+    }
+
+    /// A signed transaction whose signature is replaced.
+    func signed(signature change: ([UInt8]) throws -> [UInt8]) throws -> String {
+        try signed(replacing: 2) { Base64.encodeURL(try change(Base64.decodeURL($0) ?? [])) }
+    }
+}
+
+/// The code of the refusal, `nil` when nothing was refused.
+func refusal<Result>(_ body: () throws -> Result) -> SignedDataError.Code? {
+    do { _ = try body() } catch { return (error as? SignedDataError)?.code ?? .init(rawValue: "\(error)") }
+    return nil
+}
