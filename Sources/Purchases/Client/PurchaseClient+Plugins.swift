@@ -78,7 +78,7 @@ extension PurchaseClient {
         let (collected, nobodyAnswered, revision) = session.withLock {
             $0.collect(paidFeatures: answers, ticket: ticket)
         }
-        if !nobodyAnswered { source.update(revision) }
+        if !nobodyAnswered { updates.tell(revision) }
         return try collected.checked(mode, nobodyAnswered: nobodyAnswered)
     }
 

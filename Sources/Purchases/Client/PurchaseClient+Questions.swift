@@ -52,7 +52,7 @@ extension PurchaseClient {
         if nothingToRestore, let error = answers.lazy.compactMap(\.error).first { throw error }
         for answer in answers {
             guard let features = try? answer.result.get().paidFeatures else { continue }
-            source.update(
+            updates.tell(
                 session.withLock { $0.record(gained: features, from: answer.member.index, ticket: ticket) })
         }
         var seen: Set<String> = []
@@ -81,7 +81,7 @@ extension PurchaseClient {
     ) async throws -> SuccessfulPurchase {
         let ticket = session.withLock { $0.ticket() }
         var (purchase, seller) = try await start(deadline: nil) { await $0.purchase(product, with: promoOffer) }
-        source.update(
+        updates.tell(
             session.withLock {
                 $0.record(gained: purchase.paidFeatures, from: seller.index, ticket: ticket)
             })

@@ -32,7 +32,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
 
     let configuration: Configuration
     let session = Locked(PurchaseSession())
-    let source = PaidFeaturesSource()
+    let updates = PaidFeaturesUpdates()
     private let work = Locked(Work())
 
     /// What runs without a caller.
@@ -51,7 +51,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
 
     deinit {
         work.withLock { $0.listeners }.forEach { $0.cancel() }
-        source.finish()
+        updates.finish()
     }
 
     /// Stops listening to the plugins, ends `paidFeaturesUpdates`, and returns when nothing of the client runs any more.
@@ -61,7 +61,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
             defer { (work.listeners, work.repeatedLogIns) = ([], [:]) }
             return (work.listeners, Array(work.repeatedLogIns.values))
         }
-        source.finish()
+        updates.finish()
         for task in listeners { task.cancel() }
         for task in logIns { task.cancel() }
         for task in listeners { await task.value }
@@ -102,7 +102,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
                 throw rejection ?? CancellationError()
             }
             let unreached = Set(answers.filter { $0.error != nil }.map(\.member.index))
-            publishChangedUser(session.withLock { $0.userChanged(to: appUserId, unreached: unreached) })
+            updates.tellChangedUser(session.withLock { $0.userChanged(to: appUserId, unreached: unreached) })
             return answers.map { PluginReport(pluginName: $0.member.plugin.name, error: $0.error) }
         }
     }
@@ -121,7 +121,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
 
     private func logOutEverywhere(_ members: [PurchaseSession.Member]) async {
         _ = await ask(members) { await $0.logOut() }
-        publishChangedUser(session.withLock { $0.userChanged(to: nil) })
+        updates.tellChangedUser(session.withLock { $0.userChanged(to: nil) })
     }
 
     /// After it no repeated log-in of the former user is under way.
@@ -181,20 +181,16 @@ public final class PurchaseClient: PurchaseClientProtocol {
     // MARK: - Paid features that change by themselves
 
     /// What the user paid for: the value known now, if any, then every change, whoever caused it.
-    public var paidFeaturesUpdates: PaidFeaturesUpdates { PaidFeaturesUpdates(source) }
+    public var paidFeaturesUpdates: AsyncStream<PaidFeatures> { updates.stream() }
 
     private func listen(to member: PurchaseSession.Member) -> Task<Void, Never> {
-        Task { [weak self] in
-            for await features in member.plugin.paidFeaturesUpdates() {
+        let features = member.plugin.paidFeaturesUpdates()
+        return Task { [weak self] in
+            for await features in features {
                 guard let self else { return }
-                source.update(session.withLock { $0.record(features, from: member.index) })
+                updates.tell(session.withLock { $0.record(features, from: member.index) })
             }
         }
-    }
-
-    /// A new user has nothing yet, which is news only to those who saw the former user's features.
-    private func publishChangedUser(_ revision: PurchaseSession.Revision) {
-        if source.latest != nil { source.update(revision) }
     }
 }
 

@@ -13,7 +13,7 @@ public protocol PurchaseClientProtocol: AnyObject, Sendable {
     func purchase(_ product: Product, with promoOffer: PromoOffer?) async throws -> SuccessfulPurchase
     func restorePurchases() async throws -> RestoreResult
     func cancelSubscription(with token: CancellationToken) async throws
-    var paidFeaturesUpdates: PaidFeaturesUpdates { get }
+    var paidFeaturesUpdates: AsyncStream<PaidFeatures> { get }
 }
 
 extension PurchaseClientProtocol {

@@ -10,7 +10,8 @@ struct PurchaseSession {
     /// When something was asked: answers to older questions do not replace younger ones, and those of another user's
     /// time are not kept at all.
     struct Ticket: Equatable, Sendable {
-        fileprivate let epoch: Int
+        /// `nil` between two users.
+        fileprivate let epoch: Int?
         fileprivate let number: Int
     }
 
@@ -24,7 +25,9 @@ struct PurchaseSession {
     private(set) var userId: UserId?
     /// Plugins that have not heard of `userId` yet, because they could not be reached.
     private(set) var awaitingLogIn: Set<Int> = []
+    /// Grows with every change of user.
     private var epoch = 0
+    private var isChangingUser = false
     private var lastTicket = 0
     private var revisions = 0
     private var paidFeatures = LastAnswers<PaidFeatures>()
@@ -45,22 +48,27 @@ struct PurchaseSession {
         return registered
     }
 
-    /// From here on answers count for nobody until `userChanged`.
+    /// From here until `userChanged` the plugins are between two users: answers to questions are nobody's, while what
+    /// they tell by themselves is of the new one.
     mutating func userWillChange(to user: UserId?) {
-        epoch += 1
+        isChangingUser = true
         awaitingLogIn = []
-        if user == nil || user != userId {
-            paidFeatures = LastAnswers()
-            features = LastAnswers()
-        }
+        if user == nil || user != userId { forgetAnswers() }
         if user == nil { userId = nil }
     }
 
     mutating func userChanged(to user: UserId?, unreached: Set<Int> = []) -> Revision {
-        userWillChange(to: user)
+        epoch += 1
+        isChangingUser = false
         userId = user
         awaitingLogIn = unreached
+        if user == nil { forgetAnswers() }
         return revise()
+    }
+
+    private mutating func forgetAnswers() {
+        paidFeatures = LastAnswers()
+        features = LastAnswers()
     }
 
     func isAwaitingLogIn(_ index: Int, as user: UserId) -> Bool { user == userId && awaitingLogIn.contains(index) }
@@ -74,8 +82,10 @@ struct PurchaseSession {
 
     mutating func ticket() -> Ticket {
         lastTicket += 1
-        return Ticket(epoch: epoch, number: lastTicket)
+        return Ticket(epoch: isChangingUser ? nil : epoch, number: lastTicket)
     }
+
+    private func isCurrent(_ ticket: Ticket) -> Bool { !isChangingUser && ticket.epoch == epoch }
 
     /// A plugin told all its paid features by itself.
     mutating func record(_ features: PaidFeatures, from index: Int) -> Revision {
@@ -85,7 +95,7 @@ struct PurchaseSession {
 
     /// A plugin sold or restored something; what it gave is added to what was known of it.
     mutating func record(gained features: PaidFeatures, from index: Int, ticket: Ticket) -> Revision {
-        guard ticket.epoch == epoch else { return revise() }
+        guard isCurrent(ticket) else { return revise() }
         let known = paidFeatures[index]?.value ?? PaidFeatures()
         return record(features.merged(with: known), from: index)
     }
@@ -108,7 +118,7 @@ struct PurchaseSession {
         _ answers: [PluginAnswer<Value>], at answersSoFar: WritableKeyPath<PurchaseSession, LastAnswers<Value>>,
         ticket: Ticket
     ) -> (collected: Collected<Value>, nobodyAnswered: Bool) {
-        let isCurrent = ticket.epoch == epoch
+        let isCurrent = isCurrent(ticket)
         var collected = Collected(value: Value())
         var nobodyAnswered = !answers.isEmpty
         for answer in answers {

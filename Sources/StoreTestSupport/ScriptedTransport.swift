@@ -1,0 +1,62 @@
+import HTTPCore
+import Primitives
+import Testing
+
+/// A transport that answers from a script, in the order of requests, and remembers what was asked.
+///
+///     let transport = ScriptedTransport([.answer(status: 503), .answer(json: ["features": []])])
+///
+/// A request beyond the script, and a script that is not used up when the transport goes away, fail the test.
+public final class ScriptedTransport: HTTPTransport {
+    /// What happens to one request.
+    public struct Step: Sendable {
+        fileprivate let perform: @Sendable (HTTPRequest) async throws -> HTTPResponse
+
+        public static func answer(_ response: HTTPResponse) -> Step { Step { _ in response } }
+
+        public static func answer(status: Int = 200, headers: HTTPHeaders = [:], json: JSONValue? = nil) -> Step {
+            guard let json else { return .answer(HTTPResponse(status: status, headers: headers)) }
+            return .answer(HTTPResponse(status: status, headers: headers, json: json))
+        }
+
+        public static func fail(_ error: any Error) -> Step { Step { _ in throw error } }
+
+        public static func perform(_ body: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse) -> Step {
+            Step(perform: body)
+        }
+    }
+
+    private struct State {
+        var script: [Step]
+        var requests: [HTTPRequest] = []
+    }
+
+    private let state: Locked<State>
+    private let location: SourceLocation
+
+    /// Without a script any request fails the test.
+    public init(_ script: [Step] = [], sourceLocation: SourceLocation = #_sourceLocation) {
+        state = Locked(State(script: script))
+        location = sourceLocation
+    }
+
+    deinit {
+        let left = state.withLock { $0.script.count }
+        if left > 0 { Issue.record("\(left) answers of the script were not asked for", sourceLocation: location) }
+    }
+
+    /// What was asked so far.
+    public var requests: [HTTPRequest] { state.withLock { $0.requests } }
+
+    public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let step = state.withLock { state -> Step? in
+            state.requests.append(request)
+            return state.script.isEmpty ? nil : state.script.removeFirst()
+        }
+        guard let step else {
+            Issue.record("unexpected \(request.method) \(request.url)", sourceLocation: location)
+            throw HTTPError(.connectionFailed, "The script has no answer for this request.")
+        }
+        return try await step.perform(request)
+    }
+}

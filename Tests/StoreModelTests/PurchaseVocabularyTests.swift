@@ -1,0 +1,180 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@Suite struct PurchaseVocabularyTests {
+    private let start = Date(timeIntervalSince1970: 1_700_000_000)
+    private var end: Date { start.addingTimeInterval(3600) }
+    private let tick: TimeInterval = 0.001
+
+    private func pro(_ type: PaidFeature.PaymentType) -> PaidFeatures {
+        PaidFeatures(features: [PaidFeature(name: "pro", paymentType: type)])
+    }
+
+    @Test func `a subscription begins with its first instant and is over at its end`() {
+        let features = pro(.subscription(.init(current: .init(startDate: start, endDate: end))))
+        #expect(!features.hasActiveFeature(with: "pro", at: start.addingTimeInterval(-tick)))
+        #expect(features.hasActiveFeature(with: "pro", at: start))
+        #expect(features.hasActiveFeature(with: "pro", at: end.addingTimeInterval(-tick)))
+        #expect(!features.hasActiveFeature(with: "pro", at: end))
+        #expect(!features.hasActiveFeature(with: "export", at: start))
+    }
+
+    @Test func `an upcoming period gives nothing yet`() {
+        let next = PaidFeature.Period(startDate: end, endDate: end.addingTimeInterval(3600))
+        let features = pro(.subscription(.init(current: .init(startDate: start, endDate: end), next: next)))
+        #expect(!features.hasActiveFeature(with: "pro", at: end))
+    }
+
+    @Test func `a cancelled subscription lasts until its end`() {
+        let period = PaidFeature.Period(startDate: start, endDate: end, cancellationDate: start)
+        #expect(pro(.subscription(.init(current: period))).hasActiveFeature(with: "pro", at: start))
+    }
+
+    @Test func `a feature until an instant is over at that instant`() {
+        #expect(pro(.until(end)).hasActiveFeature(with: "pro", at: end.addingTimeInterval(-tick)))
+        #expect(!pro(.until(end)).hasActiveFeature(with: "pro", at: end))
+    }
+
+    @Test func `what was bought once lasts`() {
+        #expect(pro(.oneOff).hasActiveFeature(with: "pro", at: .distantFuture))
+        #expect(pro(.consumable).hasActiveFeature(with: "pro", at: .distantFuture))
+        #expect(pro(.oneOff).features[0].isLifetime)
+        #expect(!pro(.until(end)).features[0].isLifetime)
+    }
+
+    @Test func `a feature is active from its start until before its end`() {
+        let feature = Feature(name: "pro", startDate: start, endDate: end)
+        #expect(
+            [start.addingTimeInterval(-tick), start, end.addingTimeInterval(-tick), end].map {
+                feature.isActive(at: $0)
+            } == [false, true, true, false])
+        #expect(Feature(name: "pro", startDate: start).isActive(at: .distantFuture))
+        #expect(Features(features: [feature]).activeFeatures(at: end).isEmpty)
+    }
+
+    @Test(arguments: [
+        (
+            UserId.uuid(UUID(uuidString: "7E3FB20B-4CDB-47CC-936D-99D65F608138") ?? UUID()),
+            #"{"type":"merchant-uuid","value":"7E3FB20B-4CDB-47CC-936D-99D65F608138"}"#
+        ),
+        (.string("ada"), #"{"type":"merchant-str","value":"ada"}"#),
+    ])
+    func `a user is written as seed 000 says and read again`(user: UserId, json: String) throws {
+        #expect(String(decoding: try WireJSON.encode(user), as: UTF8.self) == json)
+        #expect(try WireJSON.decode(UserId.self, from: Array(json.utf8)) == user)
+    }
+
+    @Test(arguments: [
+        #"{"type":"merchant-uuid","value":"ada"}"#, #"{"type":"merchant","value":"ada"}"#, #"{"value":"ada"}"#,
+    ])
+    func `a user that is not one is refused`(json: String) {
+        #expect(throws: DecodingError.self) { try WireJSON.decode(UserId.self, from: Array(json.utf8)) }
+    }
+
+    @Test func `a UUID names the customer in lower case`() {
+        let uuid = UUID(uuidString: "7E3FB20B-4CDB-47CC-936D-99D65F608138") ?? UUID()
+        #expect(UserId.uuid(uuid).customerID == "7e3fb20b-4cdb-47cc-936d-99d65f608138")
+        #expect(UserId.string("").customerID == nil)
+    }
+
+    @Test func `products that differ only in the written price are one`() {
+        let plain = Product(productIdentifier: "pro", price: 5, localizedPriceString: "$5")
+        let other = Product(productIdentifier: "pro", price: 5, localizedPriceString: "5 $")
+        #expect(Set([plain, other]).count == 1)
+        #expect(plain != Product(productIdentifier: "pro", price: 6))
+        let discount = ProductDiscount(identifier: "half", localizedPriceString: "a")
+        #expect(Set([discount, ProductDiscount(identifier: "half", localizedPriceString: "b")]).count == 1)
+    }
+
+    @Test func `a store's product keeps its terms`() {
+        let terms = SubscriptionTerms(
+            groupID: "g", level: 1, period: .months(1),
+            introductoryOffer: Offer(paymentMode: .freeTrial, period: .weeks(1)),
+            promotionalOffers: [
+                Offer(
+                    id: "half", paymentMode: .payUpFront, period: .months(3),
+                    price: Price(amount: 2, currency: "EUR"))
+            ])
+        let product = Product(
+            StoreProduct(
+                id: "pro.monthly", kind: .autoRenewableSubscription, price: Price(amount: 4, currency: "EUR"),
+                displayPrice: "4,00 €", displayName: "Pro", description: "All of it", subscription: terms))
+        #expect(product.productType == .autoRenewableSubscription)
+        #expect(product.localizedPriceString == "4,00 €" && product.currencyCode == "EUR")
+        #expect(product.subscriptionPeriod == .months(1))
+        #expect(
+            product.introductoryDiscount
+                == ProductDiscount(paymentMode: .freeTrial, currencyCode: "EUR", subscriptionPeriod: .weeks(1)))
+        #expect(product.discounts.map(\.identifier) == ["half"])
+        #expect(product.discounts.first?.type == .promotional)
+        #expect(ProductType(.nonRenewingSubscription) == .nonRenewableSubscription)
+        #expect(ProductType(.init(rawValue: "somethingNew")) == .nonConsumable)
+    }
+}
+
+@Suite struct PurchaseCustomerMappingTests {
+    private let asOf = Date(timeIntervalSince1970: 1_700_000_000)
+
+    private func customer(
+        _ features: [CustomerFeature], subscriptions: [CustomerSubscription] = []
+    ) -> Customer {
+        Customer(
+            customer: "ada", environment: .sandbox, asOf: asOf, features: features, subscriptions: subscriptions)
+    }
+
+    private func feature(
+        isActive: Bool = true, from: TimeInterval = -10, effectiveUntil: TimeInterval? = nil,
+        source: PurchaseSource = .appStore, original: TransactionID? = nil
+    ) -> CustomerFeature {
+        CustomerFeature(
+            name: "pro", isActive: isActive, from: asOf.addingTimeInterval(from),
+            effectiveUntil: effectiveUntil.map { asOf.addingTimeInterval($0) }, source: source,
+            productID: "pro.product",
+            originalTransactionID: original, because: "test")
+    }
+
+    @Test func `a subscription keeps its own words and ends when access ends`() throws {
+        let subscription = CustomerSubscription(
+            productID: "pro.product", originalTransactionID: "1", state: .inGracePeriod, startedAt: asOf,
+            expiresAt: asOf, effectiveUntil: asOf.addingTimeInterval(50), isTrial: true, cancelledAt: asOf,
+            price: Price(amount: 3, currency: "USD"))
+        let paid = PaidFeatures(
+            customer([feature(effectiveUntil: 50, original: "1")], subscriptions: [subscription]))
+        let pro = try #require(paid.features.first)
+        guard case .subscription(let periods) = pro.paymentType else {
+            Issue.record("\(pro.paymentType) is no subscription")
+            return
+        }
+        #expect(periods.current.endDate == asOf.addingTimeInterval(50))
+        #expect(periods.current.isTrial && periods.current.cancellationDate == asOf)
+        #expect(pro.authority == .server && pro.transactionType == .appStore && pro.originalTransactionID == "1")
+        #expect(Subscription(subscription, providing: ["pro"]).state == .cancelled)
+    }
+
+    @Test func `what has an end ends, what has none lasts`() {
+        let paid = PaidFeatures(customer([feature(effectiveUntil: 5, source: .grant), feature(original: "2")]))
+        #expect(paid.features.map(\.paymentType) == [.until(asOf.addingTimeInterval(5)), .oneOff])
+        #expect(paid.features.map(\.transactionType) == [.web, .appStore])
+    }
+
+    @Test(arguments: [nil, 100, -5] as [TimeInterval?])
+    func `what the server calls inactive is over, whatever its dates say`(until: TimeInterval?) {
+        let answer = customer([feature(isActive: false, effectiveUntil: until, original: "2")])
+        #expect(!PaidFeatures(answer).hasActiveFeature(with: "pro", at: asOf))
+        #expect(!Features(answer).hasActiveFeature(with: "pro", at: asOf))
+    }
+
+    @Test func `a revoked feature beats what the device still believes`() {
+        let device = PaidFeatures(features: [PaidFeature(name: "pro", originalTransactionID: "2")])
+        let server = PaidFeatures(customer([feature(isActive: false, original: "2")]))
+        #expect(!device.merged(with: server).hasActiveFeature(with: "pro", at: asOf))
+    }
+
+    @Test func `a feature yet to begin keeps its end`() {
+        let answer = customer([feature(isActive: false, from: 10, effectiveUntil: 20)])
+        #expect(!Features(answer).hasActiveFeature(with: "pro", at: asOf))
+        #expect(Features(answer).hasActiveFeature(with: "pro", at: asOf.addingTimeInterval(15)))
+    }
+}
