@@ -1,0 +1,59 @@
+import Foundation
+import HTTPCore
+import SQLStorage
+import SignedData
+import StoreModel
+
+/// What an error is over HTTP: a status and a problem document.
+struct Refusal {
+    let response: HTTPResponse
+
+    init(_ error: any Error) {
+        response = Self.problem(error).response
+    }
+
+    private static func problem(_ error: any Error) -> HTTPProblem {
+        switch error {
+        case let error as SimulatorError:
+            HTTPProblem(
+                status: statuses[error.code] ?? 500, code: error.code.rawValue, title: "Refused", detail: error.reason,
+                isRetryable: error.code == .closed)
+        case let failure as StoreFailure:
+            HTTPProblem(
+                status: failure.code == .unsupported ? 501 : failure.code == .invalidProduct ? 404 : 422,
+                code: failure.code.rawValue, title: "Not sold", detail: failure.reason)
+        case let error as DecodingError: malformed(error)
+        case let error as HTTPError where error.code == .bodyTooLarge:
+            HTTPProblem(status: 413, code: "tooLarge", title: "Too large", detail: error.reason)
+        case let error as SQLError:
+            HTTPProblem(
+                status: 503, code: error.code == .closed ? "closed" : "storage", title: "Unavailable",
+                detail: error.message, isRetryable: true)
+        case is CancellationError:
+            HTTPProblem(
+                status: 503, code: "closed", title: "Unavailable", detail: "The request was cancelled.",
+                isRetryable: true)
+        default:
+            HTTPProblem(status: 500, code: "internal", title: "Failed", detail: "The store failed: \(error)")
+        }
+    }
+
+    private static let statuses: [SimulatorError.Code: Int] = [
+        .malformed: 400, .unknownAccount: 404, .unknownDevice: 404, .unknownTransaction: 404,
+        .unknownSubscription: 404, .accountExists: 409, .unsupported: 501, .closed: 503,
+    ]
+
+    private static func malformed(_ error: DecodingError) -> HTTPProblem {
+        let (path, reason): ([any CodingKey], String) =
+            switch error {
+            case .keyNotFound(let key, let context): (context.codingPath + [key], "it is missing")
+            case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+                (context.codingPath, context.debugDescription)
+            @unknown default: ([], "the body does not fit")
+            }
+        let field = path.map(\.stringValue).joined(separator: ".")
+        let detail = field.isEmpty ? "The body is not the JSON expected: \(reason)" : "The field \(field): \(reason)"
+        return HTTPProblem(
+            status: 400, code: "malformed", title: "Malformed", detail: detail, field: field.isEmpty ? nil : field)
+    }
+}

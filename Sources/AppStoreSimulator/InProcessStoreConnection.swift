@@ -1,0 +1,96 @@
+import Foundation
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+extension SimulatedAppStore {
+    /// Signs a device in and connects it without HTTP. Throws `unknownAccount`.
+    public func connection(account: AccountName) async throws -> InProcessStoreConnection {
+        InProcessStoreConnection(store: self, device: DeviceID(unchecked: try await signIn(account: account).deviceID))
+    }
+}
+
+/// A device of a simulated store in the same process.
+public final class InProcessStoreConnection: StoreConnection {
+    public let device: DeviceID
+    public let updates: AsyncStream<StoreUpdate>
+    private let store: SimulatedAppStore
+    private let listener: Task<Void, Never>
+
+    init(store: SimulatedAppStore, device: DeviceID) {
+        self.store = store
+        self.device = device
+        let (updates, continuation) = AsyncStream.makeStream(of: StoreUpdate.self)
+        self.updates = updates
+        listener = Task {
+            await Self.listen(to: store, device, into: continuation)
+            continuation.finish()
+        }
+    }
+
+    deinit { listener.cancel() }
+
+    public func canMakePayments() async throws -> Bool { try asking { try store.device(device).canMakePayments } }
+
+    public func storefront() async throws -> Storefront { try asking { try store.device(device).storefront } }
+
+    public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
+        ids.isEmpty ? ProductAnswer(products: []) : store.products(ids.sorted())
+    }
+
+    public func add(_ payment: Payment) async throws {
+        try await asking { try await store.add(payment, from: device) }
+    }
+
+    public func finish(_ transaction: TransactionID) async throws {
+        try await asking { try await store.finish(transaction, from: device) }
+    }
+
+    public func restore() async throws -> [StoreTransaction] {
+        try await asking { try await store.restore(for: device) }
+    }
+
+    /// The simulator hands out signed transactions, no receipts.
+    public func receipt() async throws -> [UInt8]? { nil }
+
+    public func close() async {
+        listener.cancel()
+        await listener.value
+    }
+
+    private func asking<Value>(_ question: () async throws -> Value) async throws -> Value {
+        do { return try await question() } catch { throw Self.failure(error) }
+    }
+
+    private func asking<Value>(_ question: () throws -> Value) throws -> Value {
+        do { return try question() } catch { throw Self.failure(error) }
+    }
+
+    /// A store's refusal as the port has it.
+    private static func failure(_ error: any Error) -> any Error {
+        switch error {
+        case is CancellationError, is StoreFailure: error
+        case let error as SimulatorError: StoreFailure(code: .init(rawValue: error.code.rawValue), reason: error.reason)
+        default: StoreFailure(code: .unreachable, reason: "The store cannot answer: \(error)")
+        }
+    }
+
+    /// Ends when the task is cancelled or the store is closed.
+    private static func listen(
+        to store: SimulatedAppStore, _ device: DeviceID, into updates: AsyncStream<StoreUpdate>.Continuation
+    ) async {
+        var cursor: Int64?
+        while !Task.isCancelled, !store.signal.isClosed {
+            do {
+                let answer = try await store.updates(
+                    for: device, after: cursor, wait: store.configuration.longestWait)
+                guard !Task.isCancelled else { return }
+                for update in answer.updates.compactMap(\.storeUpdate) { updates.yield(update) }
+                cursor = answer.cursor
+            } catch {
+                let base = store.configuration.baseClock
+                try? await base.sleep(until: base.now().addingTimeInterval(0.1))
+            }
+        }
+    }
+}

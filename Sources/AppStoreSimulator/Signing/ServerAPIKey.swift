@@ -1,0 +1,49 @@
+import Foundation
+import Primitives
+import SignedData
+
+/// The key with which a server asks the App Store Server API, as App Store Connect would hand it out.
+public struct ServerAPIKey: Sendable, Hashable {
+    /// Ten letters and digits that name the key.
+    public let keyID: String
+    /// The team, as a UUID.
+    public let issuerID: String
+    /// The path of the private key (PKCS#8 in PEM, mode 0600).
+    public let privateKey: String
+
+    /// The key kept in `folder`, made at the first call.
+    ///
+    /// Throws `SimulatorError` (`dataFolder`) when the file cannot be written, `SignedDataError` when it holds no key.
+    static func open(in folder: String, issuer fingerprint: [UInt8]) throws -> ServerAPIKey {
+        let path = folder + "/server-api-key.p8"
+        if !FileManager.default.fileExists(atPath: path) {
+            try writePrivately(Array(SigningKey.generate().pem.utf8), to: path)
+        }
+        let key = try SigningKey(Array(Data(contentsOf: URL(fileURLWithPath: path))))
+        let keyID = Hex.encode(SHA256.hash(key.verificationKey.der)).prefix(10).uppercased()
+        let issuer = UUID(namespace: .simulatedStore, name: "issuer \(Hex.encode(fingerprint))")
+        return ServerAPIKey(keyID: keyID, issuerID: issuer.uuidString.lowercased(), privateKey: path)
+    }
+
+    /// The file is readable by its owner only from its first byte on, and complete once it has its name.
+    private static func writePrivately(_ bytes: [UInt8], to path: String) throws {
+        let draft = path + ".draft"
+        unlink(draft)
+        let descriptor = Foundation.open(draft, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        guard descriptor >= 0 else { throw failure(path) }
+        let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+        let isWritten = count == bytes.count && fsync(descriptor) == 0
+        close(descriptor)
+        guard isWritten, rename(draft, path) == 0 else { throw failure(path) }
+    }
+
+    private static func failure(_ path: String) -> SimulatorError {
+        SimulatorError(.dataFolder, "The file \(path) cannot be written: \(String(cString: strerror(errno))).")
+    }
+}
+
+extension UUID {
+    /// The namespace of everything the simulator names by UUID.
+    static let simulatedStore = UUID(
+        uuid: (0x5B, 0x0F, 0x1C, 0x63, 0xD2, 0x7E, 0x4A, 0x91, 0x8C, 0x3A, 0x64, 0xE8, 0x0B, 0x97, 0x2F, 0xD5))
+}

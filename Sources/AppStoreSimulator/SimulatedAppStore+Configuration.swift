@@ -1,0 +1,113 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreKitAdapter
+import StoreModel
+
+extension SimulatedAppStore {
+    /// What a store is made of.
+    public struct Configuration: Sendable {
+        /// What it sells.
+        public var catalogue: Catalogue
+        /// The app that it sells for.
+        public var bundleID: BundleID
+        /// The folder of everything it keeps; made if it is not there.
+        public var dataDirectory: String
+        /// How fast virtual time runs from now on.
+        public var timeRate = TimeRate.real
+        /// The virtual instant at which a new store begins; `nil`: what the base clock reads.
+        public var start: Date?
+        /// The clock under virtual time, and the one that limits long polls.
+        public var baseClock: any WallClock = SystemClock()
+        /// Makes a new store's numbers and device ids repeatable; `nil`: by chance.
+        public var seed: UInt64?
+        public var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+        /// The longest that a long poll waits, in seconds.
+        public var longestWait = 30.0
+        /// Where the books are kept; `nil`: in SQLite in the data folder. Closed with the store.
+        public var database: (any SQLDatabase)?
+
+        public init(catalogue: Catalogue, bundleID: BundleID = "com.example.souk", dataDirectory: String) {
+            self.catalogue = catalogue
+            self.bundleID = bundleID
+            self.dataDirectory = dataDirectory
+        }
+    }
+
+    /// What others need to trust the store and to ask it.
+    public struct Summary: Sendable, Hashable {
+        public let bundleID: BundleID
+        /// The path of the root certificate, in DER.
+        public let rootCertificate: String
+        /// SHA-256 of the root certificate, in hexadecimal.
+        public let rootFingerprint: String
+        public let serverAPI: ServerAPIKey
+
+        /// The first line of `souk simulate`, for a store that listens at `url`.
+        public func announcement(listeningAt url: String) -> JSONValue {
+            [
+                "listening": .string(url), "bundleID": .string(bundleID.rawValue),
+                "rootCertificate": .string(rootCertificate), "rootFingerprint": .string(rootFingerprint),
+                "serverAPI": [
+                    "keyID": .string(serverAPI.keyID), "issuerID": .string(serverAPI.issuerID),
+                    "privateKey": .string(serverAPI.privateKey),
+                ],
+                "control": .string(url + "/control/v1"),
+            ]
+        }
+    }
+}
+
+/// Makes a new store's books, or takes up those there are.
+struct Founding: Sendable {
+    private let configuration: SimulatedAppStore.Configuration
+    private let seed: UInt64
+
+    init(_ configuration: SimulatedAppStore.Configuration) {
+        self.configuration = configuration
+        seed = configuration.seed ?? configuration.random()
+    }
+
+    /// Returns where the clock stands.
+    func open(_ books: Books) throws -> ClockAnchor {
+        let base = configuration.baseClock.now().wholeMilliseconds
+        guard let row = try books.sql.first("SELECT bundle FROM store") else { return try found(books, at: base) }
+        let bundle: String = try row["bundle"]
+        guard bundle == configuration.bundleID.rawValue else {
+            throw SimulatorError(
+                .otherBundle,
+                "The data folder \(configuration.dataDirectory) belongs to the bundle id \(bundle), not to "
+                    + "\(configuration.bundleID); use that one or another folder.")
+        }
+        var anchor = try books.clock()
+        if anchor.rate != configuration.timeRate.factor {
+            anchor.reading = anchor.reading(at: base)
+            anchor.base = base
+            anchor.rate = configuration.timeRate.factor
+            anchor.revision += 1
+            try books.save(anchor)
+        }
+        return anchor
+    }
+
+    /// Transaction numbers have 16 digits and begin where no other store's of another seed are likely to be.
+    private func found(_ books: Books, at base: Date) throws -> ClockAnchor {
+        let range = Int64(seed % 7_000_000) * 1_000_000_000
+        let start = (configuration.start ?? base).wholeMilliseconds
+        let anchor = ClockAnchor(base: base, reading: start, rate: configuration.timeRate.factor, revision: 1)
+        try books.sql.execute(
+            """
+            INSERT INTO store (
+                id, bundle, seed, next_transaction, next_order, next_device, clock_base, clock_reading, clock_rate,
+                clock_revision)
+            VALUES (1, ?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8)
+            """,
+            [
+                .text(configuration.bundleID.rawValue), .integer(Int64(bitPattern: seed)),
+                .integer(2_000_000_000_000_001 + range), .integer(2_000_000_000_000_001 + range),
+                .integer(base.milliseconds), .integer(start.milliseconds), .real(anchor.rate),
+                .integer(anchor.revision),
+            ])
+        return anchor
+    }
+}

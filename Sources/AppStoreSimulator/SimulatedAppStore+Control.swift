@@ -1,0 +1,178 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreKitAdapter
+import StoreModel
+
+/// What a tester does to the store.
+extension SimulatedAppStore {
+    /// Throws `accountExists`.
+    public func createAccount(_ name: AccountName) async throws {
+        try await enter { entry in
+            guard try entry.books.account(name) == nil else {
+                throw SimulatorError(.accountExists, "There is an account \(name) already.")
+            }
+            try entry.books.add(account: name, appTransactionID: "70\(entry.nextOrderNumber())")
+        }
+    }
+
+    public func accounts() throws -> [AccountName] {
+        try database.read { try Books($0).accounts().map(\.name) }
+    }
+
+    /// Buys as a device of the account would that nobody holds; every device of the account hears of it.
+    ///
+    /// Throws `unknownAccount`, and `StoreFailure` when the store does not sell.
+    public func buy(
+        _ request: StoreControlWire.Buy, for account: AccountName
+    ) async throws -> StoreControlWire.Transaction {
+        let sale = try await enter { [catalogue = configuration.catalogue] entry in
+            let account = try entry.books.known(account)
+            let decision = try entry.sell(
+                Order(
+                    accountID: account.id, productID: request.productID, quantity: request.quantity ?? 1,
+                    appAccountToken: request.appAccountToken, offerID: request.offerID), in: catalogue)
+            if case .refused(let failure) = decision { throw failure }
+            return try entry.sale(of: decision.transactionID, account: account)
+        }
+        return try describe(sale)
+    }
+
+    /// Turns auto-renewal off. Returns the subscription's latest transaction. Throws `unknownAccount`,
+    /// `unknownSubscription`.
+    public func cancel(
+        _ product: ProductID, for account: AccountName
+    ) async throws -> StoreControlWire.Transaction {
+        let sale = try await enter { entry in
+            let account = try entry.books.known(account)
+            guard let subscription = try entry.books.activeSubscription(of: product, account: account.id) else {
+                throw SimulatorError(
+                    .unknownSubscription, "The account \(account.name) has no active subscription of \(product).")
+            }
+            try entry.cancel(subscription)
+            return try entry.sale(of: subscription.latestID, account: account)
+        }
+        return try describe(sale)
+    }
+
+    /// All of an account's transactions, oldest first, signed now. Throws `unknownAccount`.
+    public func transactions(of account: AccountName) async throws -> [StoreControlWire.Transaction] {
+        try await settle()
+        let now = virtualClock.now()
+        let sales = try database.read { sql in
+            let books = Books(sql)
+            let account = try books.known(account)
+            let subscriptions = try Dictionary(
+                uniqueKeysWithValues: books.subscriptions(of: account.id).map { ($0.originalID, $0) })
+            return try books.transactions(of: account.id).map {
+                Sale(transaction: $0, subscription: subscriptions[$0.originalID], account: account, now: now)
+            }
+        }
+        var renewalInfos: [Int64: String] = [:]
+        return try sales.map { try describe($0, &renewalInfos) }
+    }
+
+    private func describe(_ sale: Sale) throws -> StoreControlWire.Transaction {
+        var renewalInfos: [Int64: String] = [:]
+        return try describe(sale, &renewalInfos)
+    }
+
+    private func describe(_ sale: Sale, _ renewalInfos: inout [Int64: String]) throws -> StoreControlWire.Transaction {
+        let appTransactionID = sale.account.appTransactionID
+        if let subscription = sale.subscription, renewalInfos[subscription.originalID] == nil {
+            renewalInfos[subscription.originalID] = try signer.sign(
+                subscription, appTransactionID: appTransactionID, at: sale.now, isFresh: true)
+        }
+        let record = sale.transaction
+        return StoreControlWire.Transaction(
+            transactionID: record.transactionID, originalTransactionID: record.originalTransactionID,
+            productID: record.productID, state: record.state(at: sale.now),
+            signedTransaction: try signer.sign(
+                record, appTransactionID: appTransactionID, at: sale.now, isFresh: true),
+            signedRenewalInfo: renewalInfos[record.originalID])
+    }
+
+    // MARK: - Time
+
+    /// The clock now; with `after`, as soon as its revision is another one, at most after `wait` seconds.
+    public func clockState(after revision: Int64? = nil, wait: Double = 0) async -> StoreControlWire.ClockState {
+        let base = configuration.baseClock
+        let deadline = base.now().addingTimeInterval(min(max(wait, 0), configuration.longestWait))
+        while true {
+            let mark = signal.mark()
+            let anchor = virtualClock.anchor
+            let isNews = revision.map { $0 != anchor.revision } ?? true
+            if isNews || base.now() >= deadline || signal.isClosed || Task.isCancelled {
+                return StoreControlWire.ClockState(
+                    now: virtualClock.now(), rate: anchor.rate, revision: anchor.revision)
+            }
+            await signal.wait(for: Self.clockMoved, since: mark, until: deadline, on: base)
+        }
+    }
+
+    static let clockMoved: Int64 = -1
+    private static let longestJump = 200.0 * 365 * 86400
+
+    /// Moves the clock on; whatever falls due on the way has happened when this returns.
+    ///
+    /// Throws `malformed` unless the request names exactly one of period and seconds, of at most 200 years.
+    public func advance(_ request: StoreControlWire.Advance) async throws -> StoreControlWire.ClockState {
+        let jump = try Self.jump(request)
+        let base = configuration.baseClock
+        let anchor = try await database.write { [virtualClock] sql in
+            let books = Books(sql)
+            var anchor = try books.clock()
+            let now = try books.now(virtualClock)
+            anchor.base = base.now().wholeMilliseconds
+            anchor.reading = jump(now).wholeMilliseconds
+            anchor.revision += 1
+            try books.save(anchor)
+            return anchor
+        }
+        virtualClock.moveOn(to: anchor)
+        signal.raise([Self.clockMoved, Self.schedule])
+        try await settle()
+        return await clockState()
+    }
+
+    private static func jump(_ request: StoreControlWire.Advance) throws -> @Sendable (Date) -> Date {
+        switch (request.period, request.seconds) {
+        case (let period?, nil):
+            let length = period.end(from: Date(milliseconds: 0)).timeIntervalSince1970
+            guard length > 0, length <= longestJump else { throw tooFar }
+            return { period.end(from: $0) }
+        case (nil, let seconds?):
+            guard seconds > 0, seconds <= longestJump else { throw tooFar }
+            return { $0.addingTimeInterval(seconds) }
+        default:
+            throw SimulatorError(.malformed, "An advance names either a period such as \"P1M\" or seconds.")
+        }
+    }
+
+    private static let tooFar = SimulatorError(
+        .malformed, "Time can be advanced by more than nothing and by at most 200 years at once.")
+}
+
+/// A transaction and what is needed to sign it.
+struct Sale: Sendable {
+    var transaction: TransactionRecord
+    var subscription: SubscriptionRecord?
+    var account: Books.Account
+    var now: Date
+}
+
+extension BookEntry {
+    func sale(of id: Int64?, account: Books.Account) throws -> Sale {
+        guard let id, let record = try books.transaction(id) else { throw Books.empty }
+        return Sale(
+            transaction: record, subscription: try books.subscription(record.originalID), account: account, now: now)
+    }
+}
+
+extension TransactionRecord {
+    /// `purchased`, `expired` or `revoked` at an instant.
+    func state(at now: Date) -> String {
+        if revocationDate != nil { return "revoked" }
+        return isUpgraded || expiresDate.map { $0 <= now } ?? false ? "expired" : "purchased"
+    }
+}

@@ -1,0 +1,39 @@
+/// Why the simulator did not do what it was asked: a code to act on and a sentence to read. Equal when the codes are.
+public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertible {
+    public let code: Code
+    /// One sentence: what is wrong and what to do about it.
+    public let reason: String
+    public let underlying: (any Error)?
+
+    public init(_ code: Code, _ reason: String, underlying: (any Error)? = nil) {
+        self.code = code
+        self.reason = reason
+        self.underlying = underlying
+    }
+
+    public var description: String { reason }
+
+    public static func == (left: SimulatorError, right: SimulatorError) -> Bool { left.code == right.code }
+
+    /// What went wrong, from an open list.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The data folder cannot be made or written.
+        public static let dataFolder = Code(rawValue: "dataFolder")
+        /// The data folder belongs to another bundle id.
+        public static let otherBundle = Code(rawValue: "otherBundle")
+        /// The simulator was closed.
+        public static let closed = Code(rawValue: "closed")
+        public static let malformed = Code(rawValue: "malformed")
+        public static let unknownAccount = Code(rawValue: "unknownAccount")
+        public static let accountExists = Code(rawValue: "accountExists")
+        public static let unknownDevice = Code(rawValue: "unknownDevice")
+        public static let unknownTransaction = Code(rawValue: "unknownTransaction")
+        /// The account has no active subscription of that product.
+        public static let unknownSubscription = Code(rawValue: "unknownSubscription")
+        /// A later version does this.
+        public static let unsupported = Code(rawValue: "unsupported")
+    }
+}

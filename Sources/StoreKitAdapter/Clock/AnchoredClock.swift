@@ -1,0 +1,85 @@
+import Foundation
+import Primitives
+
+/// Where a clock stands relative to another: it read `reading` when the other read `base`, and has run at `rate` seconds
+/// a second since; 0 is frozen.
+package struct ClockAnchor: Sendable, Hashable {
+    package var base: Date
+    package var reading: Date
+    package var rate: Double
+    package var revision: Int64
+
+    package init(base: Date, reading: Date, rate: Double, revision: Int64) {
+        self.base = base
+        self.reading = reading
+        self.rate = rate
+        self.revision = revision
+    }
+
+    /// What the clock reads at an instant of its base, in whole milliseconds; it never reads less than at its anchor.
+    package func reading(at base: Date) -> Date {
+        let passed = max(0, base.timeIntervalSince(self.base)) * rate
+        // A thousandth of a millisecond is given back: instants in seconds are not exact in binary.
+        let milliseconds = ((reading.timeIntervalSince1970 + passed) * 1000 + 0.001).rounded(.down)
+        return Date(timeIntervalSince1970: milliseconds / 1000)
+    }
+
+    /// The instant of the base at which the clock reads `reading`; `nil` when it never will.
+    package func base(at reading: Date) -> Date? {
+        let left = reading.timeIntervalSince(self.reading)
+        if left <= 0 { return base }
+        return rate > 0 ? base.addingTimeInterval(left / rate) : nil
+    }
+}
+
+/// A clock that runs on another and can be moved. It does not run backwards unless it is moved.
+package final class AnchoredClock: WallClock {
+    private struct State {
+        var anchor: ClockAnchor
+        var latest: Date
+    }
+
+    package let base: any WallClock
+    private let state: Locked<State>
+    private let moves = ChangeSignal<Int>()
+
+    package init(base: any WallClock, anchor: ClockAnchor) {
+        self.base = base
+        state = Locked(State(anchor: anchor, latest: anchor.reading))
+    }
+
+    package var anchor: ClockAnchor { state.withLock { $0.anchor } }
+
+    /// What it is to follow from now on; those who sleep look again.
+    package func move(to anchor: ClockAnchor) {
+        state.withLock { $0 = State(anchor: anchor, latest: anchor.reading) }
+        moves.raise([0])
+    }
+
+    /// The same, unless a later revision is followed already.
+    package func moveOn(to anchor: ClockAnchor) {
+        let isNews = state.withLock { state in
+            guard anchor.revision > state.anchor.revision else { return false }
+            state = State(anchor: anchor, latest: anchor.reading)
+            return true
+        }
+        if isNews { moves.raise([0]) }
+    }
+
+    package func now() -> Date {
+        let base = base.now()
+        return state.withLock { state in
+            state.latest = max(state.latest, state.anchor.reading(at: base))
+            return state.latest
+        }
+    }
+
+    package func sleep(until deadline: Date) async throws {
+        while true {
+            try Task.checkCancellation()
+            let mark = moves.mark()
+            if now() >= deadline { return }
+            await moves.wait(for: 0, since: mark, until: anchor.base(at: deadline), on: base)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Primitives
+
+/// Wakes those who wait for a thing to change. A change between looking and waiting is not missed:
+///
+///     let mark = signal.mark()
+///     if nothingThere() { await signal.wait(for: account, since: mark) }
+package final class ChangeSignal<Key: Hashable & Sendable>: Sendable {
+    private struct State {
+        var count: UInt64 = 0
+        var raised: [Key: UInt64] = [:]
+        var waiting: [Key: [UInt64: CheckedContinuation<Void, Never>]] = [:]
+        var tickets: UInt64 = 0
+        var isClosed = false
+    }
+
+    private let state = Locked(State())
+
+    package init() {}
+
+    package var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// To be taken before looking, and given to `wait`.
+    package func mark() -> UInt64 { state.withLock { $0.count } }
+
+    /// Wakes everyone who waits for one of `keys`.
+    package func raise(_ keys: some Sequence<Key>) {
+        let keys = Array(keys)
+        let woken = state.withLock { state in
+            state.count += 1
+            var woken: [CheckedContinuation<Void, Never>] = []
+            for key in keys {
+                state.raised[key] = state.count
+                woken += state.waiting.removeValue(forKey: key).map { Array($0.values) } ?? []
+            }
+            return woken
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    /// Wakes everyone; whoever waits afterwards does not.
+    package func close() {
+        let woken = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiting = [:] }
+            return state.waiting.values.flatMap(\.values)
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    /// Returns once `key` was raised after `mark`, the signal was closed, or the task is cancelled.
+    package func wait(for key: Key, since mark: UInt64) async {
+        let ticket = state.withLock { state in
+            state.tickets += 1
+            return state.tickets
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if state.isClosed || Task.isCancelled || state.raised[key, default: 0] > mark { return true }
+                    state.waiting[key, default: [:]][ticket] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting[key]?.removeValue(forKey: ticket) }?.resume()
+        }
+    }
+
+    /// `wait`, at most until `clock` reads `deadline`; without a deadline it waits as long as it takes.
+    package func wait(for key: Key, since mark: UInt64, until deadline: Date?, on clock: any WallClock) async {
+        guard let deadline else { return await wait(for: key, since: mark) }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.wait(for: key, since: mark) }
+            group.addTask { try? await clock.sleep(until: deadline) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}
