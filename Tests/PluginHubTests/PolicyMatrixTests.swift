@@ -73,7 +73,7 @@ import Testing
         hub.register(
             .taking("Receiver", .query, "echo"),
             .init(onQuery: { _, query, payload in ["id": .string(query.id?.text ?? ""), "got": .object(payload ?? [:])]
-                }))
+            }))
         hub.start()
         let answer = try hub.scripted("Sender").query(Message("echo", id: "x"), ["a": [1, "b"]])
         #expect(answer == ["id": "x", "got": ["a": [1, "b"]]])

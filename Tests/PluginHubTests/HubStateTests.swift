@@ -1,0 +1,98 @@
+import Testing
+
+@testable import PluginHub
+
+/// The machine under the hub's lock, where races of its callers are orders of calls.
+@Suite struct HubStateTests {
+    private func member(_ policy: Policy) -> Member {
+        let channel = PluginChannel(configuration: .init(), trace: Broadcast())
+        return Member(policy: policy, plugin: ScriptedPlugin(policy, channel), channel: channel)
+    }
+
+    /// As `#require`, which cannot hold a mutating call.
+    private func required<Value>(_ value: Value?) throws -> Value { try #require(value) }
+
+    private func expect<Value: Equatable>(_ value: Value, _ other: Value, at place: SourceLocation = #_sourceLocation) {
+        #expect(value == other, sourceLocation: place)
+    }
+
+    private let registration = HubState.Registration(typeName: nil, configurationFiles: [:]) { sender, _ in
+        ScriptedPlugin(Policy(name: "Any"), sender)
+    }
+
+    @Test func `nobody runs after a stop that comes during the start`() throws {
+        var state = HubState(isPartialSet: false)
+        let era = try required(state.beginStarting())
+        expect(state.removeAll().count, 0)
+        let change = try required(state.finishStarting([member(Policy(name: "One"))], failures: [], era: era))
+        #expect(change.admitted.isEmpty)
+        #expect(change.refused.map(\.name) == ["One"])
+        #expect(state.report.running.isEmpty)
+    }
+
+    @Test func `a start that was stopped leaves what was registered afterwards to the next`() throws {
+        var state = HubState(isPartialSet: false)
+        let era = try required(state.beginStarting())
+        _ = state.removeAll()
+        expect(state.register(registration), nil)
+        expect(state.takePending(era: era).count, 0)
+        let next = try required(state.beginStarting())
+        expect(state.takePending(era: next).count, 1)
+    }
+
+    @Test func `a late registration that a stop overtakes does not run`() throws {
+        var state = HubState(isPartialSet: false)
+        let start = try required(state.beginStarting())
+        _ = state.finishStarting([], failures: [], era: start)
+        let era = try required(state.register(registration))
+        _ = state.removeAll()
+        expect(state.admit([member(Policy(name: "One"))], failures: [], era: era).refused.count, 1)
+        #expect(state.report.running.isEmpty)
+    }
+
+    @Test func `a start goes on while there is more to make`() throws {
+        var state = HubState(isPartialSet: false)
+        let era = try required(state.beginStarting())
+        expect(state.beginStarting(), nil)
+        expect(state.register(registration), nil)
+        expect(state.finishStarting([], failures: [], era: era) == nil, true)
+        expect(state.takePending(era: era).count, 1)
+        expect(state.finishStarting([], failures: [], era: era) == nil, false)
+        expect(state.register(registration), era)
+    }
+
+    @Test func `a channel keeps the newest routes, in whatever order they come`() throws {
+        var state = HubState(isPartialSet: true)
+        let era = try required(state.beginStarting())
+        let client = member(.sending("Client", .command, "a"))
+        let first = try required(state.finishStarting([client], failures: [], era: era))
+        let server = member(.taking("Server", .command, "a"))
+        let second = state.admit([server], failures: [], era: era)
+        for routes in second.routes + first.routes { routes.owner.channel.take(routes) }
+        // With the older routes there would be no receiver; the newer ones lead to the script, which has no handler.
+        #expect(throws: PluginError(.unsupportedMessage, "")) {
+            try client.channel.send(command: "a", payload: nil, sender: client.plugin)
+        }
+        client.channel.close()
+        server.channel.close()
+    }
+
+    @Test func `the trace is switched by the first and the last reader only`() throws {
+        var state = HubState(isPartialSet: false)
+        let era = try required(state.beginStarting())
+        _ = state.finishStarting([member(Policy(name: "One"))], failures: [], era: era)
+        expect(state.countTraceReaders(1).routes.map(\.isTraced), [true])
+        expect(state.countTraceReaders(1).routes.count, 0)
+        expect(state.countTraceReaders(-1).routes.count, 0)
+        expect(state.countTraceReaders(-1).routes.map(\.isTraced), [false])
+    }
+
+    @Test func `the same failure again is one finding`() throws {
+        var state = HubState(isPartialSet: false)
+        let era = try required(state.beginStarting())
+        let finding = Hub.Finding(severity: .error, code: .initializationFailed, sentence: "No.")
+        _ = state.finishStarting([], failures: [finding, finding], era: era)
+        _ = state.admit([], failures: [finding], era: era)
+        #expect(state.report.findings == [finding])
+    }
+}

@@ -1,0 +1,121 @@
+import PluginHub
+import Primitives
+import Testing
+
+@Suite struct TraceTests {
+    /// Each reading is a second later than the one before.
+    private final class Ticks: Sendable {
+        private let count = Locked(0)
+        var readings: Int { count.withLock { $0 } }
+        func read() -> Duration {
+            .seconds(
+                count.withLock { count in
+                    count += 1
+                    return count
+                })
+        }
+    }
+
+    private let ticks = Ticks()
+
+    private func hub() throws -> (Hub, ScriptedPlugin) {
+        let ticks = ticks
+        let hub = Hub(configuration: .init(reentrancyLimit: 2, isPartialSet: true, elapsed: { ticks.read() }))
+        hub.register(
+            Policy(name: "Client", send: .init(commands: ["a", "b", "lost"], queries: ["q"]), subscribe: ["e"]))
+        hub.register(
+            Policy(name: "Server", receive: .init(commands: ["a", "b"], queries: ["q"]), publish: ["e"]),
+            .init(
+                onCommand: { _, command, payload in
+                    if command.name == "b" { _ = try payload.require("field", as: Int.self) }
+                },
+                onEvent: { _, _, _ in .empty }))
+        hub.register(Policy(name: "Broken", publish: ["e"]))
+        hub.start()
+        return (hub, try hub.scripted("Client"))
+    }
+
+    @Test func `every decision says who, what, the verdict, the reason and how long`() async throws {
+        let (hub, client) = try hub()
+        let values = hub.trace.values()
+        try client.send(command: Message("a", id: "x"))
+        try? client.send(command: "b")
+        try? client.send(command: "lost")
+        try? client.send(command: "not mine")
+        _ = try? client.query("q")
+        _ = try client.events("e")
+        try? client.messageSender.send(command: "a", payload: nil, sender: hub.scripted("Server"))
+        await hub.deregister("Client")
+        try? client.send(command: "a")
+        values.cancel()
+        var entries: [TraceEntry] = []
+        for await entry in values { entries.append(entry) }
+        let table = entries.map { entry in
+            "\(entry.sender ?? "-") \(entry.kind) \(entry.message) → \(entry.receivers) \(entry.verdict) \(entry.reason?.code.rawValue ?? "-")"
+        }
+        #expect(
+            table == [
+                #"Client command a#x → ["Server"] delivered -"#,
+                #"Client command b → ["Server"] failed missingField"#,
+                #"Client command lost → [] refused noReceiver"#,
+                #"Client command not mine → [] refused notAllowed"#,
+                #"Client query q → ["Server"] failed unsupportedMessage"#,
+                #"Client event e → ["Broken"] failed unsupportedMessage"#,
+                #"Client event e → ["Server", "Broken"] delivered -"#,
+                #"Client command a → [] refused senderMismatch"#,
+                #"Client command a → [] refused unknownPlugin"#,
+            ])
+        #expect(entries[0].duration == .seconds(1))
+        #expect(entries[0].began < entries[1].began)
+    }
+
+    @Test func `launch subscriptions are traced`() async {
+        let hub = Hub()
+        hub.register(Policy(name: "Source", publish: ["e"]), .init(onEvent: { _, _, _ in .empty }))
+        hub.register(Policy(name: "Reader", subscribeAtAppLaunch: ["e"]))
+        let values = hub.trace.values()
+        hub.start()
+        values.cancel()
+        var entries: [TraceEntry] = []
+        for await entry in values { entries.append(entry) }
+        #expect(entries.map(\.sender) == ["Reader"])
+        #expect(entries.map(\.receivers) == [["Source"]])
+        #expect(entries.map(\.verdict) == [.delivered])
+    }
+
+    @Test func `nothing is measured while nobody reads`() throws {
+        let (hub, client) = try hub()
+        try client.send(command: "a")
+        try? client.send(command: "b")
+        try? client.send(command: "not mine")
+        #expect(ticks.readings == 0)
+        do {
+            let values = hub.trace.values()
+            try client.send(command: "a")
+            #expect(ticks.readings == 2)
+            values.cancel()
+        }
+        try client.send(command: "a")
+        #expect(ticks.readings == 2)
+    }
+
+    @Test func `a second reader keeps the trace going when the first leaves`() throws {
+        let (hub, client) = try hub()
+        let first = hub.trace.values()
+        let second = hub.trace.values(.oldest(1))
+        first.cancel()
+        try client.send(command: "a")
+        try client.send(command: "a")
+        #expect(second.droppedCount == 1)
+        second.cancel()
+    }
+
+    @Test func `the trace ends with the hub`() async throws {
+        var hub: Hub? = Hub()
+        let values = try #require(hub).trace.values()
+        let trace = try #require(hub).trace
+        hub = nil
+        for await _ in values { Issue.record("an entry came") }
+        for await _ in trace { Issue.record("an entry came") }
+    }
+}
