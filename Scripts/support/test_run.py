@@ -40,7 +40,8 @@ class Tally:
         elif kind == "testCaseStarted":
             self.cases += 1
         elif kind == "testSkipped":
-            self.skipped[test] = " ".join(message["text"] for message in payload.get("messages", [])[:1])
+            reasons = payload.get("_comments") or [message["text"] for message in payload.get("messages", [])[:1]]
+            self.skipped[test] = " ".join(reasons)
         elif kind == "runEnded":
             self.finished = True
         elif kind == "issueRecorded":

@@ -5,9 +5,9 @@ import Testing
 
 @testable import SignedData
 
-/// Apple's own Python library judges what we sign. `SOUK_JUDGE_PYTHON` names an interpreter that has the package
+/// Apple's own Python library judges what we sign. `SOUK_PYTHON` names an interpreter that has the package
 /// `app-store-server-library`.
-@Suite(.enabled(if: AppleVerifier.interpreter != nil, "SOUK_JUDGE_PYTHON names no interpreter with Apple's library"))
+@Suite(.enabled(if: AppleVerifier.interpreter != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
 struct AppleVerifierTests {
     let store: TestStore
 
@@ -59,7 +59,7 @@ struct AppleVerifierTests {
 }
 
 enum AppleVerifier {
-    static var interpreter: String? { ProcessInfo.processInfo.environment["SOUK_JUDGE_PYTHON"] }
+    static var interpreter: String? { ProcessInfo.processInfo.environment["SOUK_PYTHON"] }
 
     static func judge(
         _ chain: SigningChain, _ documents: JSONObject, script: String = #filePath
