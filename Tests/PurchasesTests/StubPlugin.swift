@@ -1,0 +1,165 @@
+import Foundation
+import Primitives
+import Purchases
+import StoreTestSupport
+
+/// A plugin made of closures. What a test does not give has the protocol's default; every call is noted.
+final class StubPlugin: PurchasePlugin {
+    struct Answers: Sendable {
+        var logIn: @Sendable (UserId) async throws -> Void = { _ in }
+        var logOut: @Sendable () async -> Void = {}
+        var features: @Sendable () async throws -> Features = { Features() }
+        var paidFeatures: @Sendable () async throws -> PaidFeatures = { PaidFeatures() }
+        var subscriptions: @Sendable () async throws -> [Subscription] = { [] }
+        var products: @Sendable ([String]) async throws -> Set<Product> = { _ in [] }
+        var offer: @Sendable () async -> PurchasePluginResult<PromoOffer, any Error> = { .notSupported }
+        var purchase: @Sendable (Product) async -> PurchasePluginResult<SuccessfulPurchase, any Error> = { _ in
+            .notSupported
+        }
+        var restore: @Sendable () async throws -> RestoreResult = {
+            RestoreResult(restored: [], paidFeatures: PaidFeatures(), nothingToRestore: true)
+        }
+        var cancel: @Sendable (CancellationToken) async -> PurchasePluginResult<Void, any Error> = { _ in
+            .notSupported
+        }
+    }
+
+    let name: String
+    private let answers: Locked<Answers>
+    private let noted = Locked<[String]>([])
+    private let changes = Broadcast<PaidFeatures>()
+
+    init(_ name: String, _ configure: (inout Answers) -> Void = { _ in }) {
+        var answers = Answers()
+        configure(&answers)
+        self.name = name
+        self.answers = Locked(answers)
+    }
+
+    /// What was asked, in order.
+    var calls: [String] { noted.withLock { $0 } }
+
+    func change(_ body: @Sendable (inout Answers) -> Void) { answers.withLock { body(&$0) } }
+
+    func tell(_ features: PaidFeatures) { changes.send(features) }
+
+    private func answer(_ call: String) -> Answers {
+        noted.withLock { $0.append(call) }
+        return answers.withLock { $0 }
+    }
+
+    func logIn(appUserId: UserId) async throws {
+        try await answer("logIn \(appUserId.stringValue)").logIn(appUserId)
+    }
+
+    func logOut() async { await answer("logOut").logOut() }
+    func getFeatures() async throws -> Features { try await answer("features").features() }
+    func getPaidFeatures() async throws -> PaidFeatures { try await answer("paidFeatures").paidFeatures() }
+    func getSubscriptions() async throws -> [Subscription] { try await answer("subscriptions").subscriptions() }
+
+    func getProductsAndPricePoints(with identifiers: [String]) async throws -> Set<Product> {
+        try await answer("products").products(identifiers)
+    }
+
+    func getPromotionalOffer(
+        for productDiscount: ProductDiscount, product: Product
+    ) async -> PurchasePluginResult<PromoOffer, any Error> { await answer("offer").offer() }
+
+    func purchase(
+        _ product: Product, with promoOffer: PromoOffer?
+    ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> { await answer("purchase").purchase(product) }
+
+    func restorePurchases() async throws -> RestoreResult { try await answer("restore").restore() }
+
+    func cancelSubscription(with token: CancellationToken) async -> PurchasePluginResult<Void, any Error> {
+        await answer("cancel").cancel(token)
+    }
+
+    func paidFeaturesUpdates() -> AsyncStream<PaidFeatures> { changes.stream() }
+}
+
+/// A failure of a plugin's own.
+struct Refusal: Error, Equatable {
+    let number: Int
+    init(_ number: Int = 0) { self.number = number }
+}
+
+/// Holds up who comes, heeding no cancellation, until it is opened; then lets everybody through.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var observers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var arrived = 0
+    }
+
+    private let state = Locked(State())
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let resumed = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+                state.arrived += 1
+                let met = state.observers.filter { $0.count <= state.arrived }.map(\.continuation)
+                state.observers.removeAll { $0.count <= state.arrived }
+                if state.isOpen { return met + [continuation] }
+                state.waiting.append(continuation)
+                return met
+            }
+            for continuation in resumed { continuation.resume() }
+        }
+    }
+
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Returns when `count` have come.
+    func arrivals(_ count: Int = 1) async {
+        await withCheckedContinuation { continuation in
+            let isMet = state.withLock { state in
+                if state.arrived >= count { return true }
+                state.observers.append((count, continuation))
+                return false
+            }
+            if isMet { continuation.resume() }
+        }
+    }
+}
+
+extension PaidFeatures {
+    /// One-off purchases of features with these names, each with a transaction of its own.
+    static func of(_ names: String...) -> PaidFeatures {
+        PaidFeatures(features: names.map { PaidFeature(name: $0, originalTransactionID: "of \($0)") })
+    }
+
+    var names: [String] { features.map(\.name) }
+}
+
+extension PurchaseClient {
+    /// Set up with these plugins.
+    static func with(
+        _ plugins: any PurchasePlugin..., user: UserId? = nil, configuration: Configuration = .patient
+    ) async throws -> PurchaseClient {
+        let client = PurchaseClient(configuration: configuration)
+        try await client.setup(with: plugins, appUserId: user)
+        return client
+    }
+}
+
+extension PurchaseClient.Configuration {
+    /// Deadlines that no test lives to see.
+    static var patient: Self { Self(sleep: { _ in try await Task.sleep(for: .seconds(86_400)) }) }
+
+    /// Deadlines of 30 seconds on a clock that the test moves.
+    static func on(_ clock: ManualClock) -> Self {
+        Self(
+            pluginDeadline: .seconds(30),
+            sleep: { try await clock.sleep(until: clock.now().addingTimeInterval(TimeInterval($0.components.seconds))) }
+        )
+    }
+}
