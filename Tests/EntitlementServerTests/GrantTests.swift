@@ -1,0 +1,164 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SQLStorage
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+@Suite struct GrantTests {
+    @Test func `a grant stands beside purchases until it ends`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.post(bench.purchase("1"))
+        let until = bench.clock.now().addingTimeInterval(3600)
+        let reply = try await bench.grant("pro", until: until)
+        #expect(reply.status == 201)
+        #expect(try reply.active() == ["pro", "tools"])
+        let grant = try #require(try reply.customer().features.first { $0.source == .grant })
+        #expect(grant.because == "granted: support" && grant.until == until && grant.grantID != nil)
+        #expect(try reply.customer().validUntil == until)
+        bench.clock.advance(to: until)
+        #expect(try await bench.get().active() == ["tools"])
+        await bench.close()
+    }
+
+    @Test func `a grant is withdrawn by its id, once`() async throws {
+        let bench = try await ServerBench { $0.makeGrantID = { "grant-1" } }
+        #expect(try await bench.grant().status == 201)
+        let path = "/v1/customers/anna/grants/grant-1"
+        #expect(try await bench.send(.delete, "/v1/customers/ben/grants/grant-1", as: .secret).status == 404)
+        #expect(try await bench.send(.delete, path).code == "secret_key_required")
+        #expect(try await bench.get().active() == ["pro"])
+        let reply = try await bench.send(.delete, path, as: .secret)
+        #expect(reply.status == 200)
+        #expect(try reply.active() == [])
+        #expect(try await bench.get().active() == [])
+        #expect(try await bench.send(.delete, path, as: .secret).code == "unknown_grant")
+        await bench.close()
+    }
+
+    @Test func `a public key grants nothing`() async throws {
+        let bench = try await ServerBench()
+        let reply = try await bench.send(
+            .post, "/v1/customers/anna/grants", body: .json(["feature": "pro", "reason": "because"]))
+        #expect(reply.status == 403 && reply.code == "secret_key_required")
+        #expect(try bench.count("customer_grant") == 0)
+        await bench.close()
+    }
+
+    @Test(arguments: [
+        (#"{"reason":"x"}"#, "feature"), (#"{"feature":"pro"}"#, "reason"), (#"{"feature":7,"reason":"x"}"#, "feature"),
+        (#"{"feature":"","reason":"x"}"#, "feature"), (#"{"feature":"pro","reason":""}"#, "reason"),
+        (#"{"feature":"pro","reason":null}"#, "reason"),
+        (#"{"feature":"pro","reason":"x","until":"tomorrow"}"#, "until"),
+        (#"{"feature":"pro","reason":"x","until":"2026-01-01T00:00:00Z"}"#, "until"),
+    ])
+    func `a grant of the wrong shape is refused by its field`(body: String, field: String) async throws {
+        let bench = try await ServerBench()
+        let reply = try await bench.send(.post, "/v1/customers/anna/grants", as: .secret, body: .text(body))
+        #expect(reply.status == 400 && reply.field == field)
+        #expect(try bench.count("customer_grant") == 0)
+        await bench.close()
+    }
+}
+
+@Suite struct IdempotencyTests {
+    private let key: HTTPHeaders = ["Idempotency-Key": "order-7"]
+
+    @Test func `the same request with its key happens once`() async throws {
+        let bench = try await ServerBench()
+        let first = try await bench.grant(headers: key)
+        let second = try await bench.grant(headers: key)
+        #expect(first.status == 201 && second.status == 201)
+        #expect(second.bytes == first.bytes)
+        #expect(try bench.count("customer_grant") == 1)
+        #expect(try await bench.grant().status == 201)
+        #expect(try bench.count("customer_grant") == 2)
+        await bench.close()
+    }
+
+    @Test func `the key with another request is refused`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.grant(headers: key)
+        for reply in [
+            try await bench.grant("more", headers: key), try await bench.grant(to: "ben", headers: key),
+            try await bench.post(bench.purchase("1"), headers: key),
+        ] {
+            #expect(reply.status == 422 && reply.code == "idempotency_mismatch")
+        }
+        #expect(try bench.count("customer_grant") == 1 && bench.count("fact") == 0)
+        await bench.close()
+    }
+
+    @Test func `a refusal is repeated too`() async throws {
+        let bench = try await ServerBench()
+        let first = try await bench.post("x", headers: key)
+        let second = try await bench.post("x", headers: key)
+        #expect(first.status == 422 && second.status == 422 && second.bytes == first.bytes)
+        #expect(second.headers["Content-Type"] == "application/problem+json")
+        #expect(try await bench.post("y", headers: key).code == "idempotency_mismatch")
+        await bench.close()
+    }
+
+    @Test func `a posted transaction is answered again with the first answer`() async throws {
+        let bench = try await ServerBench()
+        let signed = try bench.period()
+        let first = try await bench.post(signed, headers: key)
+        bench.clock.advance(by: 40 * 86400)
+        #expect(try await bench.post(signed, headers: key).bytes == first.bytes)
+        #expect(try await bench.post(signed).active() == [])
+        await bench.close()
+    }
+
+    @Test func `a key is forgotten after a day of real time`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.grant(headers: key)
+        bench.clock.advance(by: 100 * 86400)
+        bench.realClock.advance(by: 24 * 3600 - 1)
+        _ = try await bench.grant(headers: key)
+        #expect(try bench.count("customer_grant") == 1)
+        bench.realClock.advance(by: 1)
+        _ = try await bench.grant(headers: key)
+        #expect(try bench.count("customer_grant") == 2)
+        #expect(try bench.count("idempotency_key") == 1)
+        await bench.close()
+    }
+
+    @Test func `two at once: the second is told to wait`() async throws {
+        let gate = GateBox()
+        let bench = try await ServerBench(wrapping: gate.wrap)
+        let database = try #require(gate.database)
+        database.shut()
+        async let first = bench.grant(headers: key)
+        await database.somebodyWaits()
+        let second = try await bench.grant(headers: key)
+        #expect(second.status == 409 && second.code == "idempotency_in_progress")
+        #expect(second.headers["Retry-After"] == "1")
+        database.open()
+        #expect(try await first.status == 201)
+        #expect(try await bench.grant(headers: key).status == 201)
+        #expect(try bench.count("customer_grant") == 1)
+        await bench.close()
+    }
+
+    @Test func `a key that is empty or too long is refused`() async throws {
+        let bench = try await ServerBench()
+        for value in ["", String(repeating: "x", count: 256)] {
+            let reply = try await bench.grant(headers: ["Idempotency-Key": value])
+            #expect(reply.status == 400 && reply.field == "Idempotency-Key")
+        }
+        await bench.close()
+    }
+}
+
+/// Keeps the gate a bench was built around.
+final class GateBox {
+    private(set) var database: GatedDatabase?
+
+    func wrap(_ inner: any SQLDatabase) -> any SQLDatabase {
+        let gated = GatedDatabase(inner)
+        database = gated
+        return gated
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import HTTPCore
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+@Suite struct OwnershipTests {
+    @Test func `a purchase without a token follows who presents it last`() async throws {
+        let bench = try await ServerBench()
+        let signed = try bench.purchase("1")
+        #expect(try await bench.post(signed, for: "anna").active() == ["tools"])
+        #expect(try await bench.post(signed, for: "ben").active() == ["tools"])
+        #expect(try await bench.get("anna").active() == [])
+        #expect(try await bench.post(signed, for: "anna").active() == ["tools"])
+        #expect(try await bench.get("ben").active() == [])
+        #expect(try bench.count("fact") == 1 && bench.count("claim") == 3)
+        await bench.close()
+    }
+
+    @Test func `a purchase bound to a customer somebody saw is refused from others`() async throws {
+        let bench = try await ServerBench()
+        let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        #expect(try await bench.post(signed, for: "anna").status == 200)
+        let reply = try await bench.post(signed, for: "ben")
+        #expect(reply.status == 422 && reply.code == "boundToAnotherCustomer")
+        #expect(try await bench.get("anna").active() == ["tools"])
+        #expect(try bench.count("claim") == 1 && bench.count("customer") == 1)
+        let among = try await bench.post([signed, bench.purchase("2", product: "more")], for: "ben")
+        #expect(among.acknowledged == ["2"])
+        #expect(among.json["rejected"]?[0]?["code"]?.stringValue == "boundToAnotherCustomer")
+        #expect(try among.active() == ["more"])
+        await bench.close()
+    }
+
+    @Test func `a renewal without a token is bound as its purchase is`() async throws {
+        let bench = try await ServerBench()
+        let token = CustomerID("anna").appAccountToken
+        _ = try await bench.post(bench.period("1") { $0.appAccountToken = token }, for: "anna")
+        let renewal = try bench.period("2", of: "1")
+        #expect(try await bench.post(renewal, for: "ben").code == "boundToAnotherCustomer")
+        #expect(try await bench.post(renewal, for: "anna").acknowledged == ["2"])
+        await bench.close()
+    }
+
+    @Test func `a token of nobody known binds nobody, until its customer comes`() async throws {
+        let bench = try await ServerBench()
+        let id = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
+        let signed = try bench.purchase("1") { $0.appAccountToken = UUID(uuidString: id) }
+        #expect(try await bench.post(signed, for: "anna").active() == ["tools"])
+        // Merely reading does not take it away; presenting it does, for good.
+        #expect(try await bench.get(id).active() == [])
+        #expect(try await bench.get("anna").active() == ["tools"])
+        #expect(try await bench.post(signed, for: id).active() == ["tools"])
+        #expect(try await bench.get("anna").active() == [])
+        #expect(try await bench.post(signed, for: "anna").code == "boundToAnotherCustomer")
+        await bench.close()
+    }
+
+    @Test func `a fact nobody claimed waits for the customer of its token`() async throws {
+        let bench = try await ServerBench()
+        let token = CustomerID("anna").appAccountToken
+        let payload = bench.purchasePayload("1") { $0.appAccountToken = token }
+        let open = bench.purchasePayload("2", product: "more")
+        let facts = try [payload, open].enumerated().map { index, payload in
+            PresentedFact(
+                content: .transaction(try TransactionFact(payload, digest: [UInt8(index)])), environment: .sandbox,
+                payload: payload.json.encoded(), signed: "signed", index: index)
+        }
+        _ = try await bench.service.ledger.record(
+            facts, of: ServerBench.app, by: nil, answering: .sandbox, as: nil
+        ) { recorded, answer in
+            #expect(recorded.acknowledged == ["1", "2"] && answer == nil)
+            return KeptAnswer(status: 200, contentType: "text/plain", body: [])
+        }
+        #expect(try await bench.get("ben").active() == [])
+        #expect(try bench.count("customer") == 0)
+        #expect(try await bench.get("anna").active() == ["tools"])
+        #expect(try await bench.post(bench.sign(payload), for: "ben").code == "boundToAnotherCustomer")
+        #expect(try await bench.post(bench.sign(open), for: "ben").active() == ["more"])
+        await bench.close()
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+@Suite struct RefusalTests {
+    @Test func `a transaction that is not true is refused with its reason and changes nothing`() async throws {
+        let bench = try await ServerBench()
+        let good = try bench.period()
+        let parts = good.split(separator: ".").map(String.init)
+        var richer = try JSONValue(parsing: try #require(Base64.decodeURL(parts[1])))
+        richer["productId"] = "pro.yearly"
+        let refused: [(String, String)] = [
+            (String(good.dropLast(6)) + "AAAAAA", "signatureInvalid"),
+            ([parts[0], Base64.encodeURL(richer.encoded()), parts[2]].joined(separator: "."), "signatureInvalid"),
+            (try bench.sign(bench.purchasePayload("1"), by: ServerBench.foreignChain), "untrustedRoot"),
+            (try bench.purchase("1") { $0.bundleId = ServerBench.otherApp.rawValue }, "wrongBundle"),
+            (try bench.purchase("1") { $0.environment = .production }, "environmentNotAccepted"),
+            (try bench.purchase("1") { $0.productId = nil }, "payloadMalformed"),
+            ("not a JWS", "malformed"),
+        ]
+        for (signed, code) in refused {
+            let reply = try await bench.post(signed)
+            #expect(reply.status == 422)
+            #expect(reply.code == code)
+            #expect(reply.field == "signedTransaction")
+            #expect(reply.headers["Content-Type"] == "application/problem+json")
+            #expect(reply.json["retryable"]?.boolValue == false)
+            #expect(reply.json["type"]?.stringValue == "https://souk.invalid/problems/\(code)")
+            #expect(try await bench.post([signed]).code == code)
+        }
+        #expect(try bench.count("fact") == 0 && bench.count("customer") == 0)
+        await bench.close()
+    }
+
+    @Test(arguments: [
+        ("", 400, "malformed", nil), ("{", 400, "malformed", nil), ("[]", 400, "malformed", nil),
+        (#"{"a":1,"a":2}"#, 400, "malformed", nil), ("{}", 400, "invalid_field", "signedTransaction"),
+        (#"{"signedTransaction":7}"#, 400, "invalid_field", "signedTransaction"),
+        (#"{"signedTransaction":"a","receipt":"b"}"#, 400, "invalid_field", "receipt"),
+        (#"{"signedTransactions":[]}"#, 400, "invalid_field", "signedTransactions"),
+        (#"{"signedTransactions":"a"}"#, 400, "invalid_field", "signedTransactions"),
+        (#"{"signedTransactions":["a",null]}"#, 400, "invalid_field", "signedTransactions/1"),
+        (#"{"signedTransaction":"a","signedRenewalInfos":{}}"#, 400, "invalid_field", "signedRenewalInfos"),
+        (#"{"receipt":"AAAA"}"#, 501, "unsupported", nil),
+    ])
+    func `a body of the wrong shape is refused by its field`(
+        body: String, status: Int, code: String, field: String?
+    ) async throws {
+        let bench = try await ServerBench()
+        let reply = try await bench.send(.post, "/v1/customers/anna/transactions", body: .text(body))
+        #expect(reply.status == status)
+        #expect(reply.code == code)
+        #expect(reply.field == field)
+        #expect(reply.json["detail"]?.stringValue?.hasSuffix(".") == true)
+        await bench.close()
+    }
+
+    @Test func `more than a hundred at once are refused`() async throws {
+        let bench = try await ServerBench()
+        let reply = try await bench.post(Array(repeating: "x", count: 101))
+        #expect(reply.status == 400 && reply.field == "signedTransactions")
+        #expect(try await bench.post(Array(repeating: "x", count: 100)).status == 200)
+        await bench.close()
+    }
+
+    @Test func `a body over the limit is refused`() async throws {
+        let bench = try await ServerBench { $0.maximumBody = 1000 }
+        let reply = try await bench.post(String(repeating: "x", count: 1000))
+        #expect(reply.status == 413 && reply.code == "too_large")
+        await bench.close()
+    }
+
+    @Test func `a customer that cannot be named is refused`() async throws {
+        let bench = try await ServerBench()
+        for name in [String(repeating: "x", count: 256), "%0A"] {
+            #expect(try await bench.get(name).field == "customer")
+            #expect(try await bench.post("x", for: name).status == 400)
+        }
+        #expect(try await bench.get("%zz").status == 400)
+        #expect(try await bench.get(String(repeating: "x", count: 255)).status == 200)
+        await bench.close()
+    }
+
+    @Test func `an environment this server does not have is refused`() async throws {
+        let bench = try await ServerBench()
+        let reply = try await bench.get(headers: ["Souk-Environment": "production"])
+        #expect(reply.status == 400 && reply.field == "Souk-Environment")
+        await bench.close()
+    }
+
+    @Test func `unknown paths and methods are refused, each with a request id`() async throws {
+        let bench = try await ServerBench()
+        let unknown = try await bench.send(.get, "/v2/customers")
+        #expect(unknown.status == 404 && unknown.headers["Souk-Request-Id"] != nil)
+        let wrong = try await bench.send(.put, "/v1/customers/anna/transactions")
+        #expect(wrong.status == 405 && wrong.headers["Allow"] == "POST")
+        #expect(wrong.headers["Souk-Request-Id"] != unknown.headers["Souk-Request-Id"])
+        await bench.close()
+    }
+
+    @Test(arguments: [
+        ("POST", "/v1/customers/anna/aliases"), ("POST", "/v1/customers/anna/transfer"),
+        ("GET", "/v1/customers/anna/credits/coins"), ("POST", "/v1/customers/anna/credits/coins/redeem"),
+        ("DELETE", "/v1/customers/anna"), ("GET", "/v1/customers/anna/export"), ("POST", "/v1/receipts/validate"),
+        ("POST", "/v1/notifications/app-store"), ("POST", "/v1/webhooks/web"), ("GET", "/v1/events"),
+        ("GET", "/v1/customers"), ("GET", "/metrics"), ("GET", "/openapi.yaml"), ("GET", "/openapi.json"),
+        ("POST", "/showcase/get-price-points"), ("GET", "/v1/signing-keys"), ("POST", "/v1/customers/anna/tokens"),
+        ("GET", "/v1/customers/anna?nonce=abc"),
+    ])
+    func `what is not built yet says so`(method: String, path: String) async throws {
+        let bench = try await ServerBench()
+        let reply = try await bench.send(HTTPRequest.Method(method), path, as: .secret)
+        #expect(reply.status == 501 && reply.code == "unsupported")
+        await bench.close()
+    }
+
+    @Test func `health is open to everybody`() async throws {
+        let bench = try await ServerBench()
+        #expect(try await bench.send(.get, "/healthz", as: .none).status == 200)
+        #expect(try await bench.send(.get, "/readyz", as: .none).status == 200)
+        await bench.close()
+        #expect(try await bench.send(.get, "/readyz", as: .none).status == 503)
+        #expect(try await bench.send(.get, "/healthz", as: .none).status == 200)
+    }
+
+    @Test func `a ledger that cannot be reached is said to be so, and reported`() async throws {
+        let bench = try await ServerBench()
+        let signed = try bench.period()
+        #expect(try await bench.get().status == 200)
+        await bench.close()
+        let reply = try await bench.post(signed)
+        #expect(reply.status == 503 && reply.headers["Retry-After"] == "1")
+        #expect(reply.json["retryable"]?.boolValue == true)
+        #expect(bench.failures.withLock { $0.count } == 1)
+    }
+
+    @Test func `a server without an app or an environment does not start`() async throws {
+        let refused: [(inout EntitlementService.Configuration) -> Void] = [
+            { $0.apps = [] }, { $0.environments = [] }, { $0.apps += $0.apps },
+            { $0.environments = [.sandbox, .sandbox] },
+        ]
+        for change in refused {
+            await #expect(throws: EntitlementServerError(.invalidConfiguration, "")) {
+                try await ServerBench(configure: change)
+            }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SQLStorage
+import SignedData
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import EntitlementServer
+
+/// A server over a real database file, with a store that signs for it and a clock that only a test moves.
+struct ServerBench: Sendable {
+    static let app: BundleID = "com.example.darkroom"
+    static let otherApp: BundleID = "com.example.other"
+    static let chain = Result { try SigningChain.generate() }
+    static let foreignChain = Result { try SigningChain.generate() }
+    static let map = FeatureMap(features: ["pro": ["pro.monthly", "pro.yearly"]])
+
+    let folder: Folder
+    let database: any SQLDatabase
+    let clock = ManualClock()
+    let realClock = ManualClock()
+    let failures = Locked<[String]>([])
+    let service: EntitlementService
+    let keys: [BundleID: IssuedKeys]
+
+    /// A folder that goes away with the last bench that uses it.
+    final class Folder: Sendable {
+        let url: URL
+
+        init() throws {
+            url = FileManager.default.temporaryDirectory.appendingPathComponent("souk-server-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        }
+
+        deinit { try? FileManager.default.removeItem(at: url) }
+
+        var databasePath: String { url.appendingPathComponent("ledger.sqlite").path }
+    }
+
+    init(
+        environments: [StoreEnvironment] = [.sandbox], folder: Folder? = nil,
+        configure: (inout EntitlementService.Configuration) -> Void = { _ in },
+        wrapping wrap: ((any SQLDatabase) -> any SQLDatabase)? = nil
+    ) async throws {
+        let place = try folder ?? Folder()
+        self.folder = place
+        let file = try SQLiteDatabase(path: place.databasePath)
+        database = wrap?(file) ?? file
+        var configuration = EntitlementService.Configuration(
+            database: database,
+            apps: [.init(bundleID: Self.app, features: Self.map), .init(bundleID: Self.otherApp)],
+            environments: environments)
+        configuration.trustAnchors = [TrustAnchor(try Self.chain.get().root)]
+        configuration.clock = clock
+        configuration.realClock = realClock
+        let failures = failures
+        configuration.reportFailure = { _, error in failures.withLock { $0.append("\(error)") } }
+        configure(&configuration)
+        service = try await EntitlementService(configuration: configuration)
+        keys = Dictionary(uniqueKeysWithValues: try await service.createMissingKeys().map { ($0.bundleID, $0) })
+    }
+
+    func close() async { await database.close() }
+
+    // MARK: - The store
+
+    func sign(_ payload: some AppStorePayload, by chain: Result<SigningChain, any Error> = chain) throws -> String {
+        try JWSSigner(chain.get()).sign(payload)
+    }
+
+    /// A period of `pro.monthly` that starts now and lasts 30 days, unless said otherwise.
+    func period(
+        _ id: String = "1", of original: String? = nil, product: String = "pro.monthly", days: Double = 30,
+        _ change: (inout JWSTransactionDecodedPayload) -> Void = { _ in }
+    ) throws -> String {
+        let now = clock.now()
+        var payload = JWSTransactionDecodedPayload(
+            transactionId: id, originalTransactionId: original ?? id, bundleId: Self.app.rawValue, productId: product,
+            subscriptionGroupIdentifier: "group", purchaseDate: now, originalPurchaseDate: now,
+            expiresDate: now.addingTimeInterval(days * 86400), quantity: 1, type: .autoRenewableSubscription,
+            inAppOwnershipType: .purchased, signedDate: now, environment: .sandbox, price: 4990, currency: "USD")
+        change(&payload)
+        return try sign(payload)
+    }
+
+    func purchase(
+        _ id: String, product: String = "tools", type: AppStoreServerAPI.ProductType = .nonConsumable,
+        _ change: (inout JWSTransactionDecodedPayload) -> Void = { _ in }
+    ) throws -> String {
+        try sign(purchasePayload(id, product: product, type: type, change))
+    }
+
+    func purchasePayload(
+        _ id: String, product: String = "tools", type: AppStoreServerAPI.ProductType = .nonConsumable,
+        _ change: (inout JWSTransactionDecodedPayload) -> Void = { _ in }
+    ) -> JWSTransactionDecodedPayload {
+        let now = clock.now()
+        var payload = JWSTransactionDecodedPayload(
+            transactionId: id, originalTransactionId: id, bundleId: Self.app.rawValue, productId: product,
+            purchaseDate: now, originalPurchaseDate: now, quantity: 1, type: type, signedDate: now,
+            environment: .sandbox)
+        change(&payload)
+        return payload
+    }
+
+    func renewalInfo(
+        of original: String = "1", renews: Bool = true,
+        _ change: (inout JWSRenewalInfoDecodedPayload) -> Void = { _ in }
+    ) throws -> String {
+        var payload = JWSRenewalInfoDecodedPayload(
+            originalTransactionId: original, productId: "pro.monthly", autoRenewProductId: "pro.monthly",
+            autoRenewStatus: renews ? .on : .off, signedDate: clock.now(), environment: .sandbox)
+        change(&payload)
+        return try sign(payload)
+    }
+
+    // MARK: - Requests
+
+    struct Reply: Sendable {
+        let status: Int
+        let headers: HTTPHeaders
+        let bytes: [UInt8]
+        let wasReady: Bool
+
+        var json: JSONValue { (try? JSONValue(parsing: bytes)) ?? .null }
+        var code: String? { json["code"]?.stringValue }
+        var field: String? { json["field"]?.stringValue }
+        var acknowledged: [String]? {
+            json["acknowledgedTransactionIDs"]?.arrayValue?.compactMap(\.stringValue)
+        }
+
+        func customer() throws -> Customer { try WireJSON.decode(Customer.self, from: bytes) }
+        /// Names of the features that are on.
+        func active() throws -> [String] { try customer().features.filter(\.isActive).map(\.name) }
+    }
+
+    enum Key: Sendable {
+        case `public`, secret, none
+        case other(String)
+    }
+
+    func send(
+        _ method: HTTPRequest.Method, _ url: String, as key: Key = .public, of app: BundleID = app,
+        headers: HTTPHeaders = [:], body: HTTPBody = .empty
+    ) async throws -> Reply {
+        var headers = headers
+        switch key {
+        case .public: headers.add("Authorization", "Bearer \(try #require(keys[app]).publicKey)")
+        case .secret: headers.add("Authorization", "Bearer \(try #require(keys[app]).secretKey)")
+        case .other(let value): headers.add("Authorization", value)
+        case .none: break
+        }
+        let reply = service.respond(to: HTTPRequest(method: method, url: url, headers: headers, body: body))
+        let response = await reply.response()
+        let wasReady = if case .ready = reply { true } else { false }
+        return Reply(
+            status: response.status, headers: response.headers, bytes: try await response.body.collect(upTo: 1 << 20),
+            wasReady: wasReady)
+    }
+
+    func post(
+        _ transactions: [String], renewals: [String] = [], for customer: String = "anna", of app: BundleID = app,
+        headers: HTTPHeaders = [:]
+    ) async throws -> Reply {
+        var body: JSONValue = ["signedTransactions": .array(transactions.map { .string($0) })]
+        if !renewals.isEmpty { body["signedRenewalInfos"] = .array(renewals.map { .string($0) }) }
+        return try await send(
+            .post, "/v1/customers/\(customer)/transactions", of: app, headers: headers, body: .json(body))
+    }
+
+    func post(
+        _ transaction: String, for customer: String = "anna", of app: BundleID = app, headers: HTTPHeaders = [:]
+    ) async throws -> Reply {
+        try await send(
+            .post, "/v1/customers/\(customer)/transactions", of: app, headers: headers,
+            body: .json(["signedTransaction": .string(transaction)]))
+    }
+
+    func get(_ customer: String = "anna", headers: HTTPHeaders = [:]) async throws -> Reply {
+        try await send(.get, "/v1/customers/\(customer)", headers: headers)
+    }
+
+    func grant(
+        _ feature: String = "pro", until: Date? = nil, to customer: String = "anna", headers: HTTPHeaders = [:]
+    ) async throws -> Reply {
+        var body: JSONValue = ["feature": .string(feature), "reason": "support"]
+        if let until { body["until"] = .string(RFC3339.string(from: until)) }
+        return try await send(
+            .post, "/v1/customers/\(customer)/grants", as: .secret, headers: headers, body: .json(body))
+    }
+
+    /// How many rows a table has.
+    func count(_ table: String) throws -> Int {
+        try database.read { try #require(try $0.first("SELECT count(*) AS n FROM \(table)"))["n"] }
+    }
+}
+
+/// A database whose writes wait at a gate, so that a test can look at the moment between two of them.
+final class GatedDatabase: SQLDatabase {
+    private struct State {
+        var isOpen = true
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var observers: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let inner: any SQLDatabase
+    private let state = Locked(State())
+
+    init(_ inner: any SQLDatabase) { self.inner = inner }
+
+    var dialect: SQLDialect { inner.dialect }
+    func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations) }
+    func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T { try inner.read(body) }
+    func close() async { await inner.close() }
+
+    func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
+        await withCheckedContinuation { continuation in
+            let (passes, observers) = state.withLock { state in
+                if state.isOpen { return (true, [CheckedContinuation<Void, Never>]()) }
+                state.waiting.append(continuation)
+                defer { state.observers = [] }
+                return (false, state.observers)
+            }
+            if passes { continuation.resume() }
+            for observer in observers { observer.resume() }
+        }
+        return try await inner.write(body)
+    }
+
+    func shut() { state.withLock { $0.isOpen = false } }
+
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Returns when a write waits at the gate.
+    func somebodyWaits() async {
+        await withCheckedContinuation { continuation in
+            let isMet = state.withLock { state in
+                if !state.waiting.isEmpty { return true }
+                state.observers.append(continuation)
+                return false
+            }
+            if isMet { continuation.resume() }
+        }
+    }
+}
