@@ -1,3 +1,4 @@
+import CurlTransport
 import HTTPCore
 import HTTPListener
 
@@ -17,4 +18,11 @@ public func withLoopbackServer<Value>(
         await listener.stop()
         throw error
     }
+}
+
+/// A transport of its own connections, which trusts `certificateAuthorityFile` for https.
+public func loopbackTransport(trusting certificateAuthorityFile: String? = nil) -> any HTTPTransport {
+    var configuration = CurlTransport.Configuration()
+    configuration.certificateAuthorityFile = certificateAuthorityFile
+    return CurlTransport(configuration: configuration)
 }

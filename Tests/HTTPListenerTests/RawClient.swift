@@ -7,7 +7,9 @@ final class RawClient: Sendable {
     struct Failure: Error { let reason: String }
 
     private let socket: Int32
-    private let queue = DispatchQueue(label: "RawClient")
+    /// A client may read while it sends.
+    private let input = DispatchQueue(label: "RawClient.input")
+    private let output = DispatchQueue(label: "RawClient.output")
 
     init(port: Int, receiveBuffer: Int32? = nil) throws {
         #if canImport(Darwin)
@@ -40,7 +42,7 @@ final class RawClient: Sendable {
     @discardableResult func send(_ text: String) async -> Bool { await send(Array(text.utf8)) }
 
     @discardableResult func send(_ bytes: [UInt8]) async -> Bool {
-        await onQueue { [socket] in
+        await run(on: output) { [socket] in
             var sent = 0
             while sent < bytes.count {
                 let count = bytes.withUnsafeBytes { bytes in
@@ -55,7 +57,7 @@ final class RawClient: Sendable {
 
     /// What arrives next, empty at the end of the connection; throws when nothing arrives at all.
     func receive(_ limit: Int = 1 << 16) async throws -> [UInt8] {
-        let received = await onQueue { [socket] () -> [UInt8]? in
+        let received = await run(on: input) { [socket] () -> [UInt8]? in
             var buffer = [UInt8](repeating: 0, count: limit)
             let count = recv(socket, &buffer, limit, 0)
             if count < 0 { return errno == ECONNRESET ? [] : nil }
@@ -83,7 +85,7 @@ final class RawClient: Sendable {
         shutdown(socket, Int32(SHUT_RDWR))
     }
 
-    private func onQueue<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+    private func run<Value: Sendable>(on queue: DispatchQueue, _ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: work()) } }
     }
 }

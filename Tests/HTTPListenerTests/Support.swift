@@ -5,7 +5,7 @@ import Primitives
 /// Runs `body` against a listener, then stops it.
 func withListener<Value>(
     _ handler: any HTTPHandler, _ configure: (inout HTTPListener.Configuration) -> Void = { _ in },
-    _ body: (HTTPListener.Address, HTTPListener) async throws -> Value
+    body: (HTTPListener.Address, HTTPListener) async throws -> Value
 ) async throws -> Value {
     var configuration = HTTPListener.Configuration()
     configure(&configuration)

@@ -1,0 +1,205 @@
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+import StoreTestSupport
+import Testing
+
+@Suite struct LifeTests {
+    private func error(_ configuration: HTTPListener.Configuration) throws -> HTTPListenerError {
+        let listener = HTTPListener(handler: echo, configuration: configuration)
+        return try #require(throws: HTTPListenerError.self) { try listener.start() }
+    }
+
+    @Test func `a port in use is one clear sentence`() async throws {
+        try await withListener(echo) { address, _ in
+            let refused = try error(.init(port: address.port))
+            #expect(refused.code == .addressInUse)
+            #expect(refused.reason.contains("Port \(address.port) on 127.0.0.1 is already in use"))
+        }
+    }
+
+    @Test(arguments: [("203.0.113.7", 0), ("no such host", 0), ("127.0.0.1", 70_000), ("127.0.0.1", -1)])
+    func `an address this machine does not have is refused`(host: String, port: Int) throws {
+        #expect(try error(.init(host: host, port: port)).code == .invalidAddress)
+    }
+
+    @Test func `a listener starts once and may be stopped twice, or before it starts`() async throws {
+        let listener = HTTPListener(handler: echo)
+        try listener.start()
+        #expect(throws: HTTPListenerError(.alreadyStarted, "")) { try listener.start() }
+        await listener.stop()
+        await listener.stop()
+        let unused = HTTPListener(handler: echo)
+        await unused.stop()
+        #expect(throws: HTTPListenerError(.alreadyStarted, "")) { try unused.start() }
+    }
+
+    @Test func `the port is free again after the stop`() async throws {
+        let listener = HTTPListener(handler: echo)
+        let port = try listener.start().port
+        let client = try RawClient(port: port)
+        await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        var reader = AnswerReader(client)
+        _ = try await reader.next()
+        await listener.stop()
+        #expect(try await client.receiveToEnd() == "")
+        #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
+        let next = HTTPListener(handler: echo, configuration: .init(port: port))
+        #expect(try next.start().port == port)
+        await next.stop()
+    }
+
+    @Test func `IPv6 and names of this machine work`() async throws {
+        try await withListener(echo) {
+            $0.host = "::1"
+        } body: { address, _ in
+            #expect(address.url == "http://[::1]:\(address.port)")
+            let answer = try await loopbackTransport().send(HTTPRequest(method: .get, url: address.url + "/six"))
+            #expect(answer.body.buffered == Array("GET /six\n".utf8))
+        }
+        try await withListener(echo) {
+            $0.host = "localhost"
+        } body: { address, _ in
+            #expect(address.port > 0)
+        }
+    }
+
+    @Test func `stopping waits for the requests under way and closes idle connections`() async throws {
+        let (started, gate, stopped) = (Signal(), Signal(), Locked(false))
+        let handler = AnyHTTPHandler { request in
+            guard request.url == "/wait" else { return echo.respond(to: request) }
+            return .suspended {
+                started.fire()
+                await gate.wait()
+                return HTTPResponse(status: 200, body: .text("answered"))
+            }
+        }
+        let listener = HTTPListener(handler: handler)
+        let port = try listener.start().port
+        let idle = try RawClient(port: port)
+        await idle.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        var idleReader = AnswerReader(idle)
+        _ = try await idleReader.next()
+        let busy = try RawClient(port: port)
+        await busy.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+        await started.wait()
+        let stop = Task {
+            await listener.stop()
+            stopped.withLock { $0 = true }
+        }
+        #expect(try await idle.receiveToEnd() == "")
+        #expect(!stopped.withLock { $0 })
+        gate.fire()
+        let answer = try await busy.receiveToEnd()
+        #expect(answer.hasSuffix("answered"))
+        #expect(answer.contains("Connection: close"))
+        await stop.value
+    }
+
+    @Test func `what outlives the grace period is cancelled and answered 503`() async throws {
+        let (started, cancelled) = (Signal(), Signal())
+        let handler = AnyHTTPHandler { _ in
+            .suspended {
+                started.fire()
+                do { try await Task.sleep(for: .seconds(3600)) } catch { cancelled.fire() }
+                await Task.yield()
+                return HTTPResponse(status: 200)
+            }
+        }
+        var configuration = HTTPListener.Configuration()
+        configuration.stopGracePeriod = .milliseconds(50)
+        let listener = HTTPListener(handler: handler, configuration: configuration)
+        let client = try RawClient(port: try listener.start().port)
+        await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await started.wait()
+        async let stop: Void = listener.stop()
+        let answer = try await client.receiveToEnd()
+        #expect(answer.hasPrefix("HTTP/1.1 503 ") || answer.hasPrefix("HTTP/1.1 200 "), "\(answer)")
+        await stop
+        await cancelled.wait()
+    }
+
+    @Test func `a handler that ignores its cancellation does not keep the listener`() async throws {
+        let (started, gate) = (Signal(), Signal())
+        let handler = AnyHTTPHandler { _ in
+            .suspended {
+                started.fire()
+                await gate.wait()
+                return HTTPResponse(status: 200)
+            }
+        }
+        var configuration = HTTPListener.Configuration()
+        configuration.stopGracePeriod = .milliseconds(50)
+        let listener = HTTPListener(handler: handler, configuration: configuration)
+        let client = try RawClient(port: try listener.start().port)
+        await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await started.wait()
+        async let stop: Void = listener.stop()
+        #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 503 "))
+        await stop
+        gate.fire()
+    }
+
+    @Test func `stopping in the middle of streams and of traffic ends all of it`() async throws {
+        let handler = AnyHTTPHandler { request in
+            switch request.url {
+            case "/stream":
+                .ready(HTTPResponse(status: 200, body: .stream(HTTPBodyStream { [UInt8](repeating: 1, count: 1000) })))
+            case "/silent":
+                .ready(
+                    HTTPResponse(
+                        status: 200,
+                        body: .stream(
+                            HTTPBodyStream {
+                                try await Task.sleep(for: .seconds(3600))
+                                return nil
+                            })))
+            default:
+                .suspended {
+                    await Task.yield()
+                    return HTTPResponse(status: 200)
+                }
+            }
+        }
+        for round in 0..<10 {
+            var configuration = HTTPListener.Configuration()
+            configuration.stopGracePeriod = .milliseconds(round * 10)
+            let listener = HTTPListener(handler: handler, configuration: configuration)
+            let port = try listener.start().port
+            let streaming = try RawClient(port: port)
+            await streaming.send("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
+            _ = try await streaming.receive()
+            let silent = try RawClient(port: port)
+            await silent.send("GET /silent HTTP/1.1\r\nHost: x\r\n\r\n")
+            _ = try await silent.receive()
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        guard let client = try? RawClient(port: port) else { return }
+                        var reader = AnswerReader(client)
+                        while await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), (try? await reader.next()) != nil
+                        {}
+                    }
+                }
+                group.addTask { await listener.stop() }
+                group.addTask { _ = try? await streaming.receiveToEnd() }
+                group.addTask { _ = try? await silent.receiveToEnd() }
+            }
+        }
+    }
+
+    @Test func `a listener that is dropped without being stopped stops by itself`() async throws {
+        let port: Int
+        let client: RawClient
+        do {
+            let listener = HTTPListener(handler: echo)
+            port = try listener.start().port
+            client = try RawClient(port: port)
+            await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            var reader = AnswerReader(client)
+            #expect(try await reader.next().status == 200)
+        }
+        #expect(try await client.receiveToEnd() == "")
+    }
+}

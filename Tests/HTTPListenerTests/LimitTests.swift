@@ -1,0 +1,197 @@
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+import Testing
+
+@Suite struct LimitTests {
+    @Test func `a body of exactly the limit is accepted, one byte more is 413`() async throws {
+        try await withListener(echo) {
+            $0.maximumBodyBytes = 1000
+        } body: { address, _ in
+            for (count, status) in [(1000, 200), (1001, 413)] {
+                let client = try RawClient(port: address.port)
+                let body = String(repeating: "b", count: count)
+                await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(count)\r\n\r\n\(body)")
+                var reader = AnswerReader(client)
+                #expect(try await reader.next().status == status)
+            }
+        }
+    }
+
+    @Test func `a sender of too much gets to read the 413 after all of it`() async throws {
+        let calls = Locked(0)
+        let handler = AnyHTTPHandler { _ in
+            calls.withLock { $0 += 1 }
+            return .ready(HTTPResponse(status: 200))
+        }
+        try await withListener(handler) {
+            $0.maximumBodyBytes = 1000
+        } body: { address, _ in
+            let block = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)
+            let announced = try RawClient(port: address.port)
+            await announced.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(block.count * 8)\r\n\r\n")
+            for _ in 0..<8 { #expect(await announced.send(block)) }
+            let first = try await announced.receiveToEnd()
+            #expect(first.hasPrefix("HTTP/1.1 413 "))
+            #expect(first.contains("application/problem+json") && first.contains("\"body_too_large\""))
+            let chunked = try RawClient(port: address.port)
+            await chunked.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for _ in 0..<8 {
+                await chunked.send("100000\r\n")
+                await chunked.send(block)
+                await chunked.send("\r\n")
+            }
+            await chunked.send("0\r\n\r\n")
+            #expect(try await chunked.receiveToEnd().hasPrefix("HTTP/1.1 413 "))
+            #expect(calls.withLock { $0 } == 0)
+        }
+    }
+
+    @Test func `too much that was announced is refused before it is sent`() async throws {
+        try await withListener(echo) {
+            $0.maximumBodyBytes = 1000
+        } body: { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1001\r\n\r\n")
+            #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 413 "))
+        }
+    }
+
+    @Test func `more than will be thrown away is refused at once and its sender can read that`() async throws {
+        try await withListener(echo) {
+            $0.maximumBodyBytes = 1000
+            $0.maximumDiscardedBytes = 10_000
+        } body: { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
+            await client.send([UInt8](repeating: 1, count: 100_000))
+            #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 413 "))
+        }
+    }
+
+    @Test func `a chunked body past what will be thrown away ends the connection`() async throws {
+        try await withListener(echo) {
+            $0.maximumBodyBytes = 1000
+            $0.maximumDiscardedBytes = 10_000
+        } body: { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            await client.send("186A0\r\n")
+            await client.send([UInt8](repeating: 1, count: 100_000))
+            #expect(try await client.receiveToEnd() == "")
+        }
+    }
+
+    @Test func `headers of the limit are accepted, longer ones are 431`() async throws {
+        try await withListener(echo) {
+            $0.maximumHeaderBytes = 4096
+        } body: { address, _ in
+            for (count, status) in [(3000, 200), (4100, 431), (200_000, 431)] {
+                let client = try RawClient(port: address.port)
+                let value = String(repeating: "h", count: count)
+                await client.send("GET / HTTP/1.1\r\nHost: x\r\nX-Long: \(value)\r\n\r\n")
+                let answer = try await client.receive()
+                #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 \(status) "))
+            }
+        }
+    }
+
+    @Test func `a target longer than the headers may be is refused`() async throws {
+        try await withListener(echo) { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send("GET /\(String(repeating: "t", count: 100_000)) HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 414 "))
+        }
+    }
+
+    @Test func `headers that drip are cut off at their deadline`() async throws {
+        try await withListener(echo) {
+            $0.headerTimeout = .milliseconds(300)
+        } body: { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send("GET / HTTP/1.1\r\nHost: x\r\n")
+            let drip = Task {
+                while !Task.isCancelled, await client.send("X: y\r\n") { try? await Task.sleep(for: .milliseconds(20)) }
+            }
+            #expect(try await client.receiveToEnd() == "")
+            drip.cancel()
+            await drip.value
+        }
+    }
+
+    @Test func `a connection that says nothing is closed at the header deadline`() async throws {
+        try await withListener(echo) {
+            $0.headerTimeout = .milliseconds(300)
+        } body: { address, _ in
+            let client = try RawClient(port: address.port)
+            #expect(try await client.receiveToEnd() == "")
+        }
+    }
+
+    @Test func `a body that drips is cut off at its deadline`() async throws {
+        try await withListener(echo) {
+            $0.bodyTimeout = .milliseconds(300)
+        } body: { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
+            let drip = Task {
+                while !Task.isCancelled, await client.send("x") { try? await Task.sleep(for: .milliseconds(20)) }
+            }
+            #expect(try await client.receiveToEnd() == "")
+            drip.cancel()
+            await drip.value
+        }
+    }
+
+    @Test func `an idle connection is closed, one that is being answered is not`() async throws {
+        let handler = AnyHTTPHandler { request in
+            guard request.url == "/slow" else { return echo.respond(to: request) }
+            return .suspended {
+                try? await Task.sleep(for: .milliseconds(1500))
+                return HTTPResponse(status: 200, body: .text("slow"))
+            }
+        }
+        try await withListener(handler) {
+            $0.idleTimeout = .seconds(1)
+            $0.headerTimeout = .milliseconds(200)
+            $0.bodyTimeout = .milliseconds(200)
+        } body: { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+            var reader = AnswerReader(client)
+            #expect(try await reader.next().body == "slow")
+            #expect(try await client.receiveToEnd() == "")
+        }
+    }
+
+    @Test func `connections over the limit wait until one is free`() async throws {
+        try await withListener(echo) {
+            $0.maximumConnections = 2
+            $0.threads = 1
+        } body: { address, _ in
+            let first = try RawClient(port: address.port)
+            let second = try RawClient(port: address.port)
+            for client in [first, second] {
+                await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                var reader = AnswerReader(client)
+                #expect(try await reader.next().status == 200)
+            }
+            let third = try RawClient(port: address.port)
+            let isAnswered = Locked(false)
+            let answer = Task {
+                await third.send("GET /third HTTP/1.1\r\nHost: x\r\n\r\n")
+                var reader = AnswerReader(third)
+                let answer = try await reader.next()
+                isAnswered.withLock { $0 = true }
+                return answer.body
+            }
+            await second.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            var reader = AnswerReader(second)
+            _ = try await reader.next()
+            #expect(!isAnswered.withLock { $0 })
+            first.reset()
+            #expect(try await answer.value == "GET /third\n")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import HTTPCore
+import HTTPListener
+import StoreTestSupport
+import Testing
+
+@Suite struct TLSTests {
+    @Test func `https is answered to a client that trusts the certificate, and to no other`() async throws {
+        try await withFiles { files in
+            try await withListener(echo) {
+                $0.tls = .init(certificateFile: files.certificate, privateKeyFile: files.key)
+            } body: { address, _ in
+                #expect(address.url == "https://127.0.0.1:\(address.port)")
+                let trusting = loopbackTransport(trusting: files.certificate)
+                for number in 0..<3 {
+                    let answer = try await trusting.send(
+                        HTTPRequest(method: .post, url: "\(address.url)/\(number)", body: .text("secret")))
+                    #expect(answer.body.buffered == Array("POST /\(number)\nsecret".utf8))
+                }
+                await #expect(throws: HTTPError(.tlsFailed, "")) {
+                    try await loopbackTransport().send(HTTPRequest(method: .get, url: address.url))
+                }
+                let plain = try RawClient(port: address.port)
+                await plain.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(try await !plain.receiveToEnd().contains("200 OK"))
+            }
+        }
+    }
+
+    @Test func `a key that does not fit, and a file that is missing or no PEM, are refused by name`() async throws {
+        try await withFiles { files in
+            for (certificate, key, part) in [
+                (files.certificate, files.otherKey, "matching"), (files.certificate, files.key + ".no", ".no"),
+                (files.key, files.key, "CERTIFICATE"), (files.certificate, files.certificate, "PRIVATE KEY"),
+            ] {
+                var configuration = HTTPListener.Configuration()
+                configuration.tls = .init(certificateFile: certificate, privateKeyFile: key)
+                let listener = HTTPListener(handler: echo, configuration: configuration)
+                let refused = try #require(throws: HTTPListenerError.self) { try listener.start() }
+                #expect(refused.code == .tlsFailed)
+                #expect(refused.reason.contains(part))
+            }
+        }
+    }
+
+    private func withFiles(_ body: ((certificate: String, key: String, otherKey: String)) async throws -> Void)
+        async throws
+    {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func write(_ name: String, _ text: String) throws -> String {
+            let file = folder.appendingPathComponent(name)
+            try text.write(to: file, atomically: true, encoding: .utf8)
+            return file.path
+        }
+        try await body(
+            (
+                certificate: write("certificate.pem", Self.certificate), key: write("key.pem", Self.key),
+                otherKey: write("other.pem", Self.otherKey)
+            ))
+    }
+
+    /// Made for these tests: 127.0.0.1 and localhost, 2020 to 2120.
+    private static let certificate = """
+        -----BEGIN CERTIFICATE-----
+        MIIBbjCCARWgAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1Mb29wYmFj
+        ayB0ZXN0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAYMRYwFAYD
+        VQQDDA1Mb29wYmFjayB0ZXN0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAExKZq
+        AGaE7SD6Z0fvwyyp25OVTVwWP7ta/H2plF2RZue4HBT9Y/6/4avhK7Vn0XGz+RXW
+        bCNgkCkyEnjU7xzhP6NOMEwwGgYDVR0RBBMwEYcEfwAAAYIJbG9jYWxob3N0MA8G
+        A1UdEwEB/wQFMAMBAf8wHQYDVR0OBBYEFFcB0nJRSoCrxvRZoQpNRvWIbAamMAoG
+        CCqGSM49BAMCA0cAMEQCIFHNSOMaS8+M64FkfxAfdLLewWKLQgEvlsrNuQVywAU1
+        AiBZ+FPux5TgPXUDwaYhFm0AaRrW4rgEvttknY1sH8MF1w==
+        -----END CERTIFICATE-----
+        """
+
+    private static let key = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcHE+DNLswa/OlgrZ
+        7+I2OqXhtj3GDrh71xlC/A4riFuhRANCAATEpmoAZoTtIPpnR+/DLKnbk5VNXBY/
+        u1r8famUXZFm57gcFP1j/r/hq+ErtWfRcbP5FdZsI2CQKTISeNTvHOE/
+        -----END PRIVATE KEY-----
+        """
+
+    private static let otherKey = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgVzp2wlSr075SBX/4
+        hC9VK0YpmOVH50ZjipEHKDD9vJChRANCAARO2u99csqLkVHkUv9/HNSZ6iHRQvyR
+        D29Z0FGzlnYW+tJwWoYDb8u9/I1wThqlB7PKfWp00cq4TbDb+6np+NQu
+        -----END PRIVATE KEY-----
+        """
+}

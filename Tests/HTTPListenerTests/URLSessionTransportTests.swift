@@ -1,0 +1,83 @@
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+import Testing
+
+@Suite struct URLSessionTransportTests {
+    private let handler = AnyHTTPHandler { request in
+        switch request.path {
+        case "/redirect": .ready(HTTPResponse(status: 302, headers: ["Location": "/elsewhere"], body: .text("moved")))
+        case "/login": .ready(HTTPResponse(status: 401, headers: ["X-Why": "none"], body: .text("who")))
+        case "/large": .ready(HTTPResponse(status: 200, body: .bytes([UInt8](repeating: 1, count: 5000))))
+        case "/never":
+            .suspended {
+                try? await Task.sleep(for: .seconds(3600))
+                return HTTPResponse(status: 200)
+            }
+        default:
+            .ready(
+                HTTPResponse(
+                    status: 200, headers: ["ETag": "\"e\"", "X-Method": request.method.rawValue],
+                    body: request.body))
+        }
+    }
+
+    @Test func `a request and its answer pass`() async throws {
+        try await withListener(handler) { address, _ in
+            let transport = URLSessionTransport()
+            let body = (0..<10_000).map { UInt8(truncatingIfNeeded: $0) }
+            let answer = try await transport.send(
+                HTTPRequest(
+                    method: .put, url: address.url + "/x%2Fy?z=%20", headers: ["X-A": "1"],
+                    body: .stream(HTTPBodyStream([body]))))
+            #expect(answer.status == 200)
+            #expect(answer.headers["etag"] == "\"e\"")
+            #expect(answer.headers["X-Method"] == "PUT")
+            #expect(answer.body.buffered == body)
+        }
+    }
+
+    @Test func `redirects and refusals are answers`() async throws {
+        try await withListener(handler) { address, _ in
+            let transport = URLSessionTransport()
+            let moved = try await transport.send(HTTPRequest(method: .get, url: address.url + "/redirect"))
+            #expect(moved.status == 302)
+            #expect(moved.headers["Location"] == "/elsewhere")
+            let refused = try await transport.send(HTTPRequest(method: .get, url: address.url + "/login"))
+            #expect(refused.status == 401)
+            #expect(refused.body.buffered == Array("who".utf8))
+        }
+    }
+
+    @Test func `deadline, cancellation, limit and connection failures are told apart`() async throws {
+        let port = try await withListener(handler) {
+            $0.stopGracePeriod = .milliseconds(50)
+        } body: { address, _ in
+            var configuration = URLSessionTransport.Configuration()
+            configuration.maximumBodyBytes = 4999
+            let transport = URLSessionTransport(configuration: configuration)
+            let never = HTTPRequest(method: .get, url: address.url + "/never", timeout: .milliseconds(200))
+            await #expect(throws: HTTPError(.timeout, "")) { try await transport.send(never) }
+            let cancelled = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await transport.send(HTTPRequest(method: .get, url: address.url + "/never"))
+            }
+            await #expect(throws: HTTPError(.cancelled, "")) { try await cancelled.value }
+            await #expect(throws: HTTPError(.bodyTooLarge, "")) {
+                try await transport.send(HTTPRequest(method: .get, url: address.url + "/large"))
+            }
+            return address.port
+        }
+        await #expect(throws: HTTPError(.connectionFailed, "")) {
+            try await URLSessionTransport().send(HTTPRequest(method: .get, url: "http://127.0.0.1:\(port)/"))
+        }
+    }
+
+    @Test(arguments: ["", "/path", "ftp://127.0.0.1/", "http://", "http://a b/"])
+    func `a URL that is not absolute http or https is refused`(url: String) async throws {
+        await #expect(throws: HTTPError(.invalidURL, "")) {
+            try await URLSessionTransport().send(HTTPRequest(method: .get, url: url))
+        }
+    }
+}
