@@ -104,7 +104,10 @@ import Testing
                     await gate.pass()
                     return await Self.selling(.of("pro"))(product)
                 }
-            }, configuration: .on(clock))
+            },
+            configuration: .init {
+                try await clock.sleep(until: clock.now().addingTimeInterval(TimeInterval($0.components.seconds)))
+            })
         async let purchase = client.purchase(product)
         await gate.arrivals()
         clock.advance(by: 86_400)

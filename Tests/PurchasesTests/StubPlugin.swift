@@ -1,7 +1,6 @@
 import Foundation
 import Primitives
 import Purchases
-import StoreTestSupport
 
 /// A plugin made of closures. What a test does not give has the protocol's default; every call is noted.
 final class StubPlugin: PurchasePlugin {
@@ -154,12 +153,4 @@ extension PurchaseClient {
 extension PurchaseClient.Configuration {
     /// Deadlines that no test lives to see.
     static var patient: Self { Self(sleep: { _ in try await Task.sleep(for: .seconds(86_400)) }) }
-
-    /// Deadlines of 30 seconds on a clock that the test moves.
-    static func on(_ clock: ManualClock) -> Self {
-        Self(
-            pluginDeadline: .seconds(30),
-            sleep: { try await clock.sleep(until: clock.now().addingTimeInterval(TimeInterval($0.components.seconds))) }
-        )
-    }
 }

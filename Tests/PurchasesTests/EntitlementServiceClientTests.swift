@@ -1,0 +1,349 @@
+import Foundation
+import HTTPCore
+import Primitives
+import Purchases
+import StoreTestSupport
+import Testing
+
+@Suite struct EntitlementServiceClientTests {
+    private let asOf = Date(timeIntervalSince1970: 1_795_185_600)
+    private let naps = Locked<[Duration]>([])
+
+    private func client(
+        _ transport: ScriptedTransport, backoff: Backoff = Backoff(), base: String = "http://server/souk/",
+        cached: Int = 16
+    ) -> EntitlementServiceClient {
+        var configuration = EntitlementServiceClient.Configuration(
+            baseURL: base, key: "pk_secret", environment: .sandbox)
+        configuration.backoff = backoff
+        configuration.cachedCustomers = cached
+        configuration.sleep = { [naps] nap in naps.withLock { $0.append(nap) } }
+        configuration.random = { 1 }
+        let count = Locked(0)
+        configuration.makeUUID = {
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return UUID(uuidString: "00000000-0000-0000-0000-\(String(format: "%012d", number))") ?? UUID()
+        }
+        return EntitlementServiceClient(configuration: configuration, transport: transport)
+    }
+
+    private func customer(_ id: CustomerID = "ada", features: [String] = []) -> Customer {
+        Customer(
+            customer: id, environment: .sandbox, asOf: asOf,
+            features: features.map {
+                CustomerFeature(name: $0, isActive: true, from: asOf, source: .appStore, because: "test")
+            })
+    }
+
+    private func answer(_ value: some Encodable, headers: HTTPHeaders = [:]) throws -> ScriptedTransport.Step {
+        .answer(HTTPResponse(status: 200, headers: headers, body: .bytes(try WireJSON.encode(value))))
+    }
+
+    private func problem(
+        _ status: Int, _ code: String, retryable: Bool = false, detail: String = "No.", headers: HTTPHeaders = [:]
+    ) throws -> ScriptedTransport.Step {
+        let problem = Problem(code: code, title: "Refused", status: status, detail: detail, retryable: retryable)
+        var headers = headers
+        headers.add("Content-Type", "application/problem+json")
+        return .answer(HTTPResponse(status: status, headers: headers, body: .bytes(try WireJSON.encode(problem))))
+    }
+
+    private func transaction(_ number: Int, size: Int = 10, renewal: String? = nil) -> StoreTransaction {
+        StoreTransaction(
+            id: TransactionID(unchecked: "\(number)"), originalID: "1", productID: "pro", kind: .nonConsumable,
+            purchaseDate: asOf, signedTransaction: "jws-\(number)-" + String(repeating: "x", count: size),
+            signedRenewalInfo: renewal)
+    }
+
+    // MARK: - Reading a customer
+
+    @Test func `a customer is asked for by path, key and environment`() async throws {
+        let transport = ScriptedTransport([try answer(customer("a b/ä", features: ["pro"]))])
+        let found = try await client(transport).customer("a b/ä")
+        #expect(found.features.map(\.name) == ["pro"])
+        let request = try #require(transport.requests.first)
+        #expect(request.method == .get)
+        #expect(request.url == "http://server/souk/v1/customers/a%20b%2F%C3%A4")
+        #expect(request.headers["Authorization"] == "Bearer pk_secret")
+        #expect(request.headers["Souk-Environment"] == "sandbox")
+        #expect(request.headers["If-None-Match"] == nil)
+        #expect(request.timeout == .seconds(15))
+    }
+
+    @Test func `what did not change is not sent again`() async throws {
+        let transport = ScriptedTransport([
+            try answer(customer(features: ["pro"]), headers: ["ETag": "\"1\""]), .answer(status: 304),
+            try answer(customer(features: ["export"]), headers: ["ETag": "\"2\""]), .answer(status: 304),
+        ])
+        let client = client(transport)
+        var names: [[String]] = []
+        for _ in 0..<4 { names.append(try await client.customer("ada").features.map(\.name)) }
+        #expect(names == [["pro"], ["pro"], ["export"], ["export"]])
+        #expect(transport.requests.map { $0.headers["If-None-Match"] } == [nil, "\"1\"", "\"1\"", "\"2\""])
+    }
+
+    @Test func `one customer's answer is never another's`() async throws {
+        let transport = ScriptedTransport([
+            try answer(customer("ada"), headers: ["ETag": "\"1\""]),
+            try answer(customer("bob"), headers: ["ETag": "\"2\""]), .answer(status: 304),
+        ])
+        let client = client(transport)
+        _ = try await client.customer("ada")
+        #expect(try await client.customer("bob").customer == "bob")
+        #expect(try await client.customer("ada").customer == "ada")
+        #expect(transport.requests.map { $0.headers["If-None-Match"] } == [nil, nil, "\"1\""])
+    }
+
+    @Test func `only so many answers are kept`() async throws {
+        let transport = ScriptedTransport([
+            try answer(customer("ada"), headers: ["ETag": "\"1\""]),
+            try answer(customer("bob"), headers: ["ETag": "\"2\""]), try answer(customer("ada")),
+        ])
+        let client = client(transport, cached: 1)
+        for id in ["ada", "bob", "ada"] as [CustomerID] { _ = try await client.customer(id) }
+        #expect(transport.requests.map { $0.headers["If-None-Match"] } == [nil, nil, nil])
+    }
+
+    @Test func `a 304 that nobody asked for is refused`() async throws {
+        let transport = ScriptedTransport([.answer(status: 304)])
+        await #expect(throws: PurchaseError(.protocolError)) { try await client(transport).customer("ada") }
+    }
+
+    // MARK: - Presenting transactions
+
+    @Test func `transactions are presented with their renewal infos`() async throws {
+        let transport = ScriptedTransport([
+            try answer(
+                PostTransactionsAnswer(
+                    customer: customer(features: ["pro"]), acknowledgedTransactionIDs: ["1"],
+                    rejected: [
+                        RejectedTransaction(index: 1, code: "wrongBundle", detail: "Not ours.", retryable: false)
+                    ]))
+        ])
+        let validation = try await client(transport).validate(
+            [transaction(1, renewal: "renewal-1"), transaction(2)], for: "ada")
+        #expect(validation.acknowledged == ["1"])
+        #expect(validation.rejected.map(\.index) == [1])
+        #expect(validation.customer.features.map(\.name) == ["pro"])
+        let request = try #require(transport.requests.first)
+        #expect(request.method == .post)
+        #expect(request.url == "http://server/souk/v1/customers/ada/transactions")
+        #expect(request.headers["Content-Type"] == "application/json")
+        let sent = try WireJSON.decode(PostTransactionsRequest.self, from: request.body.buffered ?? [])
+        #expect(sent.signedTransactions == [transaction(1), transaction(2)].map(\.signedTransaction))
+        #expect(sent.signedRenewalInfos == ["renewal-1"])
+    }
+
+    @Test func `with nothing to present the customer is read`() async throws {
+        let transport = ScriptedTransport([try answer(customer(features: ["pro"]))])
+        let validation = try await client(transport).validate([], for: "ada")
+        #expect(validation.acknowledged.isEmpty && validation.customer.features.map(\.name) == ["pro"])
+        #expect(transport.requests.map(\.method) == [.get])
+    }
+
+    @Test func `more than a hundred go out in several requests`() async throws {
+        let transport = ScriptedTransport([
+            try answer(
+                PostTransactionsAnswer(
+                    customer: customer(),
+                    acknowledgedTransactionIDs: (0..<100).map { TransactionID(unchecked: "\($0)") })),
+            try answer(
+                PostTransactionsAnswer(
+                    customer: customer(features: ["pro"]), acknowledgedTransactionIDs: ["100"],
+                    rejected: [
+                        RejectedTransaction(index: 1, code: "malformed", detail: "No.", retryable: false)
+                    ])),
+        ])
+        let validation = try await client(transport).validate((0..<102).map { transaction($0) }, for: "ada")
+        #expect(validation.acknowledged.count == 101)
+        #expect(validation.rejected.map(\.index) == [101])
+        #expect(validation.customer.features.map(\.name) == ["pro"])
+        let counts = try transport.requests.map {
+            try WireJSON.decode(PostTransactionsRequest.self, from: $0.body.buffered ?? []).signedTransactions?.count
+        }
+        #expect(counts == [100, 2])
+    }
+
+    @Test func `long transactions go out in requests that the server accepts`() async throws {
+        let empty = try answer(PostTransactionsAnswer(customer: customer(), acknowledgedTransactionIDs: []))
+        let transport = ScriptedTransport([empty, empty, empty])
+        _ = try await client(transport).validate(
+            [transaction(1, size: 300 << 10), transaction(2, size: 300 << 10), transaction(3, size: 600 << 10)],
+            for: "ada")
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test func `a repetition is the same request, a new question another`() async throws {
+        let answer = try answer(PostTransactionsAnswer(customer: customer(), acknowledgedTransactionIDs: ["1"]))
+        let transport = ScriptedTransport([
+            .fail(HTTPError(.connectionLost, "Gone.")), answer, answer,
+        ])
+        let client = client(transport)
+        for _ in 0..<2 { _ = try await client.validate([transaction(1)], for: "ada") }
+        let keys = transport.requests.map { $0.headers["Idempotency-Key"] ?? "" }
+        #expect(keys[0] == keys[1] && keys[1] != keys[2])
+        #expect(keys.allSatisfy { $0.count == 64 })
+        #expect(
+            transport.requests.map { $0.body.buffered }
+                == Array(repeating: transport.requests[0].body.buffered, count: 3))
+        #expect(transport.requests.allSatisfy { $0.headers.values("Authorization").count == 1 })
+    }
+
+    @Test func `a single transaction that is not true is rejected, not thrown`() async throws {
+        let transport = ScriptedTransport([
+            try problem(422, "signatureInvalid", detail: "The signature does not hold."),
+            try answer(customer(features: ["export"])),
+        ])
+        let validation = try await client(transport).validate([transaction(1)], for: "ada")
+        #expect(
+            validation.rejected == [
+                RejectedTransaction(
+                    index: 0, code: "signatureInvalid", detail: "The signature does not hold.", retryable: false)
+            ])
+        #expect(validation.acknowledged.isEmpty)
+        #expect(validation.customer.features.map(\.name) == ["export"])
+    }
+
+    @Test func `a request that is refused as a whole is thrown`() async throws {
+        let one = ScriptedTransport([try problem(422, "idempotency_mismatch")])
+        await #expect(throws: PurchaseError(.validationError)) {
+            try await client(one).validate([transaction(1)], for: "ada")
+        }
+        let two = ScriptedTransport([try problem(422, "malformed")])
+        await #expect(throws: PurchaseError(.validationError)) {
+            try await client(two).validate([transaction(1), transaction(2)], for: "ada")
+        }
+    }
+
+    // MARK: - Refusals
+
+    @Test(arguments: [
+        (400, PurchaseError.Code.validationError, false), (401, .invalidKey, false), (403, .notAllowed, false),
+        (404, .protocolError, false), (409, .protocolError, false), (413, .validationError, false),
+        (422, .validationError, false), (429, .rateLimited, true), (500, .serverError, true),
+        (501, .unsupported, false), (502, .serverError, true), (503, .serverError, true), (301, .protocolError, false),
+    ])
+    func `a status has its error`(status: Int, code: PurchaseError.Code, isRetryable: Bool) async throws {
+        let transport = ScriptedTransport([.answer(status: status)])
+        let error = await #expect(throws: PurchaseError.self) {
+            try await client(transport, backoff: .none).customer("ada")
+        }
+        #expect(error?.code == code)
+        #expect(error?.isRetryable == isRetryable)
+    }
+
+    @Test func `the server's reasons are in the error, its own word on retrying counts`() async throws {
+        let transport = ScriptedTransport([try problem(409, "busy", retryable: true, detail: "Two at once.")])
+        let error = await #expect(throws: PurchaseError.self) {
+            try await client(transport, backoff: .none).customer("ada")
+        }
+        #expect(error?.code == .protocolError && error?.isRetryable == true)
+        #expect(error?.reason.contains("Two at once.") ?? false)
+        #expect((error?.underlying as? Problem)?.code == "busy")
+    }
+
+    @Test(arguments: [
+        (HTTPError.Code.timeout, PurchaseError.Code.unreachable), (.hostNotFound, .unreachable),
+        (.connectionFailed, .unreachable), (.connectionLost, .unreachable), (.tlsFailed, .unreachable),
+        (.cancelled, .unreachable), (.bodyFailed, .unreachable), (.bodyTooLarge, .protocolError),
+        (.protocolError, .protocolError), (.invalidURL, .protocolError), (.invalidHeader, .protocolError),
+    ])
+    func `a transport's failure has its error`(failure: HTTPError.Code, code: PurchaseError.Code) async {
+        let transport = ScriptedTransport([.fail(HTTPError(failure, "So it is."))])
+        await #expect(throws: PurchaseError(code)) { try await client(transport, backoff: .none).customer("ada") }
+    }
+
+    @Test func `an unknown transport's failure means unreachable`() async {
+        let transport = ScriptedTransport([.fail(Refusal())])
+        await #expect(throws: PurchaseError(.unreachable)) {
+            try await client(transport, backoff: .none).customer("ada")
+        }
+    }
+
+    @Test(arguments: ["", "{", "[]", #"{"customer":"ada"}"#])
+    func `an answer of another shape is refused`(body: String) async {
+        let transport = ScriptedTransport([.answer(HTTPResponse(status: 200, body: .text(body)))])
+        await #expect(throws: PurchaseError(.decodingError)) { try await client(transport).customer("ada") }
+    }
+
+    @Test func `no error repeats the key, even if the server does`() async throws {
+        let transport = ScriptedTransport([
+            try problem(401, "unauthorized", detail: "There is no key pk_secret here.")
+        ])
+        let error = await #expect(throws: PurchaseError.self) { try await client(transport).customer("ada") }
+        var text = ""
+        dump(error, to: &text)
+        #expect(!text.contains("pk_secret"))
+        #expect(error?.reason.contains("There is no key [redacted] here.") ?? false)
+    }
+
+    @Test func `a key does not print itself`() {
+        let key: APIKey = "pk_secret"
+        var text = "\(key) \(String(reflecting: key)) "
+        dump(EntitlementServiceClient.Configuration(baseURL: "", key: key), to: &text)
+        #expect(!text.contains("pk_secret"))
+    }
+
+    // MARK: - Repetition
+
+    @Test func `what may succeed later is asked again, with growing pauses`() async throws {
+        let transport = ScriptedTransport([
+            .answer(status: 503), .fail(HTTPError(.timeout, "Late.")), .answer(status: 500),
+            try answer(customer(features: ["pro"])),
+        ])
+        let client = client(transport, backoff: Backoff(attempts: 4, initial: .seconds(1), maximum: .seconds(3)))
+        #expect(try await client.customer("ada").features.map(\.name) == ["pro"])
+        #expect(naps.withLock { $0 } == [.seconds(1), .seconds(2), .seconds(3)])
+    }
+
+    @Test func `repetition has an end`() async {
+        let transport = ScriptedTransport([.answer(status: 503), .answer(status: 503), .answer(status: 502)])
+        await #expect(throws: PurchaseError(.serverError)) { try await client(transport).customer("ada") }
+        #expect(naps.withLock { $0.count } == 2)
+    }
+
+    @Test func `a refusal is not repeated`() async {
+        let transport = ScriptedTransport([.answer(status: 401)])
+        await #expect(throws: PurchaseError(.invalidKey)) { try await client(transport).customer("ada") }
+        #expect(naps.withLock { $0.isEmpty })
+    }
+
+    @Test func `the server's own pause is kept`() async throws {
+        let transport = ScriptedTransport([
+            .answer(status: 429, headers: ["Retry-After": "7"]), try answer(customer()),
+        ])
+        _ = try await client(transport).customer("ada")
+        #expect(naps.withLock { $0 } == [.seconds(7)])
+    }
+
+    @Test func `a pause longer than the caller's patience is left to the caller`() async {
+        let transport = ScriptedTransport([.answer(status: 503, headers: ["Retry-After": "120"])])
+        let error = await #expect(throws: PurchaseError.self) { try await client(transport).customer("ada") }
+        #expect(error?.code == .serverError && error?.retryAfter == .seconds(120))
+        #expect(naps.withLock { $0.isEmpty })
+    }
+
+    @Test func `a cancelled caller is not told that the server is away`() async throws {
+        let arrived = Gate()
+        arrived.open()
+        let transport = ScriptedTransport([
+            .perform { _ in
+                await arrived.pass()
+                do {
+                    try await Task.sleep(for: .seconds(86_400))
+                } catch {
+                    throw HTTPError(.cancelled, "Cancelled.")
+                }
+                return HTTPResponse(status: 200)
+            }
+        ])
+        let client = client(transport)
+        let caller = Task { try await client.customer("ada") }
+        await arrived.arrivals()
+        caller.cancel()
+        await #expect(throws: CancellationError.self) { try await caller.value }
+    }
+}

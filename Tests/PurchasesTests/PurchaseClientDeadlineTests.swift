@@ -1,0 +1,175 @@
+import Foundation
+import Primitives
+import Purchases
+import StoreTestSupport
+import Testing
+
+@Suite struct PurchaseClientDeadlineTests {
+    private let clock = ManualClock()
+    private let gate = Gate()
+    /// Whose count of arrivals is that of deadlines that were called off.
+    private let calledOff = Gate()
+
+    /// Answers nothing, and heeds no cancellation, until the gate opens.
+    private func deaf(_ name: String = "deaf") -> StubPlugin {
+        let gate = gate
+        return StubPlugin(name) {
+            $0.logIn = { _ in await gate.pass() }
+            $0.logOut = { await gate.pass() }
+            $0.paidFeatures = {
+                await gate.pass()
+                return .of("late")
+            }
+            $0.products = { _ in
+                await gate.pass()
+                return []
+            }
+            $0.offer = {
+                await gate.pass()
+                return .failure(Refusal())
+            }
+            $0.cancel = { _ in
+                await gate.pass()
+                return .success(())
+            }
+        }
+    }
+
+    private func client(_ plugins: any PurchasePlugin...) async throws -> PurchaseClient {
+        let (clock, calledOff) = (clock, calledOff)
+        calledOff.open()
+        let client = PurchaseClient(
+            configuration: .init(pluginDeadline: .seconds(30)) { duration in
+                do {
+                    try await clock.sleep(
+                        until: clock.now().addingTimeInterval(TimeInterval(duration.components.seconds)))
+                } catch {
+                    await calledOff.pass()
+                    throw error
+                }
+            })
+        try await client.setup(with: plugins)
+        return client
+    }
+
+    /// What `body` gives once the deaf plugin has been asked, the `others` have answered, and its deadline has passed.
+    private func afterDeadline<Value: Sendable>(
+        others: Int, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let task = Task { try await body() }
+        await gate.arrivals()
+        if others > 0 { await calledOff.arrivals(others) }
+        await clock.waiters(atLeast: 1)
+        clock.advance(by: 30)
+        return try await task.value
+    }
+
+    @Test func `a plugin that never answers is reported, and the others' answers stand`() async throws {
+        let client = try await client(deaf(), StubPlugin("sound") { $0.paidFeatures = { .of("pro") } })
+        let collected = try await afterDeadline(others: 1) { try await client.collectPaidFeatures() }
+        #expect(collected.value.names == ["pro"])
+        #expect(collected.reports.map { $0.error as? PurchaseError } == [PurchaseError(.timedOut), nil])
+        let sentence = (collected.reports[0].error as? PurchaseError)?.reason ?? ""
+        #expect(sentence.contains("\"deaf\"") && sentence.contains("30"))
+        gate.open()
+    }
+
+    @Test func `strict questions end at the deadline with its error`() async throws {
+        let client = try await client(StubPlugin("sound"), deaf())
+        await #expect(throws: PurchaseError(.timedOut)) {
+            try await afterDeadline(others: 1) { try await client.getProductsAndPricePoints(with: ["pro"]) }
+        }
+        gate.open()
+    }
+
+    @Test func `an answer that comes too late is dropped`() async throws {
+        let plugin = deaf()
+        let client = try await client(plugin, StubPlugin("sound"))
+        _ = try await afterDeadline(others: 1) { try await client.getPaidFeatures() }
+        gate.open()
+        plugin.change { $0.paidFeatures = { throw Refusal() } }
+        #expect(try await client.getPaidFeatures() == PaidFeatures())
+    }
+
+    @Test func `a plugin that does not answer to its log-in counts as unreachable`() async throws {
+        let sound = StubPlugin("sound")
+        let client = try await client(deaf(), sound)
+        let reports = try await afterDeadline(others: 1) { try await client.logIn(appUserId: .string("ada")) }
+        #expect(reports.map { $0.error as? PurchaseError } == [PurchaseError(.timedOut), nil])
+        #expect(client.userId == .string("ada"))
+        #expect(sound.calls == ["logIn ada"])
+        gate.open()
+    }
+
+    @Test func `a plugin that does not answer to logging out keeps nobody`() async throws {
+        let sound = StubPlugin("sound")
+        let client = try await client(deaf(), sound)
+        try await afterDeadline(others: 1) { await client.logOut() }
+        #expect(sound.calls == ["logOut"])
+        gate.open()
+    }
+
+    @Test func `an operation goes on to the plugin after the one that does not answer`() async throws {
+        let offer = PromoOffer(productDiscount: ProductDiscount(), identifier: "half")
+        let client = try await client(deaf(), StubPlugin("signer") { $0.offer = { .success(offer) } })
+        let answer = try await afterDeadline(others: 0) {
+            try await client.getPromotionalOffer(for: ProductDiscount(), product: Product(productIdentifier: "pro"))
+        }
+        #expect(answer == offer)
+        gate.open()
+    }
+
+    @Test func `when nobody else takes an operation, who did not answer is named`() async throws {
+        let client = try await client(deaf(), StubPlugin("other"))
+        await #expect(throws: PurchaseError(.timedOut)) {
+            try await afterDeadline(others: 0) {
+                try await client.cancelSubscription(with: CancellationToken(pluginName: "deaf", rawValue: "1"))
+            }
+        }
+        gate.open()
+    }
+
+    @Test func `a purchase does not wait for ever for the others' features`() async throws {
+        let client = try await client(
+            deaf(),
+            StubPlugin("seller") { $0.purchase = { _ in .success(SuccessfulPurchase(paidFeatures: .of("pro"))) } })
+        let purchase = try await afterDeadline(others: 0) {
+            try await client.purchase(Product(productIdentifier: "pro"))
+        }
+        #expect(purchase.paidFeatures.names == ["pro"])
+        gate.open()
+    }
+
+    @Test func `a cancelled reader is answered at once and leaves no timer`() async throws {
+        let client = try await client(deaf(), StubPlugin("sound") { $0.paidFeatures = { .of("pro") } })
+        let reader = Task { try await client.getPaidFeatures() }
+        await gate.arrivals()
+        reader.cancel()
+        await #expect(throws: CancellationError.self) { try await reader.value }
+        gate.open()
+    }
+
+    @Test func `cancellation reaches a plugin that heeds it`() async throws {
+        let asked = Gate()
+        asked.open()
+        let heard = AsyncStream.makeStream(of: Void.self)
+        let client = try await client(
+            StubPlugin("heeding") {
+                $0.paidFeatures = {
+                    await asked.pass()
+                    do {
+                        try await Task.sleep(for: .seconds(86_400))
+                    } catch {
+                        heard.continuation.yield()
+                        throw error
+                    }
+                    return PaidFeatures()
+                }
+            })
+        let reader = Task { try await client.getPaidFeatures() }
+        await asked.arrivals()
+        reader.cancel()
+        await #expect(throws: CancellationError.self) { try await reader.value }
+        #expect(await heard.stream.first { _ in true } != nil)
+    }
+}

@@ -1,0 +1,28 @@
+import Purchases
+import Testing
+
+@Suite struct PurchaseErrorTests {
+    @Test(arguments: [
+        PurchaseError.Code.notSetUp, .alreadySetUp, .noSuitablePlugin, .noUserId, .cancelledByUser,
+        .webPaymentsNotSupported, .invalidKey, .notAllowed, .acknowledgementPending, .unreachable, .timedOut,
+        .rateLimited, .serverError, .validationError, .protocolError, .decodingError, .unsupported, .storageFailed,
+        .storageCorrupt,
+    ])
+    func `every code has a sentence`(code: PurchaseError.Code) {
+        let error = PurchaseError(code)
+        #expect(error.reason.hasSuffix(".") && !error.reason.contains(code.rawValue + "."))
+        #expect(error.isRetryable == [.unreachable, .timedOut, .rateLimited, .serverError].contains(code))
+        #expect("\(error)" == error.reason)
+    }
+
+    @Test func `a plugin may bring codes of its own`() {
+        let error = PurchaseError(.init(rawValue: "kioskClosed"), isRetryable: true)
+        #expect(error.reason.contains("kioskClosed"))
+        #expect(error.isRetryable)
+    }
+
+    @Test func `errors compare by code`() {
+        #expect(PurchaseError(.noUserId, "One.") == PurchaseError(.noUserId, "Another.", underlying: Refusal()))
+        #expect(PurchaseError(.noUserId) != PurchaseError(.notSetUp))
+    }
+}
