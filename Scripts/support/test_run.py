@@ -109,9 +109,10 @@ class Tally:
         print(f"{len(self.passed)} passed, {len(failures)} failed", flush=True)
 
 
-def run(root, scratch_path=None, sanitize=None, filters=(), quiet=False):
-    """Builds and runs the tests of the package at `root`."""
+def run(root, scratch_path=None, sanitize=None, filters=(), quiet=False, builds=True):
+    """Builds, unless that was done, and runs the tests of the package at `root`."""
     command = ["swift", "test", "--package-path", str(root), "--disable-xctest", *gate.jobs(), *gate.EXPLICIT_IMPORTS]
+    command += [] if builds else ["--skip-build"]
     if scratch_path:
         command += ["--scratch-path", str(scratch_path)]
     if sanitize:
