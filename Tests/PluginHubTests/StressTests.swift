@@ -42,11 +42,11 @@ import Testing
                     let client = clients[index]
                     for round in 0..<rounds {
                         do {
-                            let command = try Message("do", id: MessageID("\(index).\(round)"))
-                            let subscription = try client.events("done").filter(correlationId: command.id ?? "").sink {
+                            let id = try MessageID("\(index).\(round)")
+                            let subscription = try client.events("done").filter(correlationId: id).sink {
                                 _ in answers.withLock { $0[index] += 1 }
                             }
-                            try client.send(command: command)
+                            try client.send(command: Message("do", id: id))
                             _ = try client.query("read")
                             do {
                                 #expect(try client.query("sometimes") == ["guest": true])

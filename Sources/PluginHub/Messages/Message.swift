@@ -5,9 +5,9 @@ import Foundation
 /// Routing looks at the name alone. The id comes back as the `correlationId` of every event the message causes, so a
 /// sender makes it first:
 ///
-///     let refresh = try Message("info.refresh", id: .unique())
-///     subscription = infos.filter(correlationId: refresh.id!).sink { show($0) }
-///     try messageSender.send(command: refresh, payload: nil, sender: self)
+///     let id = MessageID.unique()
+///     subscription = infos.filter(correlationId: id).sink { show($0) }
+///     try messageSender.send(command: Message("info.refresh", id: id), payload: nil, sender: self)
 ///
 /// A name is 1 to 255 bytes of UTF-8 without control characters. The throwing initialiser refuses another with
 /// `PluginError` code `invalidName`; a literal that breaks the rule is a programming error and stops the program.
