@@ -20,7 +20,8 @@ struct OpenFile: Sendable {
             throw SQLError(
                 .cannotOpen, "The database \(path) cannot be opened: \(String(cString: strerror(errno))).")
         }
-        let identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        let identity = Identity(
+            device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
         guard Self.open.withLock({ $0.insert(identity).inserted }) else {
             throw SQLError(
                 .alreadyOpen, "The database \(path) is open in this process already; share it or close it first.")

@@ -37,12 +37,8 @@ final class SQLiteSession: SQLConnection {
 
     func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow? {
         try run(sql, values) { statement, connection throws(SQLError) in
-            guard let row = try statement.step(on: connection) else { return nil }
-            // A statement that changes rows must be run to its end, even if only its first row is wanted.
-            if sqlite3_stmt_readonly(statement.pointer) == 0 {
-                while try statement.advance(on: connection) {}
-            }
-            return row
+            // A statement that changes rows has changed all of them before its first row comes.
+            try statement.step(on: connection)
         }
     }
 

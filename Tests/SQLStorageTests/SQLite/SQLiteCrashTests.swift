@@ -74,24 +74,25 @@ import Testing
     }
 
     @Test func `processes that migrate the same file at once apply everything once`() async throws {
+        let steps = (0..<200).map { SQLMigration("\($0)", [.sqlite: "CREATE TABLE t\($0) (v INTEGER)"]) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask { [path = folder.file()] in
-                    await #expect(processExitsWith: .success) { [path = path as String] in
-                        let database = try SQLiteDatabase(path: path)
-                        let steps = (0..<20).map { step in
-                            SQLMigration("\(step)", [.sqlite: "CREATE TABLE t\(step) (v INTEGER)"])
-                        }
-                        try database.migrate(steps)
-                        await database.close()
+                    try await onThread {
+                        // A connection each, as each process has its own.
+                        let connection = try SQLiteConnection(path: path, mode: .write(.none), limits: .init(.init()))
+                        try MigrationPlan(steps, dialect: .sqlite).apply(to: connection, at: path)
+                        connection.close()
                     }
                 }
             }
             try await group.waitForAll()
         }
         let database = try SQLiteDatabase(path: folder.file())
-        let count: Int? = try database.read { try $0.first("SELECT count(*) AS n FROM schema_migrations")?["n"] }
-        #expect(count == 20)
+        let names: [String] = try database.read { connection in
+            try connection.query("SELECT name FROM schema_migrations ORDER BY position").map { try $0["name"] }
+        }
+        #expect(names == steps.map(\.name))
         await database.close()
     }
 }

@@ -103,7 +103,8 @@ import Testing
         #expect(try folder.contents == ["test.sqlite"])
     }
 
-    @Test func `a database whose last holder is a body is closed too`() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a database whose last holder is a body is closed too`() async throws {
         func writeAndForget() async throws {
             let database = try SQLiteDatabase(path: folder.file())
             try await database.write { connection in
@@ -118,6 +119,7 @@ import Testing
                     try await writeAndForget()
                     break
                 } catch let error as SQLError where error.code == .alreadyOpen {
+                    try Task.checkCancellation()
                     await Task.yield()
                 }
             }
