@@ -48,12 +48,16 @@ let systemLibraries: [Target] = [
         name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
 ]
 
+/// The commit, for `souk version`.
+let commit = Context.gitInformation.map { $0.currentCommit + ($0.hasUncommittedChanges ? "+" : "") } ?? "unknown"
+
 let package = Package(
     name: "Souk",
     platforms: [.iOS(.v17), .macOS(.v14)],
     products: modules.map { .library(name: $0.name, targets: [$0.name]) } + [
         .library(name: "StoreTestSupport", targets: ["StoreTestSupport"]),
         .executable(name: "souk", targets: ["souk"]),
+        .executable(name: "Benchmarks", targets: ["Benchmarks"]),
     ],
     targets: systemLibraries
         + modules.map { module in
@@ -65,7 +69,17 @@ let package = Package(
             .target(
                 name: "StoreTestSupport", dependencies: libraryNames.map { .byName(name: $0) }, swiftSettings: strict),
             .executableTarget(
-                name: "souk", dependencies: libraryNames.map { .byName(name: $0) }, swiftSettings: strict),
+                name: "Benchmarks",
+                dependencies: [
+                    "EntitlementServer", "HTTPCore", "HTTPListener", "Primitives", "SQLStorage", "SignedData",
+                    "StoreModel",
+                ], path: "Benchmarks", swiftSettings: strict),
+            .target(name: "CBuildInfo", cSettings: [.define("SOUK_COMMIT", to: "\"\(commit)\"")]),
+            .executableTarget(
+                name: "souk",
+                dependencies: (libraryNames + systemLibraries.map(\.name) + ["CBuildInfo"]).map { .byName(name: $0) },
+                resources: [.embedInCode("Resources/darkroom.storekit")],
+                swiftSettings: strict),
         ]
         + modules.map { module in
             .testTarget(

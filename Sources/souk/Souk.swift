@@ -3,7 +3,11 @@ import Foundation
 /// The `souk` command: the only place that composes all modules.
 @main
 enum Souk {
-    static let commands: [Command] = [JWSCommands.inspect, JWSCommands.verify, VersionCommand.command]
+    static let commands: [Command] = [
+        DemoCommand.command, ServeCommand.command, SimulateCommand.command, StoreCommand.command, JWSCommands.inspect,
+        JWSCommands.verify, CatalogCommands.lint, CatalogCommands.convert,
+        VersionCommand.command,
+    ]
 
     static func main() async {
         let status = await run(Array(CommandLine.arguments.dropFirst()))

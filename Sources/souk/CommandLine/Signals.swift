@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Primitives
 
 #if canImport(Glibc)
     import Glibc
@@ -9,25 +10,33 @@ import Foundation
     import Darwin
 #endif
 
-/// Waits for the wish to stop: SIGTERM, SIGINT, or the end of standard input for a process whose starter asked for that.
-enum StopSignal {
-    /// Returns once. Call it early: a signal that came before is not forgotten, since the sources are made at once.
-    static func wait(alsoAtEndOfInput: Bool = false) async {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-        let sources = [SIGTERM, SIGINT].map { number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { continuation.yield() }
-            source.resume()
-            return source
-        }
-        if alsoAtEndOfInput {
-            Thread.detachNewThread {
-                while !FileHandle.standardInput.availableData.isEmpty {}
-                continuation.yield()
+/// The wish to stop: SIGTERM, SIGINT, or the end of standard input for a process whose starter asked for that.
+///
+/// From when it is made, a signal no longer ends the process, and is not forgotten before somebody waits.
+final class StopSignal: Sendable {
+    private let wishes = Broadcast<Void>(replaysLast: true)
+    private let sources = Locked<[any DispatchSourceSignal]>([])
+
+    init(alsoAtEndOfInput: Bool = false) {
+        let wishes = wishes
+        sources.withLock { sources in
+            sources = [SIGTERM, SIGINT].map { number in
+                signal(number, SIG_IGN)
+                let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+                source.setEventHandler { wishes.send(()) }
+                source.resume()
+                return source
             }
         }
-        for await _ in stream { break }
-        for source in sources { source.cancel() }
+        guard alsoAtEndOfInput else { return }
+        Thread.detachNewThread {
+            while !FileHandle.standardInput.availableData.isEmpty {}
+            wishes.send(())
+        }
+    }
+
+    /// Returns when the wish has come, or when the waiting task is cancelled.
+    func wait() async {
+        for await _ in wishes.stream() { return }
     }
 }

@@ -1,6 +1,41 @@
+import CBuildInfo
+import CCurl
+import CMicrohttpd
+import COpenSSL
+import CSQLite
+import Primitives
+
+/// `souk version`.
 enum VersionCommand {
-    static let command = Command(words: ["version"], summary: "version, commit, linked libraries") { _ in
-        Terminal.print("souk")
+    /// The version that `CHANGELOG.md` describes.
+    static let version = "0.1.0"
+
+    static let command = Command(
+        words: ["version"], summary: "version, commit and linked libraries",
+        options: [.init(name: "json", help: "print one JSON value")]
+    ) { arguments in
+        let commit = String(cString: souk_build_commit())
+        let libraries: [(String, String)] = [
+            ("openssl", String(cString: OpenSSL_version(OPENSSL_VERSION_STRING))),
+            ("sqlite", String(cString: sqlite3_libversion())),
+            ("libmicrohttpd", String(cString: MHD_get_version())),
+            ("libcurl", curlVersion),
+        ]
+        if arguments.has("json") {
+            Terminal.print(json: [
+                "version": .string(version), "commit": .string(commit),
+                "libraries": .object(JSONMembers(libraries.map { ($0.0, .string($0.1)) })),
+            ])
+        } else {
+            Terminal.print("souk \(version) (\(commit))")
+            for (name, version) in libraries { Terminal.print("\(name) \(version)") }
+        }
         return .success
+    }
+
+    /// The first word of what libcurl says of itself is `libcurl/7.88.1`.
+    private static var curlVersion: String {
+        let words = String(cString: curl_version()).split(separator: " ")
+        return words.first?.split(separator: "/").last.map(String.init) ?? "unknown"
     }
 }

@@ -1,0 +1,165 @@
+import CurlTransport
+import EntitlementServer
+import Foundation
+import HTTPListener
+import Primitives
+import SQLStorage
+import SignedData
+import StoreKitAdapter
+import StoreModel
+
+/// `souk serve`: the entitlement server.
+enum ServeCommand {
+    static let command = Command(
+        words: ["serve"], summary: "run the entitlement server",
+        options: [
+            .init(name: "database", value: "sqlite:PATH", help: "where the ledger lies (sqlite:souk.sqlite)"),
+            .init(name: "port", value: "N", help: "where it listens; 0, the default, lets the system choose"),
+            .init(name: "host", value: "ADDRESS", help: "the address it listens at (127.0.0.1)"),
+            .init(name: "bundle-id", value: "B", repeats: true, help: "an app that it serves"),
+            .init(name: "app-apple-id", value: "N", help: "the App Store's number of the app"),
+            .init(
+                name: "environment", value: "E", repeats: true,
+                help: "production, sandbox or xcode, the first being the default (production and sandbox)"),
+            .init(
+                name: "root", value: "FILE", repeats: true,
+                help: "a root to trust instead of Apple's, DER or PEM: a simulator's"),
+            .init(name: "features", value: "FILE", help: "which products give which features"),
+            .init(name: "clock", value: "URL", help: "follow the virtual time of a simulator; needs --root"),
+            .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
+            .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
+            .stopWithParent,
+        ],
+        details: """
+            The first line of standard output is one JSON object: where it listens and, for each app that is new to the
+            database, a public key and the file that holds its secret key. It stops on SIGTERM and SIGINT.
+            """
+    ) { arguments in
+        let path = try databasePath(arguments.text("database") ?? "sqlite:souk.sqlite")
+        var configuration = try listenerConfiguration(arguments)
+        configuration.maximumBodyBytes = 4 << 20
+        let clock = try await followedClock(arguments)
+        let database = try openDatabase(path)
+        let service = try await makeService(arguments, database: database, clock: clock ?? SystemClock())
+        let keys = try await service.createMissingKeys { try save($0, beside: path) }
+        let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
+        let listener = HTTPListener(handler: service, configuration: configuration)
+        do {
+            let address = try listener.start()
+            Terminal.print(json: announcement(address.url, path: path, keys: keys))
+        } catch let error as HTTPListenerError {
+            await database.close()
+            throw Misuse(error.reason)
+        }
+        await stop.wait()
+        await listener.stop()
+        await clock?.stop()
+        await database.close()
+        return .success
+    }
+
+    private static func databasePath(_ text: String) throws -> String {
+        guard !text.hasPrefix("postgres") else {
+            throw Misuse("PostgreSQL is not built yet; give --database sqlite:PATH")
+        }
+        guard text.hasPrefix("sqlite:"), text.count > "sqlite:".count else {
+            throw Misuse("--database is sqlite:PATH, not \"\(text)\"")
+        }
+        return String(text.dropFirst("sqlite:".count))
+    }
+
+    private static func openDatabase(_ path: String) throws -> SQLiteDatabase {
+        do {
+            return try SQLiteDatabase(path: path)
+        } catch let error as SQLError {
+            throw Misuse(error.description)
+        }
+    }
+
+    private static func listenerConfiguration(_ arguments: Arguments) throws -> HTTPListener.Configuration {
+        var configuration = HTTPListener.Configuration(
+            host: arguments.text("host") ?? "127.0.0.1", port: try arguments.integer("port", in: 0...65535) ?? 0)
+        switch (arguments.text("tls-certificate"), arguments.text("tls-key")) {
+        case (let certificate?, let key?):
+            configuration.tls = .init(certificateFile: certificate, privateKeyFile: key)
+        case (nil, nil): break
+        default: throw Misuse("--tls-certificate and --tls-key go together")
+        }
+        return configuration
+    }
+
+    private static func followedClock(_ arguments: Arguments) async throws -> FollowedClock? {
+        guard let url = arguments.text("clock") else { return nil }
+        guard !arguments.texts("root").isEmpty else {
+            throw Misuse("--clock is for a simulator: give its root certificate with --root as well")
+        }
+        let clock = FollowedClock(url: url, transport: CurlTransport.platformDefault())
+        do {
+            try await clock.start()
+        } catch let error as StoreFailure {
+            throw Misuse("--clock \(url): \(error.reason)")
+        }
+        return clock
+    }
+
+    private static func makeService(
+        _ arguments: Arguments, database: SQLiteDatabase, clock: any WallClock
+    ) async throws -> EntitlementService {
+        let bundles = try arguments.texts("bundle-id").map {
+            try Arguments.identifier($0, called: "--bundle-id") as BundleID
+        }
+        guard !bundles.isEmpty else { throw Misuse("souk serve needs --bundle-id") }
+        let features = try arguments.text("features").map { try CatalogCommands.featureMap(in: $0) } ?? FeatureMap()
+        let number = try arguments.integer("app-apple-id", in: 1...Int.max)
+        guard number == nil || bundles.count == 1 else {
+            throw Misuse("--app-apple-id says one number: give one --bundle-id with it")
+        }
+        let named = try arguments.texts("environment").map { text in
+            _ = try JWSCommands.environment(named: text)
+            return StoreEnvironment(rawValue: text)
+        }
+        var configuration = EntitlementService.Configuration(
+            database: database, apps: bundles.map { .init(bundleID: $0, appAppleID: number, features: features) },
+            environments: named.isEmpty ? [.production, .sandbox] : named)
+        let roots = arguments.texts("root")
+        if !roots.isEmpty { configuration.trustAnchors = try JWSCommands.anchors(in: roots) }
+        configuration.clock = clock
+        configuration.reportFailure = { request, error in Terminal.note("request \(request) failed: \(error)") }
+        do {
+            return try await EntitlementService(configuration: configuration)
+        } catch let error as EntitlementServerError {
+            throw Misuse(error.description)
+        } catch let error as SQLError {
+            throw Misuse(error.description)
+        }
+    }
+
+    /// The secret key goes into a file that only its owner may read; it is never printed.
+    private static func save(_ keys: IssuedKeys, beside database: String) throws {
+        let path = secretFile(of: keys.bundleID, beside: database)
+        try? FileManager.default.removeItem(atPath: path)
+        let isWritten = FileManager.default.createFile(
+            atPath: path, contents: Data((keys.secretKey + "\n").utf8), attributes: [.posixPermissions: 0o600])
+        guard isWritten else { throw Misuse("\(path): the secret key cannot be written; no key was made") }
+    }
+
+    private static func secretFile(of bundle: BundleID, beside database: String) -> String {
+        let name = bundle.rawValue.replacingOccurrences(of: "/", with: "_")
+        return "\(database).\(name).secret-key"
+    }
+
+    private static func announcement(_ url: String, path: String, keys: [IssuedKeys]) -> JSONValue {
+        var line: JSONValue = ["listening": .string(url), "database": .string("sqlite:\(path)")]
+        guard let first = keys.first else { return line }
+        line["publicKey"] = .string(first.publicKey)
+        line["secretKeyFile"] = .string(secretFile(of: first.bundleID, beside: path))
+        line["keys"] = .array(
+            keys.map { pair in
+                [
+                    "bundleID": .string(pair.bundleID.rawValue), "publicKey": .string(pair.publicKey),
+                    "secretKeyFile": .string(secretFile(of: pair.bundleID, beside: path)),
+                ]
+            })
+        return line
+    }
+}

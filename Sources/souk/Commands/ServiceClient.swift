@@ -1,0 +1,55 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// Asks one of Souk's own services over HTTP and turns its refusals into sentences.
+struct ServiceClient: Sendable {
+    let url: String
+    var headers: HTTPHeaders = [:]
+    var transport: any HTTPTransport = CurlTransport.platformDefault()
+
+    struct Answer: Sendable {
+        let status: Int
+        let headers: HTTPHeaders
+        let json: JSONValue
+        let bytes: [UInt8]
+    }
+
+    /// Sends a request and returns the answer whatever its status. Throws `Failure` when there is none.
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, _ body: JSONValue? = nil, timeout: Duration = .seconds(10)
+    ) async throws -> Answer {
+        var request = HTTPRequest(method: method, url: url + path, headers: headers, timeout: timeout)
+        if let body {
+            request.headers["Content-Type"] = "application/json"
+            request.body = .json(body)
+        }
+        do {
+            let response = try await transport.send(request)
+            let bytes = try await response.body.collect(upTo: 16 << 20)
+            let json = bytes.isEmpty ? .null : (try? JSONValue(parsing: bytes)) ?? .null
+            return Answer(status: response.status, headers: response.headers, json: json, bytes: bytes)
+        } catch let error as HTTPError {
+            throw Failure("\(url) cannot be reached: \(error.reason)")
+        }
+    }
+
+    /// As `send`, and the decoded body of a success. Throws `Failure` with the service's own sentence for a refusal.
+    func ask<Value: Decodable>(
+        _ method: HTTPRequest.Method, _ path: String, _ body: (any Encodable)? = nil, as type: Value.Type,
+        timeout: Duration = .seconds(10)
+    ) async throws -> Value {
+        let answer = try await send(
+            method, path, try body.map { try JSONValue(parsing: try WireJSON.encode($0)) }, timeout: timeout)
+        guard (200..<300).contains(answer.status) else {
+            throw Failure(answer.json["detail"]?.stringValue ?? "\(url)\(path) answered with status \(answer.status)")
+        }
+        do {
+            return try WireJSON.decode(type, from: answer.bytes)
+        } catch {
+            throw Failure("\(url)\(path) answered in a form that this version does not know: \(error)")
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import AppStoreSimulator
+import Foundation
+import HTTPListener
+import Primitives
+import StoreModel
+
+/// `souk simulate`: an App Store in a process.
+enum SimulateCommand {
+    static let command = Command(
+        words: ["simulate"], summary: "run an App Store simulator",
+        options: [
+            .init(name: "catalog", value: "F.storekit", help: "what it sells: an Xcode StoreKit configuration file"),
+            .init(name: "bundle-id", value: "B", help: "the app it sells for (com.example.souk)"),
+            .init(
+                name: "port", value: "N", help: "where it listens on 127.0.0.1; 0, the default, lets the system choose"),
+            .init(name: "data", value: "DIR", help: "where it keeps its books and certificates (a temporary folder)"),
+            .init(
+                name: "time-rate", value: "R",
+                help: "how fast virtual time runs: \(TimeRate.names.joined(separator: ", "))"),
+            .init(name: "seed", value: "N", help: "make a new store's numbers repeatable"),
+            .stopWithParent,
+        ],
+        details: """
+            The first line of standard output is one JSON object: where it listens, its root certificate and its keys.
+            It stops on SIGTERM and SIGINT. souk store drives it.
+            """
+    ) { arguments in
+        let catalogue = try CatalogCommands.catalogue(in: try arguments.required("catalog"))
+        for warning in catalogue.warnings { Terminal.note("warning: \(warning)") }
+        let folder = try DataFolder(arguments.text("data"))
+        defer { folder.removeIfTemporary() }
+        var configuration = SimulatedAppStore.Configuration(
+            catalogue: catalogue, bundleID: try arguments.identifier("bundle-id") ?? "com.example.souk",
+            dataDirectory: folder.path)
+        if let name = arguments.text("time-rate") {
+            guard let rate = TimeRate(name) else {
+                throw Misuse("--time-rate is one of \(TimeRate.names.joined(separator: ", ")), not \"\(name)\"")
+            }
+            configuration.timeRate = rate
+        }
+        configuration.seed = try arguments.integer("seed", in: 0...Int.max).map(UInt64.init)
+        let store: SimulatedAppStore
+        do {
+            store = try await SimulatedAppStore.open(configuration)
+        } catch let error as SimulatorError {
+            throw Misuse(error.description)
+        }
+        let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
+        let listener = HTTPListener(
+            handler: store.handler, configuration: .init(port: try arguments.integer("port", in: 0...65535) ?? 0))
+        do {
+            let address = try listener.start()
+            Terminal.print(json: store.summary.announcement(listeningAt: address.url))
+        } catch let error as HTTPListenerError {
+            await store.close()
+            throw Misuse(error.reason)
+        }
+        await stop.wait()
+        await store.close()
+        await listener.stop()
+        return .success
+    }
+}
+
+extension Command.Option {
+    /// For one part of Souk that starts another: stop when standard input ends.
+    static let stopWithParent = Command.Option(name: "stop-with-parent", help: "", isHidden: true)
+}
+
+/// A folder that a command keeps its files in: the one that was named, or a temporary one that goes with the command.
+struct DataFolder: Sendable {
+    let path: String
+    private let isTemporary: Bool
+
+    init(_ named: String?) throws {
+        isTemporary = named == nil
+        path =
+            named
+            ?? FileManager.default.temporaryDirectory.appendingPathComponent("souk-\(UUID().uuidString.lowercased())")
+            .path
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw Misuse("\(path): the folder cannot be made; name another with --data")
+        }
+    }
+
+    func file(_ name: String) -> String { path + "/" + name }
+
+    func removeIfTemporary() {
+        if isTemporary { try? FileManager.default.removeItem(atPath: path) }
+    }
+}

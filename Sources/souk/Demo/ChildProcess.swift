@@ -1,0 +1,136 @@
+import Foundation
+import Primitives
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A `souk` of its own, started by this one. It ends when told to, and when this process ends, however that comes about:
+/// it holds the other end of its standard input.
+final class ChildProcess: Sendable {
+    /// What the child said when it was ready: the first line of its standard output.
+    let greeting: JSONValue
+    private let name: String
+    private let process: RunningProcess
+
+    /// Starts `souk` with `arguments` and waits for its first line, for `patience` at most.
+    ///
+    /// Throws `Failure` with the child's own last words when it ends instead.
+    static func start(
+        _ arguments: [String], named name: String, log: String, patience: Duration = .seconds(20)
+    ) async throws -> ChildProcess {
+        let process = try RunningProcess(arguments + ["--stop-with-parent"], log: log)
+        guard let line = await process.firstLine(patience: patience), let greeting = try? JSONValue(parsing: line)
+        else {
+            await process.end(SIGKILL)
+            let words = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+            let last = words.split(separator: "\n").last.map(String.init) ?? "it said nothing; its log is \(log)"
+            throw Failure("the \(name) did not start: \(last)")
+        }
+        return ChildProcess(greeting: greeting, name: name, process: process)
+    }
+
+    private init(greeting: JSONValue, name: String, process: RunningProcess) {
+        self.greeting = greeting
+        self.name = name
+        self.process = process
+    }
+
+    var isRunning: Bool { process.isRunning }
+
+    /// Ends it without warning, as a power failure would; returns when it is gone.
+    func kill() async { await process.end(SIGKILL) }
+
+    /// Asks it to stop and waits; one that has not stopped after five seconds is killed.
+    func stop() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.process.end(SIGTERM) }
+            group.addTask {
+                try? await Task.sleep(for: .seconds(5))
+                if !Task.isCancelled { await self.process.end(SIGKILL) }
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}
+
+/// Foundation's `Process`, with its end as something to wait for.
+private final class RunningProcess: @unchecked Sendable {
+    // Sendable: `process` is configured and run in `init`; afterwards only its identifier is read, and what changes is
+    // in `state`.
+    private struct State {
+        var hasEnded = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private let state = Locked(State())
+
+    init(_ arguments: [String], log: String) throws {
+        guard let executable = Bundle.main.executablePath else { throw Failure("souk cannot find its own executable") }
+        _ = FileManager.default.createFile(atPath: log, contents: nil, attributes: [.posixPermissions: 0o600])
+        guard let log = FileHandle(forWritingAtPath: log) else { throw Failure("\(log) cannot be written") }
+        process.executableURL = URL(fileURLWithPath: executable)
+        process.arguments = arguments
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = log
+        process.terminationHandler = { [state] _ in
+            let waiting = state.withLock { state in
+                state.hasEnded = true
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for continuation in waiting { continuation.resume() }
+        }
+        try process.run()
+    }
+
+    var isRunning: Bool { state.withLock { !$0.hasEnded } }
+
+    func end(_ number: Int32) async {
+        if isRunning { kill(process.processIdentifier, number) }
+        await withCheckedContinuation { continuation in
+            let hasEnded = state.withLock { state in
+                if !state.hasEnded { state.waiting.append(continuation) }
+                return state.hasEnded
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+
+    /// The first line of standard output; `nil` when the process ends or the patience does. What follows is thrown away.
+    func firstLine(patience: Duration) async -> [UInt8]? {
+        let (lines, continuation) = AsyncStream.makeStream(of: [UInt8]?.self)
+        let handle = output.fileHandleForReading
+        Thread.detachNewThread {
+            var line: [UInt8] = []
+            var isDone = false
+            while true {
+                let data = handle.availableData
+                if data.isEmpty { break }
+                guard !isDone else { continue }
+                line += data
+                if let end = line.firstIndex(of: 0x0A) {
+                    continuation.yield(Array(line[..<end]))
+                    isDone = true
+                }
+            }
+            continuation.yield(nil)
+        }
+        let timer = Task {
+            try? await Task.sleep(for: patience)
+            continuation.yield(nil)
+        }
+        defer { timer.cancel() }
+        for await line in lines { return line }
+        return nil
+    }
+}

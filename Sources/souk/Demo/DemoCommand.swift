@@ -1,0 +1,130 @@
+import AppStoreSimulator
+import Foundation
+import Primitives
+import StoreModel
+
+/// `souk demo`: the whole way of a purchase in one run.
+enum DemoCommand {
+    static let command = Command(
+        words: ["demo"], summary: "watch purchases travel the whole way, on this machine",
+        options: [
+            .init(name: "catalog", value: "F.storekit", help: "what is sold (a photo app's catalogue)"),
+            .init(name: "bundle-id", value: "B", help: "the app (com.example.souk)"),
+            .init(name: "data", value: "DIR", help: "an empty folder for everything (a temporary one)"),
+            .init(name: "json", help: "print one JSON value instead of the story"),
+            .init(name: "keep", help: "leave both processes running until Ctrl-C, and print where they listen"),
+            .init(name: "inspect", help: "not built yet"),
+        ],
+        details: """
+            Starts an App Store simulator and an entitlement server as two processes and acts as an app would: it buys,
+            lets time pass, kills the server, presents what is not true, restores on a second device, and checks each.
+            Exit 0 only if every check held.
+            """
+    ) { arguments in
+        guard !arguments.has("inspect") else { throw Misuse("the inspector is not built yet; leave --inspect out") }
+        let named = arguments.text("data")
+        if let named, let content = try? FileManager.default.contentsOfDirectory(atPath: named), !content.isEmpty {
+            throw Misuse("\(named): the folder is not empty; name an empty or a new one with --data")
+        }
+        let bundleID: BundleID = try arguments.identifier("bundle-id") ?? "com.example.souk"
+        let folder = try DataFolder(named)
+        defer { folder.removeIfTemporary() }
+        let file = try catalogueFile(arguments.text("catalog"), in: folder)
+        let catalogue = try CatalogCommands.catalogue(in: file)
+        try Data(catalogue.productList.text(pretty: true).utf8)
+            .write(to: URL(fileURLWithPath: folder.file("products.json")))
+        let stop = StopSignal()
+        let isQuiet = arguments.has("json")
+        if !isQuiet { Terminal.note("Starting an App Store simulator and an entitlement server …") }
+        let world = try await DemoWorld.begin(
+            catalogue: catalogue, catalogueFile: file, bundleID: bundleID, folder: folder)
+        let report = await withTaskGroup(of: DemoReport?.self) { group in
+            group.addTask { await story(in: world, isQuiet: isQuiet) }
+            group.addTask {
+                await stop.wait()
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return first
+        }
+        guard let report else {
+            await world.end()
+            throw Failure("interrupted")
+        }
+        if isQuiet { Terminal.print(json: report.json) } else { await conclude(report, world) }
+        if arguments.has("keep") { await keep(world, until: stop, quiet: isQuiet) }
+        await world.end()
+        return report.isFine ? .success : .doesNotHold
+    }
+
+    /// The catalogue that was named, or the one that comes with `souk`.
+    private static func catalogueFile(_ named: String?, in folder: DataFolder) throws -> String {
+        if let named {
+            guard named != "-" else {
+                let path = folder.file("catalogue.storekit")
+                try Data(try InputFile.read("-")).write(to: URL(fileURLWithPath: path))
+                return path
+            }
+            return named
+        }
+        let path = folder.file("darkroom.storekit")
+        try Data(PackageResources.darkroom_storekit).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    private static func story(in world: DemoWorld, isQuiet: Bool) async -> DemoReport {
+        var report = DemoReport(isQuiet: isQuiet)
+        do {
+            let phone = try await world.launchDevice("phone")
+            var story = DemoStory(world: world, phone: phone)
+            await story.tell(to: &report)
+        } catch {
+            _ = await report.tell(.products) { throw error }
+            report.close()
+        }
+        return report
+    }
+
+    private static func conclude(_ report: DemoReport, _ world: DemoWorld) async {
+        if let answer = try? await world.customerAnswer() { Terminal.print("\n" + table(answer)) }
+        let held = report.entries.filter { $0.isFine && !$0.isSkipped }.count
+        let skipped = report.entries.filter { $0.isFine && $0.isSkipped }.count
+        let failed = report.entries.filter { !$0.isFine && !$0.isSkipped }.map(\.step.rawValue)
+        let notes = skipped == 0 ? "" : ", \(skipped) skipped for want of a product"
+        Terminal.print(
+            failed.isEmpty
+                ? "\n\(Terminal.green("Every check held")): \(held) steps\(notes)."
+                : "\n\(Terminal.red("Failed")): \(failed.joined(separator: ", ")).")
+    }
+
+    /// What the customer may use in the end, and why.
+    private static func table(_ answer: Customer) -> String {
+        let rows =
+            [["feature", "may use", "until", "source", "because"]]
+            + answer.features.map { feature in
+                [
+                    feature.name, feature.isActive ? "yes" : "no",
+                    feature.effectiveUntil.map { RFC3339.string(from: $0) } ?? "–", feature.source.rawValue,
+                    feature.because,
+                ]
+            }
+        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        let lines = rows.map { row in
+            zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }.joined(separator: "  ")
+        }
+        return
+            ([Terminal.bold("What customer \(answer.customer) may use at \(RFC3339.string(from: answer.asOf))")] + lines)
+            .joined(separator: "\n")
+    }
+
+    private static func keep(_ world: DemoWorld, until stop: StopSignal, quiet: Bool) async {
+        let lines = [
+            "", "The simulator listens at \(world.storeURL), the server at \(world.serverURL). Ctrl-C ends both.",
+            "  curl \(world.storeURL)/control/v1/products",
+            "  curl -H 'Authorization: Bearer \(world.publicKey)' \(world.serverURL)\(world.customerPath)",
+        ]
+        for line in lines { if quiet { Terminal.note(line) } else { Terminal.print(line) } }
+        await stop.wait()
+    }
+}

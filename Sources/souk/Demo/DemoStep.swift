@@ -1,0 +1,96 @@
+import Primitives
+
+/// One thing the demonstration does and checks. The raw values are the names of `souk demo --json`.
+enum DemoStep: String, CaseIterable, Sendable {
+    case products, subscription, nonConsumable, consumable, grant, renewal, cancellation, expiry, serverKilled, repeated
+    case tampered, forged, otherBundle, otherRoot, restore
+}
+
+/// A check that does not hold; one sentence that says what was expected and what came.
+struct DemoFault: Error {
+    let sentence: String
+    init(_ sentence: String) { self.sentence = sentence }
+}
+
+/// A step for which the catalogue has no product.
+struct DemoSkip: Error {
+    let sentence: String
+    init(_ sentence: String) { self.sentence = sentence }
+}
+
+/// What became of each step, told while it happens.
+struct DemoReport: Sendable {
+    struct Entry: Sendable {
+        let step: DemoStep
+        let isFine: Bool
+        let isSkipped: Bool
+        let detail: String
+    }
+
+    private(set) var entries: [Entry] = []
+    let isQuiet: Bool
+
+    var isFine: Bool { entries.allSatisfy(\.isFine) }
+
+    /// Runs `body`, whose words say what happened and what was checked. Returns whether the story can go on.
+    mutating func tell(_ step: DemoStep, _ body: () async throws -> String) async -> Bool {
+        let entry: Entry
+        do {
+            entry = Entry(step: step, isFine: true, isSkipped: false, detail: try await body())
+        } catch let skip as DemoSkip {
+            entry = Entry(step: step, isFine: true, isSkipped: true, detail: skip.sentence)
+        } catch let fault as DemoFault {
+            entry = Entry(step: step, isFine: false, isSkipped: false, detail: fault.sentence)
+        } catch let failure as Failure {
+            entry = Entry(step: step, isFine: false, isSkipped: false, detail: failure.sentence)
+        } catch {
+            entry = Entry(step: step, isFine: false, isSkipped: false, detail: "\(error)")
+        }
+        add(entry)
+        return entry.isFine
+    }
+
+    /// The steps that were not reached.
+    mutating func close() {
+        for step in DemoStep.allCases where !entries.contains(where: { $0.step == step }) {
+            add(Entry(step: step, isFine: false, isSkipped: true, detail: "not reached"))
+        }
+    }
+
+    var json: JSONValue {
+        [
+            "ok": .bool(isFine),
+            "steps": .array(
+                entries.map { entry in
+                    [
+                        "name": .string(entry.step.rawValue), "ok": .bool(entry.isFine),
+                        "skipped": .bool(entry.isSkipped), "detail": .string(entry.detail),
+                    ]
+                }),
+        ]
+    }
+
+    private mutating func add(_ entry: Entry) {
+        entries.append(entry)
+        guard !isQuiet else { return }
+        let mark =
+            entry.isFine ? (entry.isSkipped ? Terminal.dim("–") : Terminal.green("✓")) : Terminal.red("✗")
+        let name = entry.step.rawValue.padding(toLength: 14, withPad: " ", startingAt: 0)
+        Terminal.print("\(mark) \(Terminal.bold(name)) \(entry.detail)")
+    }
+}
+
+/// Waits until `check` gives a value, looking again every few milliseconds of real time.
+///
+/// Throws `DemoFault` with `what` when that takes longer than ten seconds.
+func eventually<Value>(
+    _ what: String, isolation: isolated (any Actor)? = #isolation, _ check: () async throws -> Value?
+) async throws -> Value {
+    let clock = ContinuousClock()
+    let end = clock.now.advanced(by: .seconds(10))
+    while true {
+        if let value = try await check() { return value }
+        guard clock.now < end else { throw DemoFault("\(what): that did not happen within ten seconds") }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}

@@ -1,0 +1,199 @@
+import AppStoreSimulator
+import CurlTransport
+import Foundation
+import HTTPCore
+import InAppStore
+import Primitives
+import SignedData
+import StoreKitAdapter
+import StoreModel
+
+/// The two processes of the demonstration, and what is needed to talk to them.
+actor DemoWorld {
+    let catalogue: Catalogue
+    let bundleID: BundleID
+    let products: ProductList
+    let customer: CustomerID = "customer-1042"
+    let account = "ada"
+    let clock: FollowedClock
+    nonisolated let storeURL: String
+    nonisolated let serverURL: String
+    let publicKey: String
+    let rootFile: String
+    let simulatorFolder: String
+    private let folder: DataFolder
+    private let secretKey: String
+    private let network: any HTTPTransport
+    private let simulator: ChildProcess
+    private var server: ChildProcess
+    private var devices: [DemoDevice] = []
+
+    /// Starts the simulator and the server, and an account at the store.
+    static func begin(catalogue: Catalogue, catalogueFile: String, bundleID: BundleID, folder: DataFolder) async throws
+        -> DemoWorld
+    {
+        let simulator = try await ChildProcess.start(
+            [
+                "simulate", "--catalog", catalogueFile, "--bundle-id", bundleID.rawValue, "--data",
+                folder.file("store"), "--time-rate", "frozen",
+            ], named: "simulator", log: folder.file("simulator.log"))
+        do {
+            return try await DemoWorld(catalogue, bundleID, folder, simulator)
+        } catch {
+            await simulator.stop()
+            throw error
+        }
+    }
+
+    private init(
+        _ catalogue: Catalogue, _ bundleID: BundleID, _ folder: DataFolder, _ simulator: ChildProcess
+    ) async throws {
+        let greeting = simulator.greeting
+        guard let storeURL = greeting["listening"]?.stringValue, let root = greeting["rootCertificate"]?.stringValue
+        else { throw Failure("the simulator did not say where it listens") }
+        let (list, findings) = ProductList.lint(catalogue.productList.encoded(), file: "product list")
+        guard let list else { throw Failure(findings.map(\.description).joined(separator: "; ")) }
+        network = CurlTransport.platformDefault()
+        clock = FollowedClock(url: storeURL, transport: network)
+        try await clock.start()
+        let server = try await Self.startServer(bundleID, folder, port: 0, root: root, storeURL: storeURL)
+        do {
+            guard let serverURL = server.greeting["listening"]?.stringValue,
+                let publicKey = server.greeting["publicKey"]?.stringValue,
+                let secretFile = server.greeting["secretKeyFile"]?.stringValue
+            else { throw Failure("the server did not say where it listens and which keys it has") }
+            self.serverURL = serverURL
+            self.publicKey = publicKey
+            secretKey = try InputFile.text(secretFile)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        self.catalogue = catalogue
+        self.bundleID = bundleID
+        products = list
+        rootFile = root
+        simulatorFolder = folder.file("store")
+        self.folder = folder
+        self.simulator = simulator
+        self.server = server
+        self.storeURL = storeURL
+        _ = try await control.ask(
+            .post, "/accounts", StoreControlWire.Account(name: account), as: StoreControlWire.Account.self)
+    }
+
+    private static func startServer(
+        _ bundleID: BundleID, _ folder: DataFolder, port: Int, root: String, storeURL: String
+    ) async throws -> ChildProcess {
+        try await ChildProcess.start(
+            [
+                "serve", "--database", "sqlite:\(folder.file("ledger.sqlite"))", "--bundle-id", bundleID.rawValue,
+                "--environment", "sandbox", "--root", root, "--clock", storeURL, "--port", "\(port)",
+            ], named: "server", log: folder.file("server.log"))
+    }
+
+    // MARK: - The processes
+
+    func killServer() async { await server.kill() }
+
+    /// Starts the server again on the same port and the same ledger.
+    func restartServer() async throws {
+        let port = serverURL.split(separator: ":").last.flatMap { Int($0) } ?? 0
+        server = try await Self.startServer(bundleID, folder, port: port, root: rootFile, storeURL: storeURL)
+    }
+
+    /// Throws unless both processes are still there.
+    func checkProcesses() throws {
+        guard simulator.isRunning else {
+            throw DemoFault("the simulator has died; see \(folder.file("simulator.log"))")
+        }
+        guard server.isRunning else { throw DemoFault("the server has died; see \(folder.file("server.log"))") }
+    }
+
+    /// Closes the devices and ends both processes.
+    func end() async {
+        for device in devices { await device.close() }
+        await clock.stop()
+        await server.stop()
+        await simulator.stop()
+    }
+
+    // MARK: - The parties
+
+    func launchDevice(_ name: String) async throws -> DemoDevice {
+        let device = try await DemoDevice.launch(
+            .init(
+                storeURL: storeURL, serverURL: serverURL, publicKey: publicKey, account: account,
+                customer: customer.rawValue, products: products, folder: folder.file(name), clock: clock,
+                network: network))
+        devices.append(device)
+        return device
+    }
+
+    var control: ServiceClient { ServiceClient(url: storeURL + "/control/v1", transport: network) }
+    var store: ServiceClient { ServiceClient(url: storeURL + "/store/v1", transport: network) }
+    var app: ServiceClient { service(with: publicKey) }
+    var backend: ServiceClient { service(with: secretKey) }
+
+    private func service(with key: String) -> ServiceClient {
+        ServiceClient(url: serverURL, headers: ["Authorization": "Bearer \(key)"], transport: network)
+    }
+
+    /// The path of the customer at the server.
+    nonisolated var customerPath: String { "/v1/customers/customer-1042" }
+
+    // MARK: - Looking
+
+    /// What the server says about the customer now.
+    func customerAnswer() async throws -> Customer {
+        try await app.ask(.get, customerPath, as: Customer.self)
+    }
+
+    /// How many facts the ledger holds about the customer, and the tag of the customer's answer.
+    func ledgerState() async throws -> (facts: Int, tag: String?) {
+        let facts = try await backend.send(.get, customerPath + "/facts?limit=100")
+        let answer = try await app.send(.get, customerPath)
+        return (facts.json["facts"]?.arrayValue?.count ?? 0, answer.headers["ETag"])
+    }
+
+    /// What time it is for the server: an answer about somebody never seen is made when it is asked for.
+    private func serverTime() async throws -> Date {
+        try await app.ask(.get, "/v1/customers/nobody", as: Customer.self).asOf
+    }
+
+    /// Lets virtual time pass until `date`, for the store, the server and the devices.
+    func advance(to date: Date) async throws {
+        let left = (date.timeIntervalSince(clock.now()) * 1000).rounded() / 1000
+        if left > 0 {
+            _ = try await control.ask(
+                .post, "/clock/advance", StoreControlWire.Advance(seconds: left), as: StoreControlWire.ClockState.self)
+        }
+        _ = try await eventually("the server and the device follow the store's clock") {
+            let server = try await serverTime()
+            let reached = min(clock.now(), server)
+            return date.timeIntervalSince(reached) < 0.0005 ? true : nil
+        }
+    }
+
+    /// The transactions of the account, newest last.
+    func transactions() async throws -> [StoreControlWire.Transaction] {
+        try await control.ask(.get, "/accounts/\(account)/transactions", as: StoreControlWire.Transactions.self)
+            .transactions
+    }
+
+    /// The identifiers of what the store still waits to be finished.
+    func unfinished() async throws -> Set<TransactionID> {
+        let device = try await store.ask(
+            .post, "/devices", StoreWire.SignIn(account: account), as: StoreWire.Device.self)
+        let answer = try await store.ask(.get, "/devices/\(device.deviceID)/updates?wait=0", as: StoreWire.Updates.self)
+        return Set(answer.updates.filter { $0.state == "purchased" }.compactMap { $0.transaction?.id })
+    }
+
+    /// A verifier that trusts the simulator's root and nothing else.
+    func verifier() throws -> SignedDataVerifier {
+        SignedDataVerifier(
+            configuration: .init(
+                bundleIDs: [bundleID.rawValue], environments: [.sandbox],
+                trustAnchors: try TrustAnchor.certificates(in: try InputFile.read(rootFile))))
+    }
+}

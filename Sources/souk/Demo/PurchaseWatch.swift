@@ -1,0 +1,67 @@
+import Foundation
+import HTTPCore
+import Primitives
+
+/// Stands between an app and the network and keeps account of two promises: nothing is finished at the store before the
+/// server has acknowledged it, and nothing is finished twice.
+final class PurchaseWatch: HTTPTransport {
+    private struct Account {
+        var acknowledged: Set<String> = []
+        var finished: [String: Int] = [:]
+        var faults: [String] = []
+        var beforePresenting: (@Sendable () async -> Void)?
+    }
+
+    private let network: any HTTPTransport
+    private let account = Locked(Account())
+
+    init(_ network: any HTTPTransport) { self.network = network }
+
+    /// Something to do just before the next transaction is presented to the server.
+    func beforeNextPresentation(_ action: @escaping @Sendable () async -> Void) {
+        account.withLock { $0.beforePresenting = action }
+    }
+
+    /// How often a transaction was finished at the store.
+    func timesFinished(_ transaction: String) -> Int { account.withLock { $0.finished[transaction] ?? 0 } }
+    func isAcknowledged(_ transaction: String) -> Bool { account.withLock { $0.acknowledged.contains(transaction) } }
+    var faults: [String] { account.withLock { $0.faults } }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let path = request.path
+        let isPresentation =
+            request.method == .post && path.hasPrefix("/v1/customers/") && path.hasSuffix("/transactions")
+        if isPresentation {
+            let action = account.withLock { account in
+                defer { account.beforePresenting = nil }
+                return account.beforePresenting
+            }
+            await action?()
+        }
+        if request.method == .post, path.hasPrefix("/store/v1/"), path.hasSuffix("/finish") { note(finishAt: path) }
+        var response = try await network.send(request)
+        if isPresentation, response.isSuccess {
+            let bytes = try await response.body.collect(upTo: 4 << 20)
+            response.body = .bytes(bytes)
+            note(answer: try? JSONValue(parsing: bytes))
+        }
+        return response
+    }
+
+    private func note(answer: JSONValue?) {
+        let ids = answer?["acknowledgedTransactionIDs"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        account.withLock { $0.acknowledged.formUnion(ids) }
+    }
+
+    private func note(finishAt path: String) {
+        let segments = path.split(separator: "/")
+        guard segments.count >= 2 else { return }
+        let id = String(segments[segments.count - 2])
+        account.withLock { account in
+            if !account.acknowledged.contains(id) {
+                account.faults.append("transaction \(id) was finished before the server acknowledged it")
+            }
+            account.finished[id, default: 0] += 1
+        }
+    }
+}
