@@ -1,0 +1,137 @@
+import EntitlementServer
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+import SQLStorage
+import SignedData
+import StoreModel
+
+/// The read of one customer over HTTP, beside a constant answer of the same size from the same listener.
+enum ReadBenchmark {
+    static func run(customers: Int = 1000, connections: Int = 4) async throws -> Figure {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("souk-bench-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let database = try SQLiteDatabase(path: folder.appendingPathComponent("ledger.sqlite").path)
+        let chain = try SigningChain.generate()
+        var configuration = EntitlementService.Configuration(
+            database: database, apps: [.init(bundleID: "com.example.souk")], environments: [.sandbox])
+        configuration.trustAnchors = [TrustAnchor(chain.root)]
+        let service = try await EntitlementService(configuration: configuration)
+        guard let key = try await service.createMissingKeys().first?.publicKey else {
+            throw BenchmarkFailure("the server made no key")
+        }
+        try await fill(service, JWSSigner(chain), key: key, customers: customers)
+        let sample = await service.respond(to: read(of: 0, key: key)).response()
+        let size = sample.body.buffered?.count ?? 0
+        let figure = try await measure(service, key: key, customers: customers, connections: connections, size: size)
+        await database.close()
+        return figure
+    }
+
+    private static func fill(
+        _ service: EntitlementService, _ signer: JWSSigner, key: String, customers: Int
+    ) async throws {
+        let now = Date()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<customers {
+                let jws = try signer.sign(
+                    JWSTransactionDecodedPayload(
+                        transactionId: "\(number + 1)", originalTransactionId: "\(number + 1)",
+                        bundleId: "com.example.souk", productId: "com.example.souk.pro.monthly",
+                        subscriptionGroupIdentifier: "21500000", purchaseDate: now, originalPurchaseDate: now,
+                        expiresDate: now.addingTimeInterval(30 * 86400), quantity: 1,
+                        type: .init(rawValue: "Auto-Renewable Subscription"), signedDate: now, environment: .sandbox))
+                group.addTask {
+                    let request = HTTPRequest(
+                        method: .post, url: "/v1/customers/customer-\(number)/transactions",
+                        headers: ["Authorization": "Bearer \(key)"], json: ["signedTransaction": .string(jws)])
+                    let answer = await service.respond(to: request).response()
+                    guard answer.status == 200 else {
+                        throw BenchmarkFailure("a purchase was answered \(answer.status)")
+                    }
+                }
+                if number % 100 == 99 { try await group.waitForAll() }
+            }
+        }
+    }
+
+    private static func read(of customer: Int, key: String) -> HTTPRequest {
+        HTTPRequest(
+            method: .get, url: "/v1/customers/customer-\(customer)", headers: ["Authorization": "Bearer \(key)"])
+    }
+
+    private static func measure(
+        _ service: EntitlementService, key: String, customers: Int, connections: Int, size: Int
+    ) async throws -> Figure {
+        let server = HTTPListener(handler: service)
+        let constant = HTTPListener(handler: Constant(size: size))
+        let (port, otherPort) = (try server.start().port, try constant.start().port)
+        let requests = (0..<customers).map { Self.bytes("/v1/customers/customer-\($0)", key) }
+        let other = [Self.bytes("/constant", key)]
+        var times: [(read: Double, constant: Double)] = []
+        for round in 0...9 {
+            let one = try await load(port, requests, connections)
+            let two = try await load(otherPort, other, connections)
+            if round > 0 { times.append((one, two)) }
+        }
+        await server.stop()
+        await constant.stop()
+        let (read, reference) = (median(times.map(\.read)), median(times.map(\.constant)))
+        return Figure(
+            name: "customer read over HTTP, \(customers) customers", reference: "constant answer of the same listener",
+            nanoseconds: read, referenceNanoseconds: reference, budget: "≥ 0.6 × the requests per second",
+            more: [
+                ("requestsPerSecond", .number((1e9 / read).rounded())),
+                ("referenceRequestsPerSecond", .number((1e9 / reference).rounded())),
+                ("throughputRatio", rounded(reference / read)), ("connections", .number(connections)),
+                ("answerBytes", .number(size)),
+            ])
+    }
+
+    private static func bytes(_ path: String, _ key: String) -> [UInt8] {
+        Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(key)\r\n\r\n".utf8)
+    }
+
+    /// Nanoseconds a request, with `connections` threads that each wait for their answer.
+    private static func load(_ port: Int, _ requests: [[UInt8]], _ connections: Int) async throws -> Double {
+        let each = 4000
+        let elapsed = try await withThrowingTaskGroup(of: Void.self) { group in
+            let clock = ContinuousClock()
+            let start = clock.now
+            for connection in 0..<connections {
+                group.addTask {
+                    try await onThread {
+                        let client = try LoadClient(port: port)
+                        for number in 0..<each {
+                            try client.exchange(requests[(number * 7 + connection * 251) % requests.count])
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+            return clock.now - start
+        }
+        return elapsed.nanoseconds / Double(each * connections)
+    }
+
+    private static func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+        }
+    }
+}
+
+/// Answers every request with the same bytes.
+private struct Constant: HTTPHandler {
+    let response: HTTPResponse
+
+    init(size: Int) {
+        response = HTTPResponse(
+            status: 200, headers: ["Content-Type": "application/json"],
+            body: .bytes([UInt8](repeating: 0x20, count: size)))
+    }
+
+    func respond(to request: HTTPRequest) -> HTTPReply { .ready(response) }
+}
