@@ -126,7 +126,7 @@ public final class EntitlementService: HTTPHandler {
         return Dictionary(
             uniqueKeysWithValues: configuration.apps.map { app in
                 let accepted = SignedDataVerifier.Configuration(
-                    bundleIDs: [app.bundleID.rawValue], environments: environments, appAppleID: app.appAppleID,
+                    bundleIDs: [app.bundleID], environments: environments, appAppleID: app.appAppleID,
                     trustAnchors: configuration.trustAnchors)
                 return (app.bundleID, SignedDataVerifier(configuration: accepted))
             })

@@ -30,6 +30,19 @@ public struct SignedDataError: Error, Equatable, CustomStringConvertible {
     public static func == (left: SignedDataError, right: SignedDataError) -> Bool { left.code == right.code }
 }
 
+/// A text from outside inside a sentence of ours: in quotes, short, without anything a terminal would act on.
+struct Excerpt: CustomStringConvertible {
+    let description: String
+
+    init(_ text: String) {
+        let shown = text.unicodeScalars.prefix(80).map { scalar in
+            scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format ? " " : scalar
+        }
+        let isWhole = shown.count == text.unicodeScalars.count
+        description = "\"\(String(String.UnicodeScalarView(shown)))\(isWhole ? "" : "…")\""
+    }
+}
+
 extension SignedDataError.Code {
     /// Not of the form it should have: segments, base64, header.
     public static let malformed = Self(rawValue: "malformed")

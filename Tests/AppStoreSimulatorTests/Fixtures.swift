@@ -112,7 +112,7 @@ struct TestStore {
         let root = try Data(contentsOf: URL(fileURLWithPath: store.summary.rootCertificate))
         return SignedDataVerifier(
             configuration: .init(
-                bundleIDs: [store.configuration.bundleID.rawValue], environments: [.sandbox],
+                bundleIDs: [store.configuration.bundleID], environments: [.sandbox],
                 trustAnchors: try TrustAnchor.certificates(in: Array(root))))
     }
 

@@ -9,7 +9,7 @@ import Testing
 @Suite(.enabled(if: Conformance.folder != nil, "SOUK_CONFORMANCE names no folder of conformance data"))
 struct ConformanceTests {
     private func verifier(
-        bundleIDs: Set<String>? = ["com.example"], environments: Set<AppStoreEnvironment>? = [.sandbox]
+        bundleIDs: Set<BundleID>? = ["com.example"], environments: Set<AppStoreEnvironment>? = [.sandbox]
     ) throws -> SignedDataVerifier {
         let roots = try TrustAnchor.certificates(in: Conformance.bytes("apple-jws/testCA.der"))
         return SignedDataVerifier(

@@ -43,6 +43,29 @@ import Testing
         #expect(refusal { try verifier.transaction(store.signer.sign(TestStore.transaction())) } == nil)
     }
 
+    @Test func `a refusal quotes no more than a line of what came`() throws {
+        let store = try TestStore()
+        let long = String(repeating: "x", count: 5000) + "\u{1B}[31m\n\u{202E}"
+        var name = CertificateTemplate.root
+        name.commonName = String(long.prefix(60)) + "\u{1B}"
+        let twice = store.header.text().replacingOccurrences(
+            of: #"{"alg""#, with: "{\"\(long.prefix(5000))\":1,\"\(long.prefix(5000))\":1,\"alg\"")
+        let hostile = [
+            try store.signed(replacing: 0) { _ in Base64.encodeURL(Array(twice.utf8)) },
+            try TestStore(root: name).signer.sign(TestStore.transaction()),
+            try store.signer.sign(Array(#"{"\#(long.prefix(5000))":1,"\#(long.prefix(5000))":2}"#.utf8)),
+        ]
+        for jws in hostile {
+            #expect {
+                try store.verifier.transaction(jws)
+            } throws: { error in
+                let reason = (error as? SignedDataError)?.reason ?? ""
+                return (1..<300).contains(reason.count)
+                    && reason.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0 != "\u{202E}" }
+            }
+        }
+    }
+
     static let form: [Fault] = [
         Fault("empty", .malformed) { _ in "" },
         Fault("two segments", .malformed) { store in

@@ -28,7 +28,8 @@ public final class CertificateChain: Sendable {
         }
         root = try Certificate(der: encoded[2])
         guard let anchor = anchors.lazy.compactMap({ [root] in $0.anchor(for: root) }).first else {
-            throw SignedDataError(.untrustedRoot, "The chain ends at a root that is not trusted: \(root.subject).")
+            throw SignedDataError(
+                .untrustedRoot, "The chain ends at a root that is not trusted: \(Excerpt(root.subject)).")
         }
         self.anchor = anchor
         leaf = try Certificate(der: encoded[0])

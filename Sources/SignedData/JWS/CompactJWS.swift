@@ -43,7 +43,8 @@ struct JWSHeader {
     init(_ encoded: [UInt8]) throws(SignedDataError) {
         let json: JSONValue
         do { json = try JSONValue(parsing: encoded, depth: 8) } catch {
-            throw SignedDataError(.malformed, "The header is not JSON: \(error.reason).", underlying: error)
+            throw SignedDataError(
+                .malformed, "The header is not JSON: \(Excerpt(error.description)).", underlying: error)
         }
         guard case .object(let members) = json else {
             throw SignedDataError(.malformed, "The header is not a JSON object.")

@@ -8,7 +8,7 @@ extension SignedDataVerifier {
         public var trustAnchors: [TrustAnchor]
 
         /// The bundle ids accepted. `nil` accepts any: for looking at a file, never in a server.
-        public var bundleIDs: Set<String>?
+        public var bundleIDs: Set<BundleID>?
 
         /// The environments accepted. `nil` accepts any: for looking at a file, never in a server.
         public var environments: Set<AppStoreEnvironment>?
@@ -18,7 +18,7 @@ extension SignedDataVerifier {
         public var appAppleID: Int?
 
         /// The same for each of several apps, by bundle id; one that is not here is checked against `appAppleID`.
-        public var appAppleIDs: [String: Int] = [:]
+        public var appAppleIDs: [BundleID: Int] = [:]
 
         /// The instant to judge chains at; `nil` is the instant at which each document was signed.
         public var chainDate: Date?
@@ -32,12 +32,12 @@ extension SignedDataVerifier {
         /// How many chains are kept. Apple uses a handful at a time.
         public var rememberedChains = 64
 
-        /// How many verified documents are kept for the case that they come again.
+        /// How many verified documents are kept for the case that they come again; those over 16 kB never are.
         public var rememberedDocuments = 1024
 
         /// What must be decided; everything else is a variable.
         public init(
-            bundleIDs: Set<String>?, environments: Set<AppStoreEnvironment>?, appAppleID: Int? = nil,
+            bundleIDs: Set<BundleID>?, environments: Set<AppStoreEnvironment>?, appAppleID: Int? = nil,
             trustAnchors: [TrustAnchor] = TrustAnchor.apple
         ) {
             self.bundleIDs = bundleIDs
@@ -53,8 +53,8 @@ extension SignedDataVerifier.Configuration {
         let audience = payload.audience
         if let bundleIDs, Payload.namesBundle {
             guard let bundleID = audience?.bundleID else { throw missing("bundle id", in: Payload.title) }
-            guard bundleIDs.contains(bundleID) else {
-                throw SignedDataError(.wrongBundle, "The \(Payload.title) is for the bundle \(quoted(bundleID)).")
+            guard bundleIDs.contains(BundleID(unchecked: bundleID)) else {
+                throw SignedDataError(.wrongBundle, "The \(Payload.title) is for the bundle \(Excerpt(bundleID)).")
             }
         }
         if let environments {
@@ -62,7 +62,7 @@ extension SignedDataVerifier.Configuration {
             guard environments.contains(environment) else { throw refusal(of: environment, in: Payload.title) }
         }
         if Payload.namesAppAppleID, audience?.environment == .production {
-            let expected = audience?.bundleID.flatMap { appAppleIDs[$0] } ?? appAppleID
+            let expected = audience?.bundleID.flatMap { appAppleIDs[BundleID(unchecked: $0)] } ?? appAppleID
             guard expected == nil || expected == audience?.appAppleID else {
                 throw SignedDataError(
                     .wrongAppID, "The \(Payload.title) gives another App Store number of the app, or none.")
@@ -78,11 +78,6 @@ extension SignedDataVerifier.Configuration {
         let accepted = (environments ?? []).map(\.rawValue).sorted().joined(separator: ", ")
         let code: SignedDataError.Code = environments?.count == 1 ? .wrongEnvironment : .environmentNotAccepted
         return SignedDataError(
-            code, "The \(title) is of the environment \(quoted(environment.rawValue)); accepted: \(accepted).")
-    }
-
-    /// What a document says about itself, short enough for a sentence.
-    private func quoted(_ text: String) -> String {
-        "\"\(String(text.unicodeScalars.prefix(80).filter { $0.value >= 0x20 && $0.value != 0x7F }.map(Character.init)))\""
+            code, "The \(title) is of the environment \(Excerpt(environment.rawValue)); accepted: \(accepted).")
     }
 }

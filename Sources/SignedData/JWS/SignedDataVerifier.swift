@@ -103,7 +103,7 @@ public final class SignedDataVerifier: Sendable {
             return known
         }
         let document = try judge(CompactJWS(bytes), as: kind)
-        documents.withLock { $0.insert(document, for: key) }
+        if document.payloadBytes.count <= 16 * 1024 { documents.withLock { $0.insert(document, for: key) } }
         return document
     }
 
@@ -146,7 +146,8 @@ extension SignedPayload {
         do {
             if case .object(let members) = try JSONValue(parsing: payload, depth: 32) { return members }
         } catch {
-            throw SignedDataError(.payloadMalformed, "The payload is not JSON: \(error).", underlying: error)
+            throw SignedDataError(
+                .payloadMalformed, "The payload is not JSON: \(Excerpt(error.description)).", underlying: error)
         }
         throw SignedDataError(.payloadMalformed, "The payload is not a JSON object.")
     }

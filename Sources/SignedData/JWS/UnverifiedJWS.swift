@@ -19,11 +19,13 @@ public struct UnverifiedJWS: Sendable {
         let parts = try CompactJWS(Array(jws.utf8))
         let header = try parts.header()
         do { unverifiedHeader = try JSONValue(parsing: header, depth: 32) } catch {
-            throw SignedDataError(.malformed, "The header is not JSON: \(error).", underlying: error)
+            throw SignedDataError(
+                .malformed, "The header is not JSON: \(Excerpt(error.description)).", underlying: error)
         }
         unverifiedPayloadBytes = try parts.payload()
         do { unverifiedPayload = try JSONValue(parsing: unverifiedPayloadBytes, depth: 32) } catch {
-            throw SignedDataError(.payloadMalformed, "The payload is not JSON: \(error).", underlying: error)
+            throw SignedDataError(
+                .payloadMalformed, "The payload is not JSON: \(Excerpt(error.description)).", underlying: error)
         }
         unverifiedCertificates = (unverifiedHeader["x5c"]?.arrayValue ?? []).compactMap { element in
             element.stringValue.flatMap { Base64.decode($0) }.flatMap { try? Certificate(der: $0) }
