@@ -153,13 +153,14 @@ import Testing
             try answer(
                 PostTransactionsAnswer(
                     customer: customer(features: ["pro"]), acknowledgedTransactionIDs: ["100"],
-                    rejected: [
-                        RejectedTransaction(index: 1, code: "malformed", detail: "No.", retryable: false)
-                    ])),
+                    rejected: [1, 2].map {
+                        RejectedTransaction(index: $0, code: "malformed", detail: "No.", retryable: false)
+                    })),
         ])
-        let validation = try await client(transport).validate((0..<102).map { transaction($0) }, for: "ada")
+        let validation = try await client(transport).validate(
+            (0..<102).map { transaction($0, renewal: [7, 101].contains($0) ? "renewal-\($0)" : nil) }, for: "ada")
         #expect(validation.acknowledged.count == 101)
-        #expect(validation.rejected.map(\.index) == [101])
+        #expect(validation.rejected.map(\.index) == [101, 103], "the second transaction, and the second renewal info")
         #expect(validation.customer.features.map(\.name) == ["pro"])
         let counts = try transport.requests.map {
             try WireJSON.decode(PostTransactionsRequest.self, from: $0.body.buffered ?? []).signedTransactions?.count

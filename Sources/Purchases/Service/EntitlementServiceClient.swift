@@ -55,19 +55,16 @@ public final class EntitlementServiceClient: ReceiptValidator {
 
     /// Presents transactions with their renewal infos, in as many requests as the server's limits ask for.
     ///
-    /// A transaction that is not true is `rejected` in the answer, by its index in `transactions`. When a later request
-    /// fails the whole call throws; presenting everything again changes nothing and completes it.
+    /// What is not true is `rejected` in the answer, by its index in `transactions`; renewal infos are counted on after
+    /// the last transaction. When a later request fails the whole call throws; presenting everything again changes
+    /// nothing and completes it.
     public func validate(
         _ transactions: [StoreTransaction], for customer: CustomerID
     ) async throws -> TransactionValidation {
         var validation: TransactionValidation?
         for batch in TransactionBatch.batches(of: transactions) {
             let answer = try await present(batch, of: customer)
-            let rejected = answer.rejected.map { rejection in
-                var rejection = rejection
-                rejection.index += batch.offset
-                return rejection
-            }
+            let rejected = answer.rejected.map { batch.placed($0, amongTransactions: transactions.count) }
             validation = TransactionValidation(
                 customer: answer.customer,
                 acknowledged: (validation?.acknowledged ?? []).union(answer.acknowledgedTransactionIDs),

@@ -4,6 +4,8 @@ import Foundation
 struct TransactionBatch: Equatable {
     /// The place of its first transaction among all.
     let offset: Int
+    /// How many renewal infos go out in earlier requests.
+    let renewalOffset: Int
     let transactions: [StoreTransaction]
 
     /// What WIRE.md allows in one request.
@@ -15,25 +17,38 @@ struct TransactionBatch: Equatable {
         var batches: [TransactionBatch] = []
         var start = 0
         var bytes = 0
+        var renewals = 0
+        func close(before end: Int) {
+            let batch = TransactionBatch(
+                offset: start, renewalOffset: renewals, transactions: Array(transactions[start..<end]))
+            batches.append(batch)
+            renewals += batch.renewals.count
+            (start, bytes) = (end, 0)
+        }
         for (index, transaction) in transactions.enumerated() {
             let size = transaction.signedTransaction.utf8.count + (transaction.signedRenewalInfo?.utf8.count ?? 0)
-            if index > start, index - start == maximumCount || bytes + size > maximumBytes {
-                batches.append(TransactionBatch(offset: start, transactions: Array(transactions[start..<index])))
-                (start, bytes) = (index, 0)
-            }
+            if index > start, index - start == maximumCount || bytes + size > maximumBytes { close(before: index) }
             bytes += size
         }
-        if start < transactions.count {
-            batches.append(TransactionBatch(offset: start, transactions: Array(transactions[start...])))
-        }
+        if start < transactions.count { close(before: transactions.count) }
         return batches
     }
 
+    private var renewals: [String] { transactions.compactMap(\.signedRenewalInfo) }
+
     var request: PostTransactionsRequest {
-        let renewals = transactions.compactMap(\.signedRenewalInfo)
-        return PostTransactionsRequest(
+        PostTransactionsRequest(
             signedTransactions: transactions.map(\.signedTransaction),
             signedRenewalInfos: renewals.isEmpty ? nil : renewals)
+    }
+
+    /// A rejection of this request with the place it has in the whole question: the server counts transactions first,
+    /// then renewal infos, and so does the answer to all requests.
+    func placed(_ rejection: RejectedTransaction, amongTransactions count: Int) -> RejectedTransaction {
+        var rejection = rejection
+        rejection.index +=
+            rejection.index < transactions.count ? offset : count - transactions.count + renewalOffset
+        return rejection
     }
 
     /// A refusal of the only transaction as the rejection it is; `nil` when the request as a whole was refused.

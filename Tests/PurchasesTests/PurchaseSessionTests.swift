@@ -1,0 +1,101 @@
+import Primitives
+import Testing
+
+@testable import Purchases
+
+@Suite struct PurchaseSessionTests {
+    private let ada = UserId.string("ada")
+    private let bob = UserId.string("bob")
+
+    private func session() throws -> (PurchaseSession, [PurchaseSession.Member]) {
+        var session = PurchaseSession()
+        let members = try session.setUp(with: [StubPlugin("a"), StubPlugin("b")])
+        return (session, members)
+    }
+
+    private func answers(
+        _ members: [PurchaseSession.Member], _ results: PaidFeatures?...
+    ) -> [PluginAnswer<PaidFeatures>] {
+        zip(members, results).map { member, features in
+            PluginAnswer(member: member, result: features.map { .success($0) } ?? .failure(Refusal(member.index)))
+        }
+    }
+
+    /// One thing that happens between a question and its answer, and whether the answer is kept.
+    static let betweens: [(name: String, happens: @Sendable (inout PurchaseSession) -> Void, isKept: Bool)] = [
+        ("nothing", { _ in }, true),
+        ("a younger answer", { _ = $0.record(.of("young"), from: 0) }, false),
+        ("the user is about to change", { $0.userWillChange(to: .string("bob")) }, false),
+        (
+            "the user changed",
+            {
+                $0.userWillChange(to: .string("bob"))
+                _ = $0.userChanged(to: .string("bob"))
+            }, false
+        ),
+        ("the user logged out", { _ = $0.userChanged(to: nil) }, false),
+    ]
+
+    @Test(arguments: betweens.indices) func `an answer is kept unless something newer is known`(index: Int) throws {
+        var (session, members) = try session()
+        _ = session.userChanged(to: ada)
+        let ticket = session.ticket()
+        Self.betweens[index].happens(&session)
+        let answered = session.collect(paidFeatures: answers(members, .of("asked"), .of("b")), ticket: ticket)
+        #expect(answered.collected.value.names == ["asked", "b"], "the caller gets what was answered")
+        #expect(answered.revision.features.names.contains("asked") == Self.betweens[index].isKept)
+    }
+
+    @Test func `a question asked between two users is nobody's`() throws {
+        var (session, members) = try session()
+        session.userWillChange(to: ada)
+        let ticket = session.ticket()
+        _ = session.userChanged(to: ada)
+        let answered = session.collect(paidFeatures: answers(members, .of("x"), .of("y")), ticket: ticket)
+        #expect(answered.revision.features == PaidFeatures())
+    }
+
+    @Test func `an unanswered question leaves the last answer, marked as such`() throws {
+        var (session, members) = try session()
+        _ = session.collect(paidFeatures: answers(members, .of("a"), .of("b")), ticket: session.ticket())
+        let second = session.collect(paidFeatures: answers(members, nil, .of("b")), ticket: session.ticket())
+        #expect(!second.nobodyAnswered)
+        #expect(second.revision.features.features.map(\.authority) == [.lastKnown, .device])
+        let third = session.collect(paidFeatures: answers(members, .of("a"), .of("b")), ticket: session.ticket())
+        #expect(third.revision.features.features.map(\.authority) == [.device, .device])
+    }
+
+    @Test func `with nothing known and nothing answered nobody answered`() throws {
+        var (session, members) = try session()
+        let first = session.collect(paidFeatures: answers(members, nil, nil), ticket: session.ticket())
+        #expect(first.nobodyAnswered)
+        let none = session.collect(paidFeatures: [], ticket: session.ticket())
+        #expect(!none.nobodyAnswered)
+    }
+
+    @Test func `the same user again keeps what is known`() throws {
+        var (session, members) = try session()
+        _ = session.userChanged(to: ada)
+        _ = session.collect(paidFeatures: answers(members, .of("a"), .of("b")), ticket: session.ticket())
+        session.userWillChange(to: ada)
+        #expect(session.userChanged(to: ada).features.names == ["a", "b"])
+        session.userWillChange(to: bob)
+        #expect(session.userChanged(to: bob).features == PaidFeatures())
+    }
+
+    @Test func `a late log-in counts only for its user`() throws {
+        var (session, _) = try session()
+        _ = session.userChanged(to: ada, unreached: [0, 1])
+        session.loggedIn(0, as: ada)
+        session.loggedIn(1, as: bob)
+        #expect(session.awaitingLogIn == [1])
+        #expect(session.isAwaitingLogIn(1, as: ada))
+        #expect(!session.isAwaitingLogIn(1, as: bob) && !session.isAwaitingLogIn(0, as: ada))
+    }
+
+    @Test func `revisions grow`() throws {
+        var (session, _) = try session()
+        let numbers = (0..<3).map { _ in session.record(.of("a"), from: 0).number }
+        #expect(numbers == numbers.sorted() && Set(numbers).count == 3)
+    }
+}
