@@ -193,7 +193,7 @@ actor DemoWorld {
     func verifier() throws -> SignedDataVerifier {
         SignedDataVerifier(
             configuration: .init(
-                bundleIDs: [bundleID.rawValue], environments: [.sandbox],
+                bundleIDs: [bundleID], environments: [.sandbox],
                 trustAnchors: try TrustAnchor.certificates(in: try InputFile.read(rootFile))))
     }
 }
