@@ -74,6 +74,12 @@ let package = Package(
                     "EntitlementServer", "HTTPCore", "HTTPListener", "Primitives", "SQLStorage", "SignedData",
                     "StoreModel",
                 ], path: "Benchmarks", swiftSettings: strict),
+            .executableTarget(
+                name: "CrashLoop",
+                dependencies: [
+                    "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "HTTPListener", "InAppStore",
+                    "Primitives", "Purchases", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
+                ], path: "Tests/CrashLoop", swiftSettings: strict),
             .target(name: "CBuildInfo", cSettings: [.define("SOUK_COMMIT", to: "\"\(commit)\"")]),
             .executableTarget(
                 name: "souk",

@@ -1,0 +1,113 @@
+import CurlTransport
+import EntitlementServer
+import Foundation
+import HTTPCore
+import HTTPListener
+import InAppStore
+import Primitives
+import Purchases
+import SQLStorage
+import SignedData
+import StoreKitAdapter
+import StoreModel
+
+/// An app that wants one product and has patience: it buys it unless the store has sold it already, and ends when the
+/// purchase is acknowledged by the server and finished at the store.
+enum AppChild {
+    static func run(_ settings: Settings) async throws {
+        let network = CurlTransport.platformDefault()
+        let fused = FusedTransport(network: network, fuse: Fuse(settings.killAt))
+        let (storeURL, serverURL) = (try settings.required("store"), try settings.required("server"))
+        let (account, product) = (try settings.required("account"), try settings.required("product"))
+        var configuration = StoreConfiguration(productListPath: "")
+        configuration.productList = ProductList([
+            ListedProduct(id: ProductID(unchecked: product), productType: .nonConsumable)
+        ])
+        configuration.connection = RemoteStoreConnection(
+            configuration: .init(url: storeURL, account: account, transport: fused))
+        configuration.validator = EntitlementServiceClient(
+            configuration: .init(baseURL: serverURL, key: APIKey(try settings.required("key")), environment: .sandbox),
+            transport: fused)
+        configuration.storage = try FileSecureStorage(directory: try settings.required("folder"))
+        configuration.customer = CustomerID(rawValue: account)
+        configuration.retryPause = { .milliseconds(20 << min($0 - 1, 4)) }
+        let observer = StoreObserver(url: storeURL, network: network)
+        let store = try Store(configuration: configuration)
+        if try await observer.transactions(of: account).isEmpty {
+            do {
+                try await store.purchaseProduct(product)
+            } catch let error as StoreError where error.code == .acknowledgementPending {
+                // Kept, and presented again by itself: that is what is waited for below.
+            }
+        }
+        try await eventually("\(account): the purchase is acknowledged and finished") {
+            let unfinished = try await observer.unfinished(of: account)
+            return unfinished.isEmpty && store.snapshot.purchasedProducts.contains(product)
+        }
+        await store.close()
+    }
+}
+
+/// The entitlement server over a database with a fuse. Its first line of output is the port.
+enum ServerChild {
+    static func run(_ settings: Settings) async throws {
+        let database = FusedDatabase(
+            database: try SQLiteDatabase(path: try settings.required("database")), fuse: Fuse(settings.killAt))
+        let root = try Data(contentsOf: URL(fileURLWithPath: try settings.required("root")))
+        var configuration = EntitlementService.Configuration(
+            database: database, apps: [.init(bundleID: "com.example.souk")], environments: [.sandbox])
+        configuration.trustAnchors = try TrustAnchor.certificates(in: Array(root))
+        let service = try await EntitlementService(configuration: configuration)
+        let keyFile = try settings.required("keys")
+        _ = try await service.createMissingKeys { keys in
+            try Data("\(keys.publicKey)\n\(keys.secretKey)\n".utf8)
+                .write(to: URL(fileURLWithPath: keyFile), options: .atomic)
+        }
+        let listener = HTTPListener(
+            handler: service, configuration: .init(port: settings["port"].flatMap { Int($0) } ?? 0))
+        let port = try listener.start().port
+        FileHandle.standardOutput.write(Data("\(port)\n".utf8))
+        // Until the driver ends it, or is gone itself.
+        while !FileHandle.standardInput.availableData.isEmpty {}
+    }
+}
+
+/// Looks at the simulated store from outside, past every fuse.
+struct StoreObserver: Sendable {
+    let url: String
+    let network: any HTTPTransport
+
+    func transactions(of account: String) async throws -> [StoreControlWire.Transaction] {
+        try await ask(.get, "/control/v1/accounts/\(account)/transactions", as: StoreControlWire.Transactions.self)
+            .transactions
+    }
+
+    func unfinished(of account: String) async throws -> [TransactionID] {
+        let device = try await ask(
+            .post, "/store/v1/devices", try WireJSON.encode(StoreWire.SignIn(account: account)),
+            as: StoreWire.Device.self)
+        return try await ask(.get, "/store/v1/devices/\(device.deviceID)/updates?wait=0", as: StoreWire.Updates.self)
+            .updates.compactMap { $0.transaction?.id }
+    }
+
+    func ask<Value: Decodable>(
+        _ method: HTTPRequest.Method, _ path: String, _ body: [UInt8] = [], headers: HTTPHeaders = [:],
+        as type: Value.Type
+    ) async throws -> Value {
+        let response = try await network.send(
+            HTTPRequest(method: method, url: url + path, headers: headers, body: .bytes(body)))
+        let bytes = try await response.body.collect(upTo: 1 << 20)
+        guard response.isSuccess else { throw CrashFailure("\(path) was answered \(response.status)") }
+        return try WireJSON.decode(type, from: bytes)
+    }
+}
+
+/// Waits for something that must come about within 30 seconds.
+func eventually(_ what: String, _ check: () async throws -> Bool) async throws {
+    let clock = ContinuousClock()
+    let end = clock.now.advanced(by: .seconds(30))
+    while !(try await check()) {
+        guard clock.now < end else { throw CrashFailure("\(what): that did not happen within 30 seconds") }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+}

@@ -1,0 +1,170 @@
+import AppStoreSimulator
+import CurlTransport
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+/// Runs purchase after purchase, each with the fuse one touch longer, until a fuse no longer burns.
+struct CrashDriver {
+    private static let catalogue = #"""
+        {
+          "identifier" : "9D1E3A70", "version" : { "major" : 4, "minor" : 0 }, "subscriptionGroups" : [],
+          "nonRenewingSubscriptions" : [], "settings" : { "_storefront" : "USA", "_locale" : "en_US" },
+          "products" : [
+            {
+              "displayPrice" : "4.99", "familyShareable" : false, "internalID" : "1",
+              "localizations" : [ { "description" : "", "displayName" : "Unlock", "locale" : "en_US" } ],
+              "productID" : "com.example.unlock", "referenceName" : "Unlock", "type" : "NonConsumable"
+            }
+          ]
+        }
+        """#
+    private static let product = "com.example.unlock"
+    private static let patience = 400
+
+    private let folder: String
+    private let network: any HTTPTransport
+    private let observer: StoreObserver
+    private let root: String
+
+    static func run(every: Int) async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/souk-crash-\(UUID().uuidString.lowercased())"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = try await SimulatedAppStore.open(
+            .init(
+                catalogue: try Catalogue(parsing: Array(catalogue.utf8), file: "catalogue"),
+                dataDirectory: folder + "/store"))
+        let listener = HTTPListener(handler: store.handler)
+        let url = try listener.start().url
+        let network = CurlTransport.platformDefault()
+        let driver = CrashDriver(
+            folder: folder, network: network, observer: StoreObserver(url: url, network: network),
+            root: store.summary.rootCertificate)
+        let app = try await driver.loop("app", every: every) { try await driver.killApp(at: $0) }
+        let server = try await driver.loop("server", every: every) { try await driver.killServer(at: $0) }
+        await store.close()
+        await listener.stop()
+        print(
+            "killed the app \(app) times and the server \(server) times: each purchase acknowledged and finished once")
+    }
+
+    /// Returns how often the fuse burned.
+    private func loop(_ side: String, every: Int, _ attempt: (Int) async throws -> Bool) async throws -> Int {
+        var burned = 0
+        var point = 1
+        while try await attempt(point) {
+            burned += 1
+            FileHandle.standardError.write(Data("\r\(side) killed at point \(point)  ".utf8))
+            point += every
+            guard point < Self.patience else { throw CrashFailure("the \(side) still dies at point \(point)") }
+        }
+        FileHandle.standardError.write(Data("\n".utf8))
+        guard burned > 0 else { throw CrashFailure("no fuse of the \(side) ever burned: nothing was tested") }
+        return burned
+    }
+
+    // MARK: - Both sides
+
+    private func killApp(at point: Int) async throws -> Bool {
+        let server = try Child(["server"] + serverSettings("app-side"))
+        guard let port = await server.firstLine() else { throw CrashFailure("the server did not start") }
+        let account = "app-\(point)"
+        try await createAccount(account)
+        let settings = try appSettings(account, port: port, keys: "app-side")
+        let killed = try await endsByKill(try Child(["app"] + settings + ["kill-at=\(point)"]))
+        if killed, try await endsByKill(try Child(["app"] + settings)) {
+            throw CrashFailure("\(account): the restarted app was killed")
+        }
+        try await check(account, port: port, keys: "app-side")
+        await server.kill()
+        return killed
+    }
+
+    private func killServer(at point: Int) async throws -> Bool {
+        let name = "server-\(point)"
+        try await createAccount(name)
+        var server = try Child(["server"] + serverSettings(name) + ["kill-at=\(point)"])
+        var wasKilled = false
+        var port = await server.firstLine()
+        if port == nil {
+            await server.ended()
+            wasKilled = true
+            server = try Child(["server"] + serverSettings(name))
+            port = await server.firstLine()
+        }
+        guard let port else { throw CrashFailure("\(name): the restarted server did not start") }
+        let app = try Child(["app"] + appSettings(name, port: port, keys: name))
+        while app.isRunning {
+            if !server.isRunning {
+                guard !wasKilled else { throw CrashFailure("\(name): the restarted server died") }
+                wasKilled = true
+                server = try Child(["server"] + serverSettings(name) + ["port=\(port)"])
+                guard await server.firstLine() == port else { throw CrashFailure("\(name): port \(port) is lost") }
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        guard await app.ended() == 0 else { throw CrashFailure("\(name): the app failed: \(app.lastWords)") }
+        // Looking must not touch the fuse: a server without one does it, on the same ledger.
+        await server.kill()
+        server = try Child(["server"] + serverSettings(name))
+        guard let port = await server.firstLine() else { throw CrashFailure("\(name): the server did not start") }
+        try await check(name, port: port, keys: name)
+        await server.kill()
+        return wasKilled
+    }
+
+    private func createAccount(_ name: String) async throws {
+        _ = try await observer.ask(
+            .post, "/control/v1/accounts", try WireJSON.encode(StoreControlWire.Account(name: name)),
+            as: StoreControlWire.Account.self)
+    }
+
+    private func serverSettings(_ name: String) -> [String] {
+        ["database=\(folder)/\(name).sqlite", "root=\(root)", "keys=\(folder)/\(name).keys"]
+    }
+
+    private func appSettings(_ account: String, port: String, keys: String) throws -> [String] {
+        [
+            "store=\(observer.url)", "server=http://127.0.0.1:\(port)", "account=\(account)",
+            "product=\(Self.product)", "folder=\(folder)/\(account)", "key=\(try key(0, of: keys))",
+        ]
+    }
+
+    private func key(_ index: Int, of name: String) throws -> String {
+        let lines = try String(contentsOfFile: "\(folder)/\(name).keys", encoding: .utf8).split(separator: "\n")
+        guard lines.indices.contains(index) else { throw CrashFailure("\(name): the keys are not written") }
+        return String(lines[index])
+    }
+
+    /// Whether the app was killed; throws when it failed otherwise.
+    private func endsByKill(_ app: Child) async throws -> Bool {
+        let status = await app.ended()
+        guard status == 0 || status == SIGKILL + 128 else {
+            throw CrashFailure("the app ended with \(status): \(app.lastWords)")
+        }
+        return status != 0
+    }
+
+    /// Once bought, nothing unfinished, once in the ledger, once among the purchases.
+    private func check(_ account: String, port: String, keys: String) async throws {
+        let bought = try await observer.transactions(of: account)
+        guard bought.count == 1 else { throw CrashFailure("\(account) was sold \(bought.count) transactions") }
+        let unfinished = try await observer.unfinished(of: account)
+        guard unfinished.isEmpty else { throw CrashFailure("\(account) has unfinished transactions") }
+        let server = StoreObserver(url: "http://127.0.0.1:\(port)", network: network)
+        let headers: HTTPHeaders = ["Authorization": "Bearer \(try key(1, of: keys))"]
+        let customer = try await server.ask(.get, "/v1/customers/\(account)", headers: headers, as: Customer.self)
+        guard customer.purchases.map(\.transactionID) == bought.map(\.transactionID) else {
+            throw CrashFailure("\(account): the server lists \(customer.purchases.count) purchases")
+        }
+        let facts = try await server.ask(
+            .get, "/v1/customers/\(account)/facts", headers: headers, as: JSONValue.self)
+        guard facts["facts"]?.arrayValue?.count == 1 else {
+            throw CrashFailure("\(account): the ledger has \(facts["facts"]?.arrayValue?.count ?? 0) facts")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import HTTPCore
+import Primitives
+import SQLStorage
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Ends this process without warning when it is touched for the N-th time, as a power failure would.
+final class Fuse: Sendable {
+    private let left: Locked<Int>
+
+    /// `nil` never burns.
+    init(_ touches: Int?) { left = Locked(touches ?? .max) }
+
+    func touch() {
+        let isOver = left.withLock { left in
+            left -= 1
+            return left == 0
+        }
+        if isOver { kill(getpid(), SIGKILL) }
+    }
+}
+
+/// An app's network that touches the fuse before each request leaves and after each answer has come.
+struct FusedTransport: HTTPTransport {
+    let network: any HTTPTransport
+    let fuse: Fuse
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        fuse.touch()
+        var response = try await network.send(request)
+        response.body = .bytes(try await response.body.collect(upTo: 16 << 20))
+        fuse.touch()
+        return response
+    }
+}
+
+/// A server's database that touches the fuse at every statement, before a write is queued and after it is durable.
+struct FusedDatabase: SQLDatabase {
+    let database: any SQLDatabase
+    let fuse: Fuse
+
+    var dialect: SQLDialect { database.dialect }
+
+    func migrate(_ migrations: [SQLMigration]) throws {
+        fuse.touch()
+        try database.migrate(migrations)
+        fuse.touch()
+    }
+
+    func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
+        try database.read { try body(FusedConnection(connection: $0, fuse: fuse)) }
+    }
+
+    func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
+        fuse.touch()
+        let value = try await database.write { [fuse] in try body(FusedConnection(connection: $0, fuse: fuse)) }
+        fuse.touch()
+        return value
+    }
+
+    func close() async { await database.close() }
+}
+
+private struct FusedConnection: SQLConnection {
+    let connection: any SQLConnection
+    let fuse: Fuse
+
+    func execute(_ sql: String, _ values: [SQLValue]) throws -> Int {
+        fuse.touch()
+        return try connection.execute(sql, values)
+    }
+
+    func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
+        fuse.touch()
+        return try connection.query(sql, values)
+    }
+
+    func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow? {
+        fuse.touch()
+        return try connection.first(sql, values)
+    }
+
+    func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws {
+        fuse.touch()
+        try connection.each(sql, values, body)
+    }
+}
