@@ -169,6 +169,21 @@ import Testing
         withExtendedLifetime(subscriptions) {}
     }
 
+    @Test func `a publisher over one's own source starts for each subscription and ends with it`() {
+        let order = Journal<String>()
+        let publisher = EventPublisher { send in
+            order.note("start")
+            send(.number(1))
+            return EventSubscription { order.note("end") }
+        }
+        let first = publisher.sink { [seen] in seen.note($0.number) }
+        let second = publisher.sink { [seen] in seen.note($0.number * 10) }
+        first.cancel()
+        #expect(order.entries == ["start", "start", "end"])
+        #expect(seen.entries == [1, 10])
+        second.cancel()
+    }
+
     @Test func `a merged publisher has the outputs of all and finishes with the last`() {
         let other = EventSubject()
         let ends = Journal<String>()

@@ -28,9 +28,9 @@ extension EventPublisher {
     private func through(
         _ step: @escaping @Sendable (EventOutput, @Sendable (EventOutput) -> Void) -> Void
     ) -> EventPublisher {
-        EventPublisher { [subscribe] observer in
+        EventPublisher(subscribe: { [subscribe] observer in
             subscribe(Observer(receive: { step($0, observer.receive) }, finish: observer.finish))
-        }
+        })
     }
 
     /// The outputs of this publisher and of `others`, each in its own order; finishes when all have.
@@ -41,7 +41,7 @@ extension EventPublisher {
         switch publishers.count {
         case 0: empty
         case 1: publishers[0]
-        default: EventPublisher { Merging(publishers, into: $0).subscription }
+        default: EventPublisher(subscribe: { Merging(publishers, into: $0).subscription })
         }
     }
 }

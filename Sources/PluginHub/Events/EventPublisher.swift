@@ -17,11 +17,25 @@ public struct EventPublisher: AsyncSequence, Sendable {
 
     init(subscribe: @escaping @Sendable (Observer<EventOutput>) -> EventSubscription) { self.subscribe = subscribe }
 
+    /// A publisher over a source of one's own: `start` is called for each subscription with where its outputs go, from any
+    /// thread, and returns what ends it.
+    public init(_ start: @escaping @Sendable (_ send: @escaping @Sendable (EventOutput) -> Void) -> EventSubscription) {
+        self.init(subscribe: { observer in
+            let row = Broadcast<EventOutput>()
+            let detach = row.attach(observer)
+            let source = start { row.send($0) }
+            return EventSubscription {
+                detach()
+                source.cancel()
+            }
+        })
+    }
+
     /// A publisher that has finished without an output.
-    public static let empty = EventPublisher { observer in
+    public static let empty = EventPublisher(subscribe: { observer in
         observer.finish()
         return EventSubscription()
-    }
+    })
 
     /// Calls `receive` with each output until the subscription is cancelled or released, so keep what this returns.
     public func sink(_ receive: @escaping @Sendable (EventOutput) -> Void) -> EventSubscription {

@@ -32,6 +32,6 @@ public final class EventSubject: Sendable {
     /// Stays usable, but silent, after the subject is gone.
     public var publisher: EventPublisher {
         let broadcast = broadcast
-        return EventPublisher { observer in EventSubscription(onCancel: broadcast.attach(observer)) }
+        return EventPublisher(subscribe: { EventSubscription(onCancel: broadcast.attach($0)) })
     }
 }

@@ -18,7 +18,7 @@ final class Link: Sendable {
 
     /// `publisher` for as long as both plugins, whose links are in `ends`, stay.
     static func publisher(_ publisher: EventPublisher, between ends: [LinkSet]) -> EventPublisher {
-        EventPublisher { observer in
+        EventPublisher(subscribe: { observer in
             let link = Link(observer, ends)
             guard ends.allSatisfy({ $0.insert(link) }) else {
                 link.end()
@@ -27,7 +27,7 @@ final class Link: Sendable {
             let upstream = publisher.subscribe(Observer(receive: observer.receive, finish: { link.end() }))
             link.hold(upstream)
             return EventSubscription { link.over(finishing: false) }
-        }
+        })
     }
 
     /// Stops, telling the observer that nothing more comes.
