@@ -41,7 +41,7 @@ public final class EntitlementService: HTTPHandler {
     public func respond(to request: HTTPRequest) -> HTTPReply {
         let id = configuration.makeRequestID()
         var request = request
-        request.headers[Gate.requestID] = id
+        request.headers.add(Gate.requestID, id)
         return router.respond(to: request).map { response in
             var response = response
             response.headers.add(Gate.requestID, id)
@@ -98,7 +98,8 @@ public final class EntitlementService: HTTPHandler {
         let gate = Gate(
             keys: keys, apps: Set(configuration.apps.map(\.bundleID)), environments: configuration.environments,
             report: { request, error in
-                configuration.reportFailure(request.headers[Gate.requestID] ?? "", error)
+                // The last one is ours, whatever the sender called the request.
+                configuration.reportFailure(request.headers.values(Gate.requestID).last ?? "", error)
             })
         let idempotent = IdempotentRequests(ledger: ledger, realClock: configuration.realClock)
         let transactions = TransactionsRoute(

@@ -40,9 +40,15 @@ public struct SHA256: Sendable {
             pending.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift)))
         }
         compressPending(pending.count)
-        return state.flatMap { word in
-            [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
+        var digest: [UInt8] = []
+        digest.reserveCapacity(32)
+        for word in state {
+            digest.append(UInt8(truncatingIfNeeded: word >> 24))
+            digest.append(UInt8(truncatingIfNeeded: word >> 16))
+            digest.append(UInt8(truncatingIfNeeded: word >> 8))
+            digest.append(UInt8(truncatingIfNeeded: word))
         }
+        return digest
     }
 
     private mutating func compressPending(_ count: Int) {

@@ -83,7 +83,7 @@ public struct CustomerID: Identifier {
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 
     public static func canonical(_ text: String) -> String {
-        UUID(uuidString: text) == nil ? text : text.lowercased()
+        text.utf8.count == 36 && UUID(uuidString: text) != nil ? text.lowercased() : text
     }
 
     /// What a purchase of this customer carries at the store (Apple: `appAccountToken`): the customer's own UUID, or the

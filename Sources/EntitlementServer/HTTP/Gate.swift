@@ -85,11 +85,13 @@ struct Gate: Sendable {
     /// The token of `Bearer <token>` (RFC 6750 section 2.1); the scheme in any case.
     private static func bearer(_ header: String?) throws -> String? {
         guard let header else { return nil }
-        let parts = header.split(separator: " ", omittingEmptySubsequences: true)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
-            throw Refusal.malformed("Authorization should be \"Bearer <key>\".", field: "Authorization")
-        }
-        return String(parts[1])
+        let scheme = "bearer ".utf8
+        let token = header.utf8.dropFirst(scheme.count)
+        // The bit that tells the cases of an ASCII letter apart is set in a space anyway.
+        guard header.utf8.prefix(scheme.count).elementsEqual(scheme, by: { $0 | 0x20 == $1 }), !token.isEmpty,
+            !token.contains(UInt8(ascii: " "))
+        else { throw Refusal.malformed("Authorization should be \"Bearer <key>\".", field: "Authorization") }
+        return String(Substring(token))
     }
 
     private func environment(of request: HTTPRequest) throws -> StoreEnvironment {
