@@ -23,6 +23,7 @@ extension SimulatedAppStore {
     /// Buys as a device of the account would that nobody holds; every device of the account hears of it.
     ///
     /// Throws `unknownAccount`, and `StoreFailure` when the store does not sell.
+    @discardableResult
     public func buy(
         _ request: StoreControlWire.Buy, for account: AccountName
     ) async throws -> StoreControlWire.Transaction {
@@ -40,6 +41,7 @@ extension SimulatedAppStore {
 
     /// Turns auto-renewal off. Returns the subscription's latest transaction. Throws `unknownAccount`,
     /// `unknownSubscription`.
+    @discardableResult
     public func cancel(
         _ product: ProductID, for account: AccountName
     ) async throws -> StoreControlWire.Transaction {
@@ -116,6 +118,7 @@ extension SimulatedAppStore {
     /// Moves the clock on; whatever falls due on the way has happened when this returns.
     ///
     /// Throws `malformed` unless the request names exactly one of period and seconds, of at most 200 years.
+    @discardableResult
     public func advance(_ request: StoreControlWire.Advance) async throws -> StoreControlWire.ClockState {
         let jump = try Self.jump(request)
         let base = configuration.baseClock

@@ -44,14 +44,13 @@ extension SimulatedAppStore {
             products: found, invalidProductIDs: wanted.subtracting(found.map(\.id)).sorted())
     }
 
-    /// Takes a payment; the outcome is among the device's updates. The same payment again buys nothing: its outcome is
-    /// told once more where this device has not heard it or has forgotten it.
+    /// Takes a payment; the outcome is among the device's updates. The same payment again buys nothing; from another
+    /// device of the account, perhaps the same app after a crash, its outcome is told there.
     public func add(_ payment: Payment, from device: DeviceID) async throws {
         try await enter { [catalogue = configuration.catalogue] entry in
             let device = try entry.books.known(device)
             if let answer = try entry.books.answer(to: payment.id, of: device.account.id) {
-                let isComing = answer.update.device == device.id && answer.cursor > device.seen
-                guard !isComing else { return }
+                guard answer.update.device != device.id else { return }
                 var update = answer.update
                 update.device = device.id
                 return try entry.record([.update(update)])

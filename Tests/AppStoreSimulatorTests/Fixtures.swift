@@ -87,6 +87,22 @@ struct TestStore {
         return TestStore(store: try await SimulatedAppStore.open(configuration), base: base, folder: folder)
     }
 
+    /// Opens a store for `body` and closes it.
+    static func with(
+        rate: TimeRate = .frozen, in folder: ScratchFolder? = nil, base: ManualClock = ManualClock(),
+        seed: UInt64 = 0, change: (inout SimulatedAppStore.Configuration) -> Void = { _ in },
+        _ body: (TestStore) async throws -> Void
+    ) async throws {
+        let test = try await open(rate: rate, in: folder, base: base, seed: seed, change: change)
+        do {
+            try await body(test)
+        } catch {
+            await test.store.close()
+            throw error
+        }
+        await test.store.close()
+    }
+
     func device(_ account: AccountName = "anna") async throws -> DeviceID {
         if try !store.accounts().contains(account) { try await store.createAccount(account) }
         return DeviceID(unchecked: try await store.signIn(account: account).deviceID)

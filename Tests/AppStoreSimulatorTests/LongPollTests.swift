@@ -1,0 +1,110 @@
+import Foundation
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// Those who wait are woken by what they wait for, by time, and by the end.
+struct LongPollTests {
+    @Test func `a waiting device hears of a purchase at once`() async throws {
+        try await TestStore.with { test in
+            let device = try await test.device()
+            async let answer = test.store.updates(for: device, after: 0, wait: 30)
+            await test.base.waiters(atLeast: 1)
+            let bought = try await test.buy("pack")
+            #expect(try await answer.updates.map(\.transaction?.id) == [bought.transactionID])
+        }
+    }
+
+    @Test func `a waiting device hears nothing of another account`() async throws {
+        try await TestStore.with { test in
+            let device = try await test.device()
+            async let answer = test.store.updates(for: device, after: 0, wait: 30)
+            await test.base.waiters(atLeast: 1)
+            try await test.buy("pack", "berta")
+            test.base.advance(by: 30)
+            #expect(try await answer.updates.isEmpty)
+        }
+    }
+
+    @Test func `a renewal that falls due wakes a waiting device`() async throws {
+        try await TestStore.with(rate: .real) { test in
+            let device = try await test.device()
+            let bought = try await test.buy("weekly")
+            try await test.store.finish(bought.transactionID, from: device)
+            async let answer = test.store.updates(for: device, after: 1, wait: 30)
+            // The device waits, and so does the store for the end of the week.
+            await test.base.waiters(atLeast: 2)
+            _ = try await test.store.advance(.init(seconds: 7 * 86400 - 10))
+            await test.base.waiters(atLeast: 2)
+            test.base.advance(by: 10)
+            let update = try #require(try await answer.updates.first)
+            #expect(update.state == "purchased" && update.paymentID == nil)
+            #expect(update.transaction?.purchaseDate == Fixtures.date("2026-02-07T10:00:00Z"))
+        }
+    }
+
+    @Test func `a jump of the clock wakes a waiting device, also when time stands still`() async throws {
+        try await TestStore.with { test in
+            let device = try await test.device()
+            let bought = try await test.buy("weekly")
+            try await test.store.finish(bought.transactionID, from: device)
+            async let answer = test.store.updates(for: device, after: 1, wait: 30)
+            await test.base.waiters(atLeast: 1)
+            try await test.advance(.weeks(1))
+            #expect(try await answer.updates.count == 1)
+        }
+    }
+
+    @Test func `waiting ends when its time is over, at most after the longest wait`() async throws {
+        try await TestStore.with { test in
+            let device = try await test.device()
+            async let short = test.store.updates(for: device, after: nil, wait: 5)
+            await test.base.waiters(atLeast: 1)
+            test.base.advance(by: 5)
+            #expect(try await short.updates.isEmpty)
+            async let long = test.store.updates(for: device, after: nil, wait: 1_000_000)
+            await test.base.waiters(atLeast: 1)
+            test.base.advance(by: 30)
+            #expect(try await long.updates.isEmpty)
+        }
+    }
+
+    @Test func `closing the store ends what waits`() async throws {
+        let test = try await TestStore.open()
+        let device = try await test.device()
+        async let updates = test.store.updates(for: device, after: nil, wait: 30)
+        async let clock = test.store.clockState(after: 1, wait: 30)
+        await test.base.waiters(atLeast: 2)
+        await test.store.close()
+        // Either an empty answer or the refusal of a closed store: what counts is that it came.
+        #expect((try? await updates)?.updates.isEmpty ?? true)
+        #expect(await clock.revision == 1)
+        await #expect(throws: (any Error).self) { try await test.store.updates(for: device, after: nil) }
+    }
+
+    @Test func `a cancelled question ends`() async throws {
+        try await TestStore.with { test in
+            let device = try await test.device()
+            let question = Task { try await test.store.updates(for: device, after: nil, wait: 30) }
+            await test.base.waiters(atLeast: 1)
+            question.cancel()
+            #expect((try? await question.value)?.updates.isEmpty ?? true)
+        }
+    }
+
+    @Test func `who follows the clock hears of a jump at once`() async throws {
+        try await TestStore.with { test in
+            let before = await test.store.clockState()
+            #expect(before.rate == 0 && before.now == Fixtures.start)
+            async let after = test.store.clockState(after: before.revision, wait: 30)
+            await test.base.waiters(atLeast: 1)
+            let jumped = try await test.advance(.months(1))
+            #expect(await after == jumped && jumped.revision == before.revision + 1)
+            #expect(jumped.now == Fixtures.date("2026-02-28T10:00:00Z"))
+            #expect(await test.store.clockState(after: before.revision, wait: 30) == jumped)
+        }
+    }
+}

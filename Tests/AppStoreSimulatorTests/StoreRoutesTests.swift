@@ -1,0 +1,223 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// The store over HTTP, in the formats of `StoreWire` and `StoreControlWire`.
+struct StoreRoutesTests {
+    struct Client {
+        let transport: InProcessTransport
+
+        init(_ test: TestStore) { transport = InProcessTransport(test.store.handler) }
+
+        func ask(
+            _ method: HTTPRequest.Method, _ path: String, _ body: String = ""
+        ) async throws -> (status: Int, json: JSONValue) {
+            let response = try await transport.send(
+                HTTPRequest(method: method, url: "http://store.test" + path, body: .text(body)))
+            let isProblem = response.headers["Content-Type"] == "application/problem+json"
+            #expect(isProblem == !response.isSuccess)
+            return (response.status, try await response.body.json())
+        }
+
+        func ask<Answer: Decodable>(
+            _ method: HTTPRequest.Method, _ path: String, _ body: String = "", as type: Answer.Type
+        ) async throws -> Answer {
+            let (status, json) = try await ask(method, path, body)
+            #expect((200..<300).contains(status), "\(path): \(status) \(json)")
+            return try WireJSON.decode(type, from: json.encoded())
+        }
+
+        func signIn(_ account: String = "anna") async throws -> String {
+            _ = try await ask(.post, "/control/v1/accounts", #"{"name":"\#(account)"}"#)
+            let device = try await ask(
+                .post, "/store/v1/devices", #"{"account":"\#(account)"}"#, as: StoreWire.Device.self)
+            return "/store/v1/devices/" + device.deviceID
+        }
+    }
+
+    @Test func `a device signs in, looks, buys, hears, finishes and restores`() async throws {
+        try await TestStore.with { test in
+            let client = Client(test)
+            let device = try await client.signIn()
+            let described = try await client.ask(.get, device, as: StoreWire.Device.self)
+            #expect(described.account == "anna" && described.canMakePayments && described.storefront == Storefronts.usa)
+
+            let all = try await client.ask(.get, device + "/products", as: ProductAnswer.self)
+            #expect(all.products.count == 11 && all.invalidProductIDs.isEmpty)
+            let some = try await client.ask(
+                .get, device + "/products?id=pack&id=nothing&id=coins", as: ProductAnswer.self)
+            #expect(some.products.map(\.id) == ["coins", "pack"] && some.invalidProductIDs == ["nothing"])
+            #expect(some.products.map(\.displayPrice) == ["$0.99", "$9.99"])
+
+            let accepted = try await client.ask(
+                .post, device + "/payments", #"{"id":"p1","productID":"pack","quantity":1}"#,
+                as: StoreWire.Accepted.self)
+            #expect(accepted.paymentID == "p1")
+            let answer = try await client.ask(.get, device + "/updates?wait=1", as: StoreWire.Updates.self)
+            let transaction = try #require(answer.updates.first?.transaction)
+            #expect(answer.updates.map(\.state) == ["purchased"])
+            let finish = try await client.ask(.post, device + "/transactions/\(transaction.id)/finish")
+            #expect(finish.status == 200 && finish.json == [:])
+            let restored = try await client.ask(.post, device + "/restore", as: StoreWire.Transactions.self)
+            #expect(restored.transactions.map(\.id) == [transaction.id])
+        }
+    }
+
+    @Test func `a tester makes accounts, buys, cancels, moves time and reads transactions`() async throws {
+        try await TestStore.with { test in
+            let client = Client(test)
+            let made = try await client.ask(.post, "/control/v1/accounts", #"{"name":"Anna B/ä"}"#)
+            #expect(made.status == 201 && made.json == ["name": "Anna B/ä"])
+            let accounts = try await client.ask(.get, "/control/v1/accounts", as: StoreControlWire.Accounts.self)
+            #expect(accounts.accounts.map(\.name) == ["Anna B/ä"])
+            let account = "/control/v1/accounts/Anna%20B%2F%C3%A4"
+            let products = try await client.ask(.get, "/control/v1/products", as: ProductAnswer.self)
+            #expect(products.products.count == 11)
+            let bought = try await client.ask(
+                .post, account + "/buy", #"{"productID":"weekly"}"#, as: StoreControlWire.Transaction.self)
+            #expect(bought.state == "purchased" && bought.signedRenewalInfo != nil)
+            let cancelled = try await client.ask(
+                .post, account + "/cancel", #"{"productID":"weekly"}"#, as: StoreControlWire.Transaction.self)
+            #expect(cancelled.transactionID == bought.transactionID)
+            let clock = try await client.ask(
+                .post, "/control/v1/clock/advance", #"{"period":"P1W"}"#, as: StoreControlWire.ClockState.self)
+            #expect(clock.now == Fixtures.date("2026-02-07T10:00:00Z"))
+            let later = try await client.ask(
+                .post, "/control/v1/clock/advance", #"{"seconds":1.5}"#, as: StoreControlWire.ClockState.self)
+            #expect(later.now == Fixtures.date("2026-02-07T10:00:01.5Z") && later.revision == clock.revision + 1)
+            let seen = try await client.ask(
+                .get, "/control/v1/clock?after=1&wait=5", as: StoreControlWire.ClockState.self)
+            #expect(seen == later)
+            let transactions = try await client.ask(
+                .get, account + "/transactions", as: StoreControlWire.Transactions.self)
+            #expect(transactions.transactions.map(\.state) == ["expired"])
+        }
+    }
+
+    @Test(arguments: [
+        ("POST", "/store/v1/devices", #"{"account":"nobody"}"#, 404, "unknownAccount"),
+        ("POST", "/store/v1/devices", #"{"account":""}"#, 400, "malformed"),
+        ("POST", "/store/v1/devices", #"{"acount":"anna"}"#, 400, "malformed"),
+        ("POST", "/store/v1/devices", "{", 400, "malformed"),
+        ("GET", "/store/v1/devices/x", "", 404, "unknownDevice"),
+        ("GET", "/store/v1/devices/x/updates", "", 404, "unknownDevice"),
+        ("GET", "/store/v1/devices/x/products", "", 404, "unknownDevice"),
+        ("POST", "/store/v1/devices/x/restore", "", 404, "unknownDevice"),
+        ("POST", "/store/v1/devices/x/payments", #"{"id":"p","productID":"pack","quantity":1}"#, 404, "unknownDevice"),
+        ("POST", "DEVICE/payments", #"{"id":"p","productID":"pack","quantity":"1"}"#, 400, "malformed"),
+        ("POST", "DEVICE/transactions/77/finish", "", 404, "unknownTransaction"),
+        ("GET", "DEVICE/updates?after=x", "", 400, "malformed"),
+        ("GET", "DEVICE/updates?wait=-1", "", 400, "malformed"),
+        ("GET", "DEVICE/updates?wait=%ZZ", "", 400, "malformed"),
+        ("POST", "/control/v1/accounts", #"{"name":"anna"}"#, 409, "accountExists"),
+        ("POST", "/control/v1/accounts/anna/buy", #"{"productID":"nothing"}"#, 404, "invalidProduct"),
+        ("POST", "/control/v1/accounts/anna/buy", #"{"productID":"coins","quantity":11}"#, 422, "invalidQuantity"),
+        ("POST", "/control/v1/accounts/bob/buy", #"{"productID":"coins"}"#, 404, "unknownAccount"),
+        ("POST", "/control/v1/accounts/anna/cancel", #"{"productID":"weekly"}"#, 404, "unknownSubscription"),
+        ("GET", "/control/v1/accounts/bob/transactions", "", 404, "unknownAccount"),
+        ("POST", "/control/v1/clock/advance", "{}", 400, "malformed"),
+        ("POST", "/control/v1/clock/advance", #"{"period":"P1M","seconds":2}"#, 400, "malformed"),
+        ("POST", "/control/v1/clock/advance", #"{"period":"1 month"}"#, 400, "malformed"),
+        ("POST", "/control/v1/accounts/anna/renew", "{}", 501, "unsupported"),
+        ("POST", "/control/v1/accounts/anna/fail-billing", "{}", 501, "unsupported"),
+        ("POST", "/control/v1/transactions/1/refund", "{}", 501, "unsupported"),
+        ("POST", "/control/v1/transactions/1/ask-to-buy", "{}", 501, "unsupported"),
+        ("POST", "/control/v1/settings", "{}", 501, "unsupported"),
+        ("GET", "/nowhere", "", 404, "not_found"), ("DELETE", "/control/v1/accounts", "", 405, "method_not_allowed"),
+    ])
+    func `a refusal is a problem document with its code and changes nothing`(
+        method: String, path: String, body: String, status: Int, code: String
+    ) async throws {
+        try await TestStore.with { test in
+            let client = Client(test)
+            let device = try await client.signIn()
+            let path = path.replacingOccurrences(of: "DEVICE", with: device)
+            let (answered, problem) = try await client.ask(.init(method), path, body)
+            #expect(answered == status && problem["code"]?.stringValue == code)
+            #expect(problem["detail"]?.stringValue?.hasSuffix(".") == true || code == "malformed")
+            #expect(try test.store.accounts() == ["anna"])
+            let sold = try await test.store.transactions(of: "anna")
+            #expect(sold.isEmpty)
+            #expect(await test.store.clockState().revision == 1)
+        }
+    }
+
+    @Test func `a malformed body is answered with the name of the field`() async throws {
+        try await TestStore.with { test in
+            let client = Client(test)
+            let device = try await client.signIn()
+            let missing = try await client.ask(.post, device + "/payments", #"{"productID":"pack","quantity":1}"#)
+            #expect(missing.json["field"] == "id")
+            let wrong = try await client.ask(.post, device + "/payments", #"{"id":"p","productID":7,"quantity":1}"#)
+            #expect(wrong.json["field"] == "productID")
+        }
+    }
+
+    @Test func `a body that is too long is refused`() async throws {
+        try await TestStore.with { test in
+            let name = String(repeating: "a", count: StoreRoutes.bodyLimit)
+            let answer = try await Client(test).ask(.post, "/control/v1/accounts", #"{"name":"\#(name)"}"#)
+            #expect(answer.status == 413)
+        }
+    }
+
+    @Test func `a followed clock reads what the store's clock reads, through jumps and absence`() async throws {
+        let folder = try ScratchFolder()
+        let base = ManualClock()
+        let link = SwitchedTransport()
+        let test = try await TestStore.open(rate: .real, in: folder, base: base)
+        let followed = FollowedClock(url: "http://store.test/control/v1", transport: link, base: base)
+        await #expect(throws: StoreFailure.self) { try await followed.start() }
+        link.handler.withLock { $0 = test.store.handler }
+        try await followed.start()
+        #expect(followed.now() == Fixtures.start)
+        base.advance(by: 60)
+        #expect(followed.now() == test.store.clock.now())
+        #expect(followed.now() == Fixtures.start.addingTimeInterval(60))
+
+        // A jump is known without being asked for, and wakes who sleeps until then.
+        async let woken: Void = followed.sleep(until: Fixtures.start.addingTimeInterval(20 * 86400))
+        try await test.advance(.months(1))
+        try await woken
+        #expect(followed.now() == test.store.clock.now() && followed.revision == 2)
+
+        // Away: it goes on as it last knew. Back: it hears of what happened meanwhile.
+        link.handler.withLock { $0 = nil }
+        await test.store.close()
+        base.advance(by: 5)
+        #expect(followed.now() == Fixtures.date("2026-02-28T10:01:05Z"))
+        let again = try await TestStore.open(rate: .real, in: folder, base: base)
+        async let later: Void = followed.sleep(until: Fixtures.date("2026-03-01T00:00:00Z"))
+        link.handler.withLock { $0 = again.store.handler }
+        try await again.advance(.months(1))
+        try await later
+        #expect(followed.now() == again.store.clock.now())
+        await followed.stop()
+        await again.store.close()
+    }
+
+    @Test func `a clock that is not there is named`() async throws {
+        let followed = FollowedClock(url: "http://store.test/", transport: SwitchedTransport(), base: ManualClock())
+        let failure = await #expect(throws: StoreFailure.self) { try await followed.start() }
+        #expect(failure?.code == .unreachable)
+        #expect(failure?.reason.contains("http://store.test/control/v1/clock") == true)
+    }
+}
+
+/// A way to a handler that may not be there.
+final class SwitchedTransport: HTTPTransport {
+    let handler = Locked<(any HTTPHandler)?>(nil)
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        guard let handler = handler.withLock({ $0 }) else {
+            throw HTTPError(.connectionFailed, "Nobody listens.")
+        }
+        return try await InProcessTransport(handler).send(request)
+    }
+}
