@@ -93,6 +93,10 @@ let package = Package(
                 dependencies: ([module.name] + module.imports + ["StoreTestSupport"]).map { .byName(name: $0) },
                 path: "Tests/\(module.name)Tests",
                 swiftSettings: strict)
-        },
+        }
+        + [
+            // Runs the programs that are built beside it.
+            .testTarget(name: "soukTests", dependencies: ["Primitives", "souk", "CrashLoop"], swiftSettings: strict)
+        ],
     swiftLanguageModes: [.v6]
 )

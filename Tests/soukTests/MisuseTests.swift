@@ -1,0 +1,125 @@
+import Foundation
+import Primitives
+import Testing
+
+/// Bad input gets one clear sentence and the right exit status, and changes nothing.
+@Suite struct MisuseTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let arguments: [String]
+        let status: Int32
+        let sentence: String
+        var testDescription: String { arguments.joined(separator: " ") }
+    }
+
+    @Test(arguments: [
+        Case(arguments: ["nonsense"], status: 2, sentence: "no command \"nonsense\""),
+        Case(arguments: ["jws", "nonsense"], status: 2, sentence: "jws has no command \"nonsense\""),
+        Case(arguments: ["version", "--colour"], status: 2, sentence: "no option --colour"),
+        Case(arguments: ["version", "extra"], status: 2, sentence: "does not take \"extra\""),
+        Case(arguments: ["jws", "verify"], status: 2, sentence: "needs FILE"),
+        Case(arguments: ["jws", "verify", "/nowhere", "--type", "transaction"], status: 2, sentence: "no such file"),
+        Case(arguments: ["jws", "verify", "/tmp", "--type", "transaction"], status: 2, sentence: "a folder"),
+        Case(arguments: ["jws", "verify", TestFiles.darkroom], status: 2, sentence: "needs --type"),
+        Case(
+            arguments: ["jws", "verify", TestFiles.darkroom, "--type", "receipt"], status: 2,
+            sentence: "--type is one of transaction"),
+        Case(
+            arguments: ["jws", "verify", TestFiles.darkroom, "--type", "transaction"], status: 1, sentence: "malformed"),
+        Case(
+            arguments: ["jws", "verify", TestFiles.darkroom, "--type", "transaction", "--at", "noon"], status: 2,
+            sentence: "--at is a time"),
+        Case(
+            arguments: ["jws", "verify", TestFiles.darkroom, "--type", "transaction", "--root", TestFiles.darkroom],
+            status: 2, sentence: "darkroom.storekit"),
+        Case(
+            arguments: ["jws", "verify", TestFiles.darkroom, "--type", "transaction", "--environment", "moon"],
+            status: 2,
+            sentence: "production, sandbox or xcode"),
+        Case(arguments: ["simulate"], status: 2, sentence: "needs --catalog"),
+        Case(arguments: ["simulate", "--catalog", "/nowhere"], status: 2, sentence: "no such file"),
+        Case(
+            arguments: ["simulate", "--catalog", TestFiles.darkroom, "--port", "70000"], status: 2,
+            sentence: "--port is a whole number from 0 to 65535"),
+        Case(
+            arguments: ["simulate", "--catalog", TestFiles.darkroom, "--time-rate", "fast"], status: 2,
+            sentence: "--time-rate is one of"),
+        Case(arguments: ["serve"], status: 2, sentence: "needs --bundle-id"),
+        Case(
+            arguments: ["serve", "--bundle-id", "b", "--database", "postgres://x"], status: 2,
+            sentence: "not built yet"),
+        Case(arguments: ["serve", "--bundle-id", "b", "--database", "x"], status: 2, sentence: "sqlite:PATH"),
+        Case(
+            arguments: ["serve", "--bundle-id", "b", "--database", "sqlite:/nowhere/x/y.sqlite"], status: 2,
+            sentence: "/nowhere/x/y.sqlite"),
+        Case(
+            arguments: ["serve", "--bundle-id", "b", "--clock", "http://127.0.0.1:1"], status: 2, sentence: "--root"),
+        Case(
+            arguments: [
+                "serve", "--bundle-id", "b", "--features", TestFiles.darkroom, "--database", "sqlite:/tmp/never",
+            ],
+            status: 2, sentence: "darkroom.storekit"),
+        Case(arguments: ["serve", "--bundle-id", "b", "--tls-key", "x"], status: 2, sentence: "go together"),
+        Case(arguments: ["store", "products"], status: 2, sentence: "needs --url"),
+        Case(arguments: ["store", "--url", "http://127.0.0.1:1", "dance"], status: 2, sentence: "no action \"dance\""),
+        Case(
+            arguments: ["store", "--url", "http://127.0.0.1:1", "buy", "ada"], status: 2,
+            sentence: "buy ACCOUNT PRODUCT"),
+        Case(
+            arguments: ["store", "--url", "http://127.0.0.1:1", "products"], status: 1, sentence: "cannot be reached"),
+        Case(
+            arguments: ["store", "--url", "http://127.0.0.1:1", "advance", "soon"], status: 2,
+            sentence: "a duration is written"),
+        Case(arguments: ["store", "--url", "http://127.0.0.1:1", "refund", "1"], status: 1, sentence: "not built yet"),
+        Case(arguments: ["catalog", "convert", "/nowhere"], status: 2, sentence: "no such file"),
+        Case(arguments: ["demo", "--catalog", "/nowhere"], status: 2, sentence: "no such file"),
+        Case(arguments: ["demo", "--inspect"], status: 2, sentence: "not built yet"),
+        Case(arguments: ["demo", "--data", TestFiles.repository], status: 2, sentence: "not empty"),
+    ])
+    func `misuse gets one sentence`(_ example: Case) async throws {
+        let outcome = try await SoukExecutable.run(example.arguments)
+        #expect(outcome.status == example.status, "\(outcome.errors)")
+        #expect(outcome.errors.contains(example.sentence), "\(outcome.errors)")
+        #expect(outcome.errors.split(separator: "\n").count == 1, "\(outcome.errors)")
+        #expect(outcome.output.isEmpty)
+    }
+
+    @Test func `a malformed file is named with the place and the reason`() async throws {
+        let folder = try TemporaryFolder()
+        let catalogue = try folder.write("broken.storekit", #"{"identifier":"1","products":[{"type":"Consumable"}]}"#)
+        let simulate = try await SoukExecutable.run(["simulate", "--catalog", catalogue])
+        #expect(simulate.status == 2)
+        #expect(simulate.errors.contains("broken.storekit") && simulate.errors.contains("/products/0"))
+
+        let list = try folder.write("list.json", #"[{"identifier":"a","productType":"magic"}]"#)
+        let lint = try await SoukExecutable.run(["catalog", "lint", list, "--json"])
+        #expect(lint.status == 1)
+        #expect(lint.json?["findings"]?[0]?["pointer"] == "/0/productType")
+
+        let features = try folder.write("features.json", #"{"features":{"pro":[1]}}"#)
+        let serve = try await SoukExecutable.run([
+            "serve", "--bundle-id", "b", "--features", features, "--database", "sqlite:\(folder.file("l.sqlite"))",
+        ])
+        #expect(serve.status == 2)
+        #expect(serve.errors.contains("features.json") && serve.errors.contains("/features/pro/0"))
+    }
+
+    @Test func `a file that is no database is refused and left as it was`() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("notes.txt", String(repeating: "not a database. ", count: 100))
+        let outcome = try await SoukExecutable.run(["serve", "--bundle-id", "b", "--database", "sqlite:\(path)"])
+        #expect(outcome.status == 2)
+        #expect(outcome.errors.contains("notes.txt"))
+        #expect(try folder.text("notes.txt").hasPrefix("not a database."))
+    }
+
+    @Test func `every command has a help text and the overview lists it`() async throws {
+        let overview = try await SoukExecutable.run(["--help"])
+        #expect(overview.status == 0)
+        for words in ["demo", "serve", "simulate", "store", "jws inspect", "jws verify", "catalog lint", "version"] {
+            #expect(overview.output.contains("  \(words) "))
+            let help = try await SoukExecutable.run(words.split(separator: " ").map(String.init) + ["--help"])
+            #expect(help.status == 0)
+            #expect(help.output.contains("Usage: souk \(words)"))
+        }
+    }
+}
