@@ -243,6 +243,20 @@ struct BooksTests {
         }
     }
 
+    @Test func `what changes in the same instant is signed later than what was said before`() async throws {
+        try await TestStore.with { test in
+            let device = try await test.device()
+            try await test.buy("monthly")
+            let bought = try #require(try await test.store.updates(for: device, after: nil).updates.first?.transaction)
+            let before = try test.verifier().renewalInfo(try #require(bought.signedRenewalInfo))
+            try await test.store.cancel("monthly", for: "anna")
+            let changed = try #require(try await test.store.updates(for: device, after: nil).updates.last?.transaction)
+            let after = try test.verifier().renewalInfo(try #require(changed.signedRenewalInfo))
+            #expect(before.payload.autoRenewStatus == .on && after.payload.autoRenewStatus == .off)
+            #expect(after.signedDate > before.signedDate)
+        }
+    }
+
     @Test func `the key of the server API is made once and readable by its owner only`() async throws {
         let folder = try ScratchFolder()
         var key: ServerAPIKey?
@@ -307,7 +321,7 @@ struct BooksTests {
                             originalID: index + 1, accountID: index + 2, groupID: "week", productID: "weekly",
                             latestID: index + 1, originalPurchaseDate: start, startedAt: start,
                             expiresDate: start.addingTimeInterval(7 * 86400), phase: .init(start: start, sold: 1),
-                            renewsTo: "weekly"))
+                            renewsTo: "weekly"), at: start)
                 }
             }
             try await test.advance(.weeks(3))

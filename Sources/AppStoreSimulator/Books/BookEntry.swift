@@ -51,7 +51,7 @@ struct BookEntry {
     }
 
     mutating func record(_ facts: [Fact]) throws {
-        touched.formUnion(try books.save(facts))
+        touched.formUnion(try books.save(facts, at: now))
     }
 
     mutating func nextOrderNumber() -> Int64 { life.numbers.nextOrder() }

@@ -3,7 +3,7 @@ import SQLStorage
 import StoreModel
 
 extension Books {
-    func upsert(_ record: SubscriptionRecord) throws {
+    func upsert(_ record: SubscriptionRecord, at now: Date) throws {
         try sql.execute(
             """
             INSERT INTO subscription (
@@ -14,7 +14,8 @@ extension Books {
             ON CONFLICT (original) DO UPDATE SET
                 product = ?4, latest = ?5, started_at = ?7, expires_at = ?8, phase_start = ?9, phase_sold = ?10,
                 phase_offer_kind = ?11, phase_offer_id = ?12, renews = ?13, renews_to = ?14, token = ?15,
-                used_introductory = ?16, is_active = ?17, expiration_intent = ?18
+                used_introductory = ?16, is_active = ?17, expiration_intent = ?18,
+                signed_from = max(subscription.signed_from, ?19) + 1
             """,
             [
                 .integer(record.originalID), .integer(record.accountID), .text(record.groupID),
@@ -24,7 +25,7 @@ extension Books {
                 .integer(Int64(record.phase.sold)), SQLValue(record.phase.offer?.kind.rawValue),
                 SQLValue(record.phase.offer?.id), SQLValue(record.autoRenews), .text(record.renewsTo.rawValue),
                 SQLValue(record.appAccountToken?.uuidString), SQLValue(record.hasUsedIntroductoryOffer),
-                SQLValue(record.isActive), SQLValue(record.expirationIntent?.rawValue),
+                SQLValue(record.isActive), SQLValue(record.expirationIntent?.rawValue), .integer(now.milliseconds),
             ])
     }
 
@@ -84,6 +85,7 @@ extension Books {
                 offer: offerKind.flatMap(AppliedOffer.Kind.init).map { .init(kind: $0, id: offerID) }),
             autoRenews: try row["renews"], renewsTo: ProductID(unchecked: try row["renews_to"]),
             appAccountToken: token.flatMap(UUID.init), hasUsedIntroductoryOffer: try row["used_introductory"],
-            isActive: try row["is_active"], expirationIntent: intent.flatMap(SubscriptionRecord.ExpirationIntent.init))
+            isActive: try row["is_active"], expirationIntent: intent.flatMap(SubscriptionRecord.ExpirationIntent.init),
+            signedFrom: Date(milliseconds: try row["signed_from"]))
     }
 }

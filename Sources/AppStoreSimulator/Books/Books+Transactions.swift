@@ -79,7 +79,8 @@ extension Books {
             appAccountToken: token.flatMap(UUID.init),
             price: Price(milliunits: try row["price"], currency: try row["currency"]),
             isRenewal: try row["is_renewal"], offer: try offer(row), isUpgraded: try row["is_upgraded"],
-            revocationDate: revokedAt.map { Date(milliseconds: $0) }, isFinished: try row["is_finished"])
+            revocationDate: revokedAt.map { Date(milliseconds: $0) }, isFinished: try row["is_finished"],
+            signedFrom: Date(milliseconds: try row["signed_from"]))
     }
 
     private static func offer(_ row: SQLRow) throws -> AppliedOffer? {

@@ -113,15 +113,20 @@ struct Books {
 
     // MARK: - Facts
 
-    /// Writes what happened and returns the accounts that have news.
-    func save(_ facts: [Fact]) throws -> Set<Int64> {
+    /// Writes what happened at `now` and returns the accounts that have news.
+    ///
+    /// What has changed is signed with a later date than anything signed of it before, also when no virtual time has
+    /// passed: of two signatures the one with the later date holds.
+    func save(_ facts: [Fact], at now: Date) throws -> Set<Int64> {
         var accounts: Set<Int64> = []
         for fact in facts {
             switch fact {
             case .transaction(let record): try insert(record)
             case .upgraded(let id):
-                try sql.execute("UPDATE purchase SET is_upgraded = 1 WHERE id = ?1", [.integer(id)])
-            case .subscription(let record): try upsert(record)
+                try sql.execute(
+                    "UPDATE purchase SET is_upgraded = 1, signed_from = max(signed_from, ?2) + 1 WHERE id = ?1",
+                    [.integer(id), .integer(now.milliseconds)])
+            case .subscription(let record): try upsert(record, at: now)
             case .update(let update):
                 try insert(update)
                 accounts.insert(update.accountID)

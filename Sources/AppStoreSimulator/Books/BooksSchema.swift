@@ -52,7 +52,8 @@ enum BooksSchema {
             offer_period TEXT,
             is_upgraded INTEGER NOT NULL DEFAULT 0,
             revoked_at INTEGER,
-            is_finished INTEGER NOT NULL DEFAULT 0
+            is_finished INTEGER NOT NULL DEFAULT 0,
+            signed_from INTEGER NOT NULL DEFAULT 0
         ) STRICT;
         CREATE INDEX purchase_of_account ON purchase (account, product, id);
 
@@ -75,6 +76,7 @@ enum BooksSchema {
             used_introductory INTEGER NOT NULL,
             is_active INTEGER NOT NULL,
             expiration_intent INTEGER,
+            signed_from INTEGER NOT NULL DEFAULT 0,
             UNIQUE (account, group_id)
         ) STRICT;
         CREATE INDEX subscription_due ON subscription (expires_at, original) WHERE is_active = 1;

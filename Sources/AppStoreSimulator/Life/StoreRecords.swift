@@ -45,6 +45,8 @@ struct TransactionRecord: Sendable, Hashable {
     var isUpgraded = false
     var revocationDate: Date?
     var isFinished = false
+    /// No signature of this state is dated earlier; kept by the books.
+    var signedFrom = Date.distantPast
 }
 
 /// The offer under which a period was sold.
@@ -77,6 +79,8 @@ struct SubscriptionRecord: Sendable, Hashable {
     var hasUsedIntroductoryOffer = false
     var isActive = true
     var expirationIntent: ExpirationIntent?
+    /// No signature of this state is dated earlier; kept by the books.
+    var signedFrom = Date.distantPast
 
     /// A run of periods at one price: ends are counted from its start, so that the day of the month is kept.
     struct Phase: Sendable, Hashable {

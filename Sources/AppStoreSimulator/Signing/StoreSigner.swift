@@ -24,7 +24,7 @@ struct StoreSigner: Sendable {
         self.catalogue = catalogue
     }
 
-    /// A transaction as an app gets it. `isFresh`: signed at `now`; otherwise as it was first signed in this state.
+    /// A transaction as an app gets it. `isFresh`: signed at `now` (a moment later when it has just changed); otherwise as it was first signed in this state.
     func storeTransaction(
         _ record: TransactionRecord, _ subscription: SubscriptionRecord?, appTransactionID: String, at now: Date,
         isFresh: Bool
@@ -81,7 +81,8 @@ struct StoreSigner: Sendable {
             productId: record.productID.rawValue, subscriptionGroupIdentifier: record.groupID,
             purchaseDate: record.purchaseDate, originalPurchaseDate: record.originalPurchaseDate,
             expiresDate: record.expiresDate, quantity: record.quantity, type: .init(rawValue: record.kind.appleText),
-            appAccountToken: record.appAccountToken, inAppOwnershipType: .purchased, signedDate: now,
+            appAccountToken: record.appAccountToken, inAppOwnershipType: .purchased,
+            signedDate: max(now, record.signedFrom),
             revocationDate: record.revocationDate, isUpgraded: record.isUpgraded ? true : nil,
             offerType: record.offer.map { .init(rawValue: $0.kind.rawValue) }, offerIdentifier: record.offer?.id,
             offerDiscountType: record.offer.map { .init(rawValue: $0.paymentMode.rawValue) },
@@ -105,7 +106,8 @@ struct StoreSigner: Sendable {
             isInBillingRetryPeriod: subscription.isActive ? nil : false,
             offerType: offer.map { .init(rawValue: $0.name.kind.rawValue) }, offerIdentifier: offer?.name.id,
             offerDiscountType: offer.map { .init(rawValue: $0.offer.paymentMode.rawValue) },
-            offerPeriod: offer?.offer.period.iso8601, signedDate: now, environment: .sandbox,
+            offerPeriod: offer?.offer.period.iso8601, signedDate: max(now, subscription.signedFrom),
+            environment: .sandbox,
             recentSubscriptionStartDate: subscription.startedAt, renewalDate: subscription.expiresDate,
             renewalPrice: subscription.autoRenews ? price.map { Int($0.milliunits) } : nil,
             currency: price?.currency ?? catalogue.storefront.currency, appTransactionId: appTransactionID,
