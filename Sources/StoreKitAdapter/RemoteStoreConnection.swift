@@ -56,31 +56,27 @@ public final class RemoteStoreConnection: StoreConnection {
     public func canMakePayments() async throws -> Bool { try await device.current().canMakePayments }
 
     public func storefront() async throws -> Storefront {
-        let id = try await device.current().deviceID
-        let device = try await ask(.get, "/devices/\(id)", as: StoreWire.Device.self)
-        return device.storefront
+        try await ask(.get, try await devicePath(), as: StoreWire.Device.self).storefront
     }
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
-        let device = try await device.current().deviceID
+        // Asking for no id would ask for all products.
+        guard !ids.isEmpty else { return ProductAnswer(products: []) }
         let query = ids.sorted().map { "id=\(PercentEncoding.encode($0.rawValue))" }.joined(separator: "&")
-        return try await ask(.get, "/devices/\(device)/products?\(query)", as: ProductAnswer.self)
+        return try await ask(.get, try await devicePath() + "/products?\(query)", as: ProductAnswer.self)
     }
 
     public func add(_ payment: Payment) async throws {
-        let device = try await device.current().deviceID
-        _ = try await ask(.post, "/devices/\(device)/payments", payment, as: StoreWire.Accepted.self)
+        _ = try await ask(.post, try await devicePath() + "/payments", payment, as: StoreWire.Accepted.self)
     }
 
     public func finish(_ transaction: TransactionID) async throws {
-        let device = try await device.current().deviceID
         let id = PercentEncoding.encode(transaction.rawValue)
-        _ = try await ask(.post, "/devices/\(device)/transactions/\(id)/finish", as: JSONValue.self)
+        _ = try await ask(.post, try await devicePath() + "/transactions/\(id)/finish", as: JSONValue.self)
     }
 
     public func restore() async throws -> [StoreTransaction] {
-        let device = try await device.current().deviceID
-        return try await ask(.post, "/devices/\(device)/restore", as: StoreWire.Transactions.self).transactions
+        try await ask(.post, try await devicePath() + "/restore", as: StoreWire.Transactions.self).transactions
     }
 
     /// The simulator hands out signed transactions, no receipts.
@@ -89,6 +85,12 @@ public final class RemoteStoreConnection: StoreConnection {
     public func close() async {
         listener.cancel()
         await listener.value
+    }
+
+    private func devicePath() async throws -> String { Self.path(of: try await device.current()) }
+
+    private static func path(of device: StoreWire.Device) -> String {
+        "/devices/\(PercentEncoding.encode(device.deviceID))"
     }
 
     private func ask<Answer: Decodable>(
@@ -103,22 +105,36 @@ public final class RemoteStoreConnection: StoreConnection {
         var cursor: Int64?
         var failures = 0
         while !Task.isCancelled {
+            var signedIn: StoreWire.Device?
             do {
-                let id = try await device.current().deviceID
+                let current = try await device.current()
+                signedIn = current
                 let after = cursor.map { "&after=\($0)" } ?? ""
-                let wait = configuration.pollWait.components.seconds
                 let answer = try await configuration.ask(
-                    .get, "/devices/\(id)/updates?wait=\(wait)\(after)", nil, as: StoreWire.Updates.self,
-                    timeout: configuration.pollWait + configuration.timeout)
+                    .get, "\(path(of: current))/updates?wait=\(configuration.pollWait.inSeconds)\(after)", nil,
+                    as: StoreWire.Updates.self, timeout: configuration.pollWait + configuration.timeout)
                 for update in answer.updates.compactMap(\.storeUpdate) { updates.yield(update) }
                 cursor = answer.cursor
                 failures = 0
             } catch {
+                if let signedIn, (error as? StoreFailure)?.code == .unknownDevice {
+                    // The simulator began anew: nothing it said before counts any more.
+                    await device.forget(signedIn)
+                    cursor = nil
+                }
                 failures += 1
                 try? await configuration.sleep(.milliseconds(100 << min(failures - 1, 6)))
             }
         }
     }
+}
+
+extension Duration {
+    fileprivate var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}
+
+extension StoreFailure.Code {
+    fileprivate static let unknownDevice = Self(rawValue: "unknownDevice")
 }
 
 /// The device's sign-in, made once and shared by all who ask at the same time.
@@ -127,6 +143,12 @@ private actor DeviceSession {
     private var signIn: Task<StoreWire.Device, any Error>?
 
     init(configuration: RemoteStoreConnection.Configuration) { self.configuration = configuration }
+
+    /// The next question signs in again, unless somebody has done so meanwhile.
+    func forget(_ device: StoreWire.Device) async {
+        guard let task = signIn, let known = try? await task.value, known == device, signIn == task else { return }
+        signIn = nil
+    }
 
     func current() async throws -> StoreWire.Device {
         let task =
@@ -164,6 +186,8 @@ extension RemoteStoreConnection.Configuration {
             bytes = try await response.body.collect(upTo: 16 << 20)
         } catch let error as HTTPError where error.code == .cancelled {
             throw CancellationError()
+        } catch let error as CancellationError {
+            throw error
         } catch {
             throw StoreFailure(code: .unreachable, reason: "The store cannot be reached at \(url): \(error)")
         }

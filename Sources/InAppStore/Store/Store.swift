@@ -188,10 +188,20 @@ public final class Store: ProductsInfoProvider, ProductsManager {
     public func validateReceipt() async throws { try await keeper.refresh() }
 
     public func validateTransaction(_ transactionIdentifier: String) async throws {
-        guard let id = TransactionID(rawValue: transactionIdentifier), await queue.redeliver(id) else {
-            throw StoreError(
-                .invalidTransactionIdentifier, "\"\(transactionIdentifier)\" is not an unfinished transaction.")
+        guard let id = TransactionID(rawValue: transactionIdentifier) else {
+            throw Self.unknownTransaction(transactionIdentifier)
         }
+        do {
+            try await queue.redeliver(id)
+        } catch let error as PaymentError where error.code == .unknownTransaction {
+            throw Self.unknownTransaction(transactionIdentifier)
+        } catch {
+            throw Self.purchaseError(error)
+        }
+    }
+
+    private static func unknownTransaction(_ identifier: String) -> StoreError {
+        StoreError(.invalidTransactionIdentifier, "\"\(identifier)\" is not an unfinished transaction.")
     }
 
     public func acquireAllEnabledProducts() async throws {

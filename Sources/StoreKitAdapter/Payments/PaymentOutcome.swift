@@ -38,6 +38,8 @@ public struct PaymentError: Error, Equatable, Sendable {
         public static let rejected = Code(rawValue: "rejected")
         /// The store refused or could not be asked; `underlying` says which.
         public static let storeFailed = Code(rawValue: "storeFailed")
+        /// No transaction of that id waits to be acknowledged.
+        public static let unknownTransaction = Code(rawValue: "unknownTransaction")
         /// The queue was shut down.
         public static let shutDown = Code(rawValue: "shutDown")
     }

@@ -55,7 +55,8 @@ public actor PaymentQueue {
     private var machine: PaymentQueueStateMachine
     private var payments: [PaymentID: Waiter<PaymentAnswer>] = [:]
     private var restores: [UInt64: Waiter<[StoreTransaction]>] = [:]
-    private var nextRestore: UInt64 = 0
+    private var redeliveries: [UInt64: Waiter<Void>] = [:]
+    private var nextCaller: UInt64 = 0
     private var listener: Task<Void, Never>?
     private var work: [UInt64: Task<Void, Never>] = [:]
     private var nextWork: UInt64 = 0
@@ -68,20 +69,32 @@ public actor PaymentQueue {
         (completedTransactions, completed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1000))
     }
 
+    /// Without `shutDown` nobody is told: what listens and what waits to be repeated ends all the same.
+    deinit {
+        listener?.cancel()
+        for task in work.values { task.cancel() }
+        completed.finish()
+    }
+
     /// Begins listening to the store; further calls do nothing.
     public func start() {
         guard listener == nil, !isShutDown else { return }
-        listener = Task { [connection = configuration.connection] in
-            for await update in connection.updates { self.handle(.update(update)) }
+        listener = Task { [weak self, updates = configuration.connection.updates] in
+            for await update in updates { await self?.handle(.update(update)) }
         }
     }
 
     /// Asks the store to sell, and answers when the purchase is delivered and acknowledged, or has failed.
     ///
-    /// There is no deadline: a purchase ends by the store's answer or by the caller's cancellation.
+    /// There is no deadline: a purchase ends by the store's answer or by the caller's cancellation. Who is cancelled
+    /// before the store was asked buys nothing.
     public func purchase(
         _ product: ProductID, quantity: Int = 1, appAccountToken: UUID? = nil, offerID: String? = nil
     ) async -> PaymentAnswer {
+        guard !Task.isCancelled else {
+            let cancelled = PaymentError(.cancelled, "The purchase was cancelled before the store was asked.")
+            return PaymentAnswer(outcome: .failed(error: cancelled))
+        }
         let payment = Payment(
             id: configuration.makePaymentID(), productID: product, quantity: quantity, appAccountToken: appAccountToken,
             offerID: offerID)
@@ -102,8 +115,8 @@ public actor PaymentQueue {
     /// What the store can restore, delivered and acknowledged; empty when there is nothing. A call while one runs joins
     /// it. Throws `PaymentError`.
     public func restore() async throws -> [StoreTransaction] {
-        nextRestore += 1
-        let caller = nextRestore
+        nextCaller += 1
+        let caller = nextCaller
         let waiter = Waiter<[StoreTransaction]>()
         restores[caller] = waiter
         return try await withTaskCancellationHandler {
@@ -114,11 +127,21 @@ public actor PaymentQueue {
         }
     }
 
-    /// Presents an unfinished transaction again now, without waiting for the answer; `false` when there is none with this id.
-    public func redeliver(_ transaction: TransactionID) -> Bool {
-        guard machine.isUnfinished(transaction) else { return false }
-        handle(.retryDue(transaction))
-        return true
+    /// Presents a transaction that waits to be acknowledged again now; returns when it is acknowledged.
+    ///
+    /// Throws `PaymentError`: `unknownTransaction` when no such transaction waits, `acknowledgementPending` and
+    /// `rejected` when this attempt ended so, `cancelled`, `shutDown`.
+    public func redeliver(_ transaction: TransactionID) async throws {
+        nextCaller += 1
+        let caller = nextCaller
+        let waiter = Waiter<Void>()
+        redeliveries[caller] = waiter
+        try await withTaskCancellationHandler {
+            handle(.redeliver(transaction, caller))
+            try await withCheckedThrowingContinuation { waiter.wait(with: $0) }
+        } onCancel: {
+            Task { await self.handle(.gaveUpRedelivery(caller)) }
+        }
     }
 
     /// Finishes a transaction, for the policy `.byCaller`.
@@ -172,9 +195,10 @@ public actor PaymentQueue {
                 }
             }
         case .answerRestore(let caller, let result): restores.removeValue(forKey: caller)?.resolve(result)
+        case .answerRedelivery(let caller, let result): redeliveries.removeValue(forKey: caller)?.resolve(result)
         case .complete(let transaction): completed.yield(transaction)
-        case .retryDelivery(let id, let attempt): after(attempt, .retryDue(id))
-        case .retryFinish(let id, let attempt): after(attempt, .finishRequested(id))
+        case .retryDelivery(let id, let attempt): after(attempt, .retryDue(id, attempt: attempt))
+        case .retryFinish(let id, let attempt): after(attempt, .finishRetryDue(id))
         }
     }
 
@@ -186,22 +210,32 @@ public actor PaymentQueue {
         }
     }
 
+    /// Comes back with `event` after the pause of this attempt, unless the queue is gone by then.
     private func after(_ attempt: Int, _ event: PaymentQueueStateMachine.Event) {
         let (sleep, pause) = (configuration.sleep, configuration.pause(attempt))
-        run { queue in
-            guard (try? await sleep(pause)) != nil else { return }
-            await queue.handle(event)
+        track { number in
+            Task { [weak self] in
+                if (try? await sleep(pause)) != nil { await self?.handle(event) }
+                await self?.ended(number)
+            }
         }
     }
 
     /// Runs `body` beside the queue; `shutDown` cancels and awaits it.
     private func run(_ body: @escaping @Sendable (PaymentQueue) async -> Void) {
-        guard !isShutDown else { return }
-        nextWork += 1
-        let number = nextWork
-        work[number] = Task {
-            await body(self)
-            self.work[number] = nil
+        track { number in
+            Task {
+                await body(self)
+                self.ended(number)
+            }
         }
     }
+
+    private func track(_ start: (UInt64) -> Task<Void, Never>) {
+        guard !isShutDown else { return }
+        nextWork += 1
+        work[nextWork] = start(nextWork)
+    }
+
+    private func ended(_ number: UInt64) { work[number] = nil }
 }

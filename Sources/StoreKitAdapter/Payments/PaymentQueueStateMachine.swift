@@ -14,11 +14,14 @@ struct PaymentQueueStateMachine {
         case submissionFailed(PaymentID, any Error)
         case update(StoreUpdate)
         case delivered([TransactionID: DeliveryVerdict])
-        case retryDue(TransactionID)
+        case retryDue(TransactionID, attempt: Int)
+        case redeliver(TransactionID, Caller)
         case finished(TransactionID)
         case finishFailed(TransactionID)
+        case finishRetryDue(TransactionID)
         case finishRequested(TransactionID)
         case gaveUp(PaymentID)
+        case gaveUpRedelivery(Caller)
         case restore(Caller)
         case restored([StoreTransaction])
         case restoreFailed(any Error)
@@ -35,42 +38,53 @@ struct PaymentQueueStateMachine {
         case answerRestore(Caller, Result<[StoreTransaction], any Error>)
         /// A transaction that no caller waits for was delivered and acknowledged.
         case complete(StoreTransaction)
-        /// Come back with `retryDue` (or for a failed finish: `finishRequested`) after the back-off of this attempt.
+        case answerRedelivery(Caller, Result<Void, any Error>)
+        /// Come back with `retryDue` of the same attempt (for a failed finish: `finishRetryDue`) after its back-off.
         case retryDelivery(TransactionID, attempt: Int)
         case retryFinish(TransactionID, attempt: Int)
     }
 
     private struct Delivery {
         var transaction: StoreTransaction
+        /// The payments that this answers, and whether the store gave back an earlier purchase.
         var payments: [PaymentID: Bool] = [:]
+        var redeliveries: [Caller] = []
         var isForRestore = false
         var mustFinish: Bool
         /// Handed over and not yet answered.
         var isRunning = true
         var attempt = 0
         /// A newer signature of the same transaction arrived meanwhile and is delivered next.
-        var next: StoreTransaction?
+        var next: (transaction: StoreTransaction, mustFinish: Bool)?
+    }
+
+    private struct Finish {
+        /// What was acknowledged; `nil` when the app itself asked to finish.
+        var transaction: StoreTransaction?
+        var isRunning = true
+        var attempt = 0
+        /// Asked for once more, for a newer signature, while the store was being told.
+        var isDueAgain = false
     }
 
     private struct Restore {
         var callers: [Caller] = []
         var transactions: [StoreTransaction] = []
         var open: Set<TransactionID> = []
-        var failure: (any Error)?
-        var isRequested = false
+        var rejected: Set<TransactionID> = []
+        /// The first reason why one of them is not acknowledged yet.
+        var pending: PaymentError?
+        var rejection: PaymentError?
     }
 
     private let policy: FinishPolicy
     private var waiting: Set<PaymentID> = []
     private var deliveries: [TransactionID: Delivery] = [:]
-    private var finishing: [TransactionID: Int] = [:]
+    private var finishing: [TransactionID: Finish] = [:]
     private var restore: Restore?
     private var isShutDown = false
 
     init(policy: FinishPolicy) { self.policy = policy }
-
-    /// Whether a transaction waits to be delivered, and has not been acknowledged.
-    func isUnfinished(_ id: TransactionID) -> Bool { deliveries[id] != nil }
 
     mutating func handle(_ event: Event) -> [Action] {
         switch event {
@@ -78,17 +92,15 @@ struct PaymentQueueStateMachine {
         case .submissionFailed(let id, let error): return fail(id, error)
         case .update(let update): return isShutDown ? [] : route(update)
         case .delivered(let verdicts): return verdicts.keys.sorted().flatMap { settle($0, verdicts[$0]) }
-        case .retryDue(let id): return retry(id)
-        case .finished(let id):
-            finishing[id] = nil
-            return []
-        case .finishFailed(let id):
-            guard let attempt = finishing[id], !isShutDown else { return [] }
-            finishing[id] = attempt + 1
-            return [.retryFinish(id, attempt: attempt + 1)]
-        case .finishRequested(let id): return isShutDown ? [] : finish(id)
+        case .retryDue(let id, let attempt): return deliveries[id]?.attempt == attempt ? retry(id) : []
+        case .redeliver(let id, let caller): return redeliver(id, for: caller)
+        case .finished(let id): return finished(id)
+        case .finishFailed(let id): return finishFailed(id)
+        case .finishRetryDue(let id): return finishAgain(id)
+        case .finishRequested(let id): return finish(id, nil)
         case .gaveUp(let id):
             return answer(id, .failed(error: PaymentError(.cancelled, "The purchase is no longer waited for.")))
+        case .gaveUpRedelivery(let caller): return giveUpRedelivery(caller)
         case .restore(let caller): return begin(restoreFor: caller)
         case .restored(let transactions): return restored(transactions)
         case .restoreFailed(let error): return endRestore(.failure(Self.storeError(error)))
@@ -100,11 +112,15 @@ struct PaymentQueueStateMachine {
     // MARK: - Payments
 
     private mutating func purchase(_ payment: Payment) -> [Action] {
-        let shutDown = PaymentError(.shutDown, "The payment queue was shut down; make a new one.")
-        guard !isShutDown else { return [.answer(payment.id, PaymentAnswer(outcome: .failed(error: shutDown)))] }
+        guard !isShutDown else {
+            return [.answer(payment.id, PaymentAnswer(outcome: .failed(error: Self.afterShutDown)))]
+        }
         waiting.insert(payment.id)
         return [.submit(payment)]
     }
+
+    private static let afterShutDown = PaymentError(
+        .shutDown, "The payment queue was shut down; make a new one.")
 
     private mutating func fail(_ id: PaymentID, _ error: any Error) -> [Action] {
         answer(id, .failed(error: Self.storeError(error)))
@@ -134,6 +150,8 @@ struct PaymentQueueStateMachine {
         switch update.state {
         case .purchasing: return []
         case .purchased(let transaction, let alreadyOwned):
+            // It was acknowledged, and the store is being told so: there is nothing more to do for it.
+            if payment == nil, finishing[transaction.id]?.transaction == transaction { return [] }
             return deliver(transaction, mustFinish: true) { delivery in
                 if let payment { delivery.payments[payment] = alreadyOwned }
             }
@@ -141,7 +159,9 @@ struct PaymentQueueStateMachine {
             let sentence = "The purchase waits for approval and is completed when it is given."
             return payment.map { answer($0, .failed(error: PaymentError(.deferred, sentence))) } ?? []
         case .failed(let failure): return payment.map { fail($0, failure) } ?? []
-        case .revoked(let transaction): return deliver(transaction, mustFinish: true) { _ in }
+        case .revoked(let transaction):
+            let takenBack = StoreFailure(code: .declined, reason: "The store took the purchase back.")
+            return deliver(transaction, mustFinish: true) { _ in } + (payment.map { fail($0, takenBack) } ?? [])
         case .renewalChanged(let transaction): return deliver(transaction, mustFinish: false) { _ in }
         }
     }
@@ -157,13 +177,16 @@ struct PaymentQueueStateMachine {
             return [.deliver([transaction])]
         }
         note(&delivery)
-        delivery.mustFinish = delivery.mustFinish || mustFinish
-        let isNewer = delivery.transaction != transaction
         defer { deliveries[transaction.id] = delivery }
         if delivery.isRunning {
-            if isNewer { delivery.next = transaction }
+            if delivery.transaction == transaction {
+                delivery.mustFinish = delivery.mustFinish || mustFinish
+            } else {
+                delivery.next = (transaction, mustFinish || delivery.next?.mustFinish ?? false)
+            }
             return []
         }
+        delivery.mustFinish = delivery.mustFinish || mustFinish
         delivery.transaction = transaction
         delivery.isRunning = true
         return [.deliver([transaction])]
@@ -174,47 +197,60 @@ struct PaymentQueueStateMachine {
     private mutating func settle(_ id: TransactionID, _ verdict: DeliveryVerdict?) -> [Action] {
         guard var delivery = deliveries[id], delivery.isRunning, let verdict else { return [] }
         delivery.isRunning = false
-        let actions: [Action]
         switch verdict {
-        case .acknowledged: actions = acknowledge(id, delivery)
+        case .acknowledged:
+            deliveries[id] = nil
+            return acknowledge(id, delivery) + deliverNext(delivery.next)
         case .rejected(let error):
             deliveries[id] = nil
             let refusal = PaymentError(
                 .rejected, "The purchase was not accepted as true and stays unfinished.", underlying: error)
-            actions = answerAll(delivery, .failed(error: refusal)) + closeRestore(id, failure: refusal)
+            // What the refused signature left unfinished is for the next one to finish.
+            let next = delivery.next.map { ($0.transaction, $0.mustFinish || delivery.mustFinish) }
+            return answerAll(delivery, failure: refusal) + closeRestore(id, rejection: refusal) + deliverNext(next)
         case .unavailable(let error):
             let pending = PaymentError(
                 .acknowledgementPending, "The purchase is paid and is acknowledged when the server can be reached.",
                 underlying: error)
+            let answers = answerAll(delivery, failure: pending) + closeRestore(id, pending: pending)
             delivery.attempt += 1
-            let answers = answerAll(delivery, .failed(error: pending)) + closeRestore(id, failure: pending)
             delivery.payments = [:]
+            delivery.redeliveries = []
             delivery.isForRestore = false
+            if let next = delivery.next {
+                delivery.transaction = next.transaction
+                delivery.mustFinish = delivery.mustFinish || next.mustFinish
+                delivery.next = nil
+            }
             deliveries[id] = delivery
-            actions = answers + (isShutDown ? [] : [.retryDelivery(id, attempt: delivery.attempt)])
+            return answers + (isShutDown ? [] : [.retryDelivery(id, attempt: delivery.attempt)])
         }
-        guard let next = delivery.next, !isShutDown else { return actions }
-        if case .unavailable = verdict {
-            deliveries[id]?.transaction = next
-            deliveries[id]?.next = nil
-            return actions
-        }
-        return actions + deliver(next, mustFinish: false) { _ in }
     }
 
     private mutating func acknowledge(_ id: TransactionID, _ delivery: Delivery) -> [Action] {
-        deliveries[id] = nil
         var actions: [Action] = []
-        if delivery.mustFinish, policy == .afterAcknowledgement { actions += finish(id) }
-        let answers = answerAll(delivery, .purchased(productId: delivery.transaction.productID.rawValue))
-        if answers.isEmpty, !delivery.isForRestore { actions.append(.complete(delivery.transaction)) }
-        return actions + answers + closeRestore(id, failure: nil)
+        if delivery.mustFinish, policy == .afterAcknowledgement { actions += finish(id, delivery.transaction) }
+        let answers = answerAll(delivery, failure: nil)
+        // A changed renewal is no transaction of its own: nothing was completed.
+        if answers.isEmpty, delivery.mustFinish, !delivery.isForRestore {
+            actions.append(.complete(delivery.transaction))
+        }
+        return actions + answers + closeRestore(id)
     }
 
-    private mutating func answerAll(_ delivery: Delivery, _ outcome: PurchaseOutcome) -> [Action] {
-        delivery.payments.sorted { $0.key < $1.key }.flatMap { payment, alreadyOwned in
+    private mutating func deliverNext(_ next: (transaction: StoreTransaction, mustFinish: Bool)?) -> [Action] {
+        guard let next, !isShutDown else { return [] }
+        return deliver(next.transaction, mustFinish: next.mustFinish) { _ in }
+    }
+
+    private mutating func answerAll(_ delivery: Delivery, failure: PaymentError?) -> [Action] {
+        let outcome: PurchaseOutcome =
+            failure.map { .failed(error: $0) } ?? .purchased(productId: delivery.transaction.productID.rawValue)
+        let payments = delivery.payments.sorted { $0.key < $1.key }.flatMap { payment, alreadyOwned in
             answer(payment, outcome, delivery.transaction, alreadyOwned: alreadyOwned)
         }
+        let result: Result<Void, any Error> = failure.map { .failure($0) } ?? .success(())
+        return payments + delivery.redeliveries.map { .answerRedelivery($0, result) }
     }
 
     private mutating func retry(_ id: TransactionID) -> [Action] {
@@ -223,21 +259,70 @@ struct PaymentQueueStateMachine {
         return [.deliver([delivery.transaction])]
     }
 
-    private mutating func finish(_ id: TransactionID) -> [Action] {
-        if finishing[id] == nil { finishing[id] = 0 }
+    /// Delivers now what waits for its next attempt; joins a delivery that is under way.
+    private mutating func redeliver(_ id: TransactionID, for caller: Caller) -> [Action] {
+        guard !isShutDown else { return [.answerRedelivery(caller, .failure(Self.afterShutDown))] }
+        guard deliveries[id] != nil else {
+            let unknown = PaymentError(.unknownTransaction, "No transaction \(id) waits to be acknowledged.")
+            return [.answerRedelivery(caller, .failure(unknown))]
+        }
+        deliveries[id]?.redeliveries.append(caller)
+        return retry(id)
+    }
+
+    private mutating func giveUpRedelivery(_ caller: Caller) -> [Action] {
+        for (id, delivery) in deliveries where delivery.redeliveries.contains(caller) {
+            deliveries[id]?.redeliveries.removeAll { $0 == caller }
+            let error = PaymentError(.cancelled, "The acknowledgement is no longer waited for.")
+            return [.answerRedelivery(caller, .failure(error))]
+        }
+        return []
+    }
+
+    // MARK: - Finishing
+
+    private mutating func finish(_ id: TransactionID, _ transaction: StoreTransaction?) -> [Action] {
+        guard !isShutDown else { return [] }
+        guard let known = finishing[id] else {
+            finishing[id] = Finish(transaction: transaction)
+            return [.finish(id)]
+        }
+        let isSame = known.transaction == transaction
+        finishing[id]?.transaction = transaction ?? known.transaction
+        if known.isRunning, !isSame { finishing[id]?.isDueAgain = true }
+        return []
+    }
+
+    private mutating func finished(_ id: TransactionID) -> [Action] {
+        guard let finish = finishing.removeValue(forKey: id), finish.isDueAgain, !isShutDown else { return [] }
+        finishing[id] = Finish(transaction: finish.transaction)
+        return [.finish(id)]
+    }
+
+    private mutating func finishFailed(_ id: TransactionID) -> [Action] {
+        guard var finish = finishing[id], !isShutDown else { return [] }
+        finish.attempt += 1
+        finish.isRunning = false
+        finish.isDueAgain = false
+        finishing[id] = finish
+        return [.retryFinish(id, attempt: finish.attempt)]
+    }
+
+    private mutating func finishAgain(_ id: TransactionID) -> [Action] {
+        guard let finish = finishing[id], !finish.isRunning, !isShutDown else { return [] }
+        finishing[id]?.isRunning = true
         return [.finish(id)]
     }
 
     // MARK: - Restore
 
     private mutating func begin(restoreFor caller: Caller) -> [Action] {
-        let shutDown = PaymentError(.shutDown, "The payment queue was shut down; make a new one.")
-        guard !isShutDown else { return [.answerRestore(caller, .failure(shutDown))] }
+        guard !isShutDown else { return [.answerRestore(caller, .failure(Self.afterShutDown))] }
         if restore != nil {
             restore?.callers.append(caller)
             return []
         }
-        restore = Restore(callers: [caller], isRequested: true)
+        restore = Restore(callers: [caller])
         return [.requestRestore]
     }
 
@@ -254,11 +339,24 @@ struct PaymentQueueStateMachine {
         return fresh.isEmpty ? [] : [.deliver(fresh)]
     }
 
-    private mutating func closeRestore(_ id: TransactionID, failure: PaymentError?) -> [Action] {
-        guard restore?.open.remove(id) != nil else { return [] }
-        if let failure, restore?.failure == nil { restore?.failure = failure }
-        guard let restore, restore.open.isEmpty else { return [] }
-        return endRestore(restore.failure.map { .failure($0) } ?? .success(restore.transactions))
+    /// One transaction of the restore has ended. The restore fails while any of them is pending, and when all were
+    /// rejected; a single rejected one is left out.
+    private mutating func closeRestore(
+        _ id: TransactionID, rejection: PaymentError? = nil, pending: PaymentError? = nil
+    ) -> [Action] {
+        guard var current = restore, current.open.remove(id) != nil else { return [] }
+        if let rejection {
+            current.rejected.insert(id)
+            current.rejection = current.rejection ?? rejection
+        }
+        current.pending = current.pending ?? pending
+        restore = current
+        guard current.open.isEmpty else { return [] }
+        let restored = current.transactions.filter { !current.rejected.contains($0.id) }
+        if let failure = current.pending ?? (restored.isEmpty ? current.rejection : nil) {
+            return endRestore(.failure(failure))
+        }
+        return endRestore(.success(restored))
     }
 
     private mutating func endRestore(_ result: Result<[StoreTransaction], any Error>) -> [Action] {
@@ -273,11 +371,14 @@ struct PaymentQueueStateMachine {
     }
 
     private mutating func shutDown() -> [Action] {
+        guard !isShutDown else { return [] }
         isShutDown = true
         let error = PaymentError(
             .shutDown, "The payment queue was shut down; what is unfinished is delivered at launch.")
         let answers = waiting.sorted().map { Action.answer($0, PaymentAnswer(outcome: .failed(error: error))) }
         waiting = []
-        return answers + endRestore(.failure(error))
+        let redeliveries = deliveries.values.flatMap(\.redeliveries).sorted()
+        for id in deliveries.keys { deliveries[id]?.redeliveries = [] }
+        return answers + redeliveries.map { .answerRedelivery($0, .failure(error)) } + endRestore(.failure(error))
     }
 }

@@ -19,36 +19,54 @@ public enum ProductRequestError: Error {
 ///
 ///     let products = try await request.products(["com.example.pro"])
 public actor ProductRequest {
+    private struct Question: Hashable {
+        var ids: Set<ProductID>
+        var storefront: Storefront
+    }
+
     private let connection: any StoreConnection
     private var cache: [ProductID: StoreProduct] = [:]
-    private var cachedStorefront: Storefront?
-    private var inFlight: [Set<ProductID>: Task<ProductAnswer, any Error>] = [:]
+    /// The storefront to which the cache belongs; `nil` until the store was first asked.
+    public private(set) var storefront: Storefront?
+    private var inFlight: [Question: Task<ProductAnswer, any Error>] = [:]
 
     public init(connection: any StoreConnection) { self.connection = connection }
 
     /// The products among `ids` that the store sells.
     ///
-    /// Throws `ProductRequestError`: `invalidProducts` when the store knows none of them, `noProducts` when it answers
-    /// nothing at all, `requestFailed` when it cannot be asked; `CancellationError` when the caller is cancelled.
+    /// What is known is also given while the store cannot be reached. Throws `ProductRequestError`: `invalidProducts`
+    /// when the store knows none of them, `noProducts` when it answers nothing at all, `requestFailed` when it cannot be
+    /// asked; `CancellationError` when the caller is cancelled.
     public func products(_ ids: Set<ProductID>, refresh: Bool = false) async throws -> ProductAnswer {
-        let storefront = try await asking { try await self.connection.storefront() }
-        if cachedStorefront != storefront { cache = [:] }
-        cachedStorefront = storefront
-        let missing = refresh ? ids : ids.filter { cache[$0] == nil }
-        var invalid: [ProductID] = []
-        if !missing.isEmpty {
-            let answer = try await fetch(missing)
-            guard !answer.products.isEmpty || !answer.invalidProductIDs.isEmpty else {
-                throw ProductRequestError.noProducts
-            }
-            if cachedStorefront == storefront {
-                for product in answer.products { cache[product.id] = product }
-            }
-            invalid = answer.invalidProductIDs.sorted()
-            let known = ids.compactMap { id in answer.products.first { $0.id == id } ?? cache[id] }
-            return try Self.checked(known, invalid)
+        let storefront: Storefront
+        do {
+            storefront = try await currentStorefront()
+        } catch ProductRequestError.requestFailed(let error) {
+            let known = ids.compactMap { cache[$0] }
+            guard !refresh, known.count == ids.count else { throw ProductRequestError.requestFailed(error: error) }
+            return ProductAnswer(products: known.sorted { $0.id < $1.id })
         }
-        return try Self.checked(ids.compactMap { cache[$0] }, invalid)
+        var known = refresh ? [:] : cache.filter { ids.contains($0.key) }
+        let missing = ids.subtracting(known.keys)
+        guard !missing.isEmpty else { return ProductAnswer(products: known.values.sorted { $0.id < $1.id }) }
+        let answer = try await fetch(Question(ids: missing, storefront: storefront))
+        for product in answer.products where ids.contains(product.id) { known[product.id] = product }
+        if self.storefront == storefront { cache.merge(known) { _, new in new } }
+        let invalid = answer.invalidProductIDs.sorted()
+        guard !known.isEmpty else {
+            guard !invalid.isEmpty else { throw ProductRequestError.noProducts }
+            throw ProductRequestError.invalidProducts(invalidProductIdentifiers: invalid.map(\.rawValue))
+        }
+        return ProductAnswer(products: known.values.sorted { $0.id < $1.id }, invalidProductIDs: invalid)
+    }
+
+    private func currentStorefront() async throws -> Storefront {
+        let current = try await asking { [connection] in try await connection.storefront() }
+        if storefront != current {
+            cache = [:]
+            storefront = current
+        }
+        return current
     }
 
     /// One product, for a purchase: an unknown identifier is `invalidProducts`, whatever else the store answered.
@@ -59,22 +77,15 @@ public actor ProductRequest {
         return product
     }
 
-    private static func checked(_ products: [StoreProduct], _ invalid: [ProductID]) throws -> ProductAnswer {
-        guard !products.isEmpty || invalid.isEmpty else {
-            throw ProductRequestError.invalidProducts(invalidProductIdentifiers: invalid.map(\.rawValue))
-        }
-        return ProductAnswer(products: products.sorted { $0.id < $1.id }, invalidProductIDs: invalid)
-    }
-
     /// Joins the request for the same identifiers that is under way, or begins one that outlives its callers.
-    private func fetch(_ ids: Set<ProductID>) async throws -> ProductAnswer {
-        if inFlight[ids] == nil {
-            inFlight[ids] = Task { [connection] in
-                defer { inFlight[ids] = nil }
-                return try await connection.products(ids)
+    private func fetch(_ question: Question) async throws -> ProductAnswer {
+        let task =
+            inFlight[question]
+            ?? Task { [connection] in
+                defer { inFlight[question] = nil }
+                return try await connection.products(question.ids)
             }
-        }
-        guard let task = inFlight[ids] else { throw ProductRequestError.noProducts }
+        inFlight[question] = task
         return try await asking { try await task.value }
     }
 

@@ -1,0 +1,96 @@
+import Primitives
+
+/// What was asked of a test double, in order, for a test to read and to wait for.
+public final class CallLog<Call: Sendable>: Sendable {
+    private struct State {
+        var calls: [Call] = []
+        var waiting: [(isMet: @Sendable ([Call]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Locked(State())
+
+    public init() {}
+
+    public var all: [Call] { state.withLock { $0.calls } }
+
+    public func record(_ call: Call) {
+        let waiting = state.withLock { state in
+            state.calls.append(call)
+            return state.waiting
+        }
+        guard !waiting.isEmpty else { return }
+        settle()
+    }
+
+    /// Returns as soon as the calls so far meet `condition`.
+    public func wait(until condition: @escaping @Sendable ([Call]) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            state.withLock { $0.waiting.append((condition, continuation)) }
+            settle()
+        }
+    }
+
+    /// Looks at the conditions outside the lock, and wakes those whose is met.
+    private func settle() {
+        let (calls, waiting) = state.withLock { state in
+            defer { state.waiting = [] }
+            return (state.calls, state.waiting)
+        }
+        for entry in waiting where entry.isMet(calls) { entry.continuation.resume() }
+        let left = waiting.filter { !$0.isMet(calls) }
+        let isBehind = state.withLock { state in
+            state.waiting += left
+            return state.calls.count != calls.count && !left.isEmpty
+        }
+        if isBehind { settle() }
+    }
+}
+
+/// A gate that holds up whoever wants to pass until a test opens it.
+public final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var next = 0
+        var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var cancelled: Set<Int> = []
+    }
+
+    private let state = Locked(State())
+
+    public init() {}
+
+    public func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [:] }
+            return Array(state.waiting.values)
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Returns once the gate is open; throws `CancellationError` when the caller is cancelled before.
+    public func pass() async throws {
+        let number = state.withLock { state in
+            state.next += 1
+            return state.next
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result: Result<Void, any Error>? = state.withLock { state in
+                    if state.cancelled.remove(number) != nil { return .failure(CancellationError()) }
+                    if state.isOpen { return .success(()) }
+                    state.waiting[number] = continuation
+                    return nil
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            let continuation = state.withLock { state in
+                let continuation = state.waiting.removeValue(forKey: number)
+                if continuation == nil, !state.isOpen { state.cancelled.insert(number) }
+                return continuation
+            }
+            continuation?.resume(throwing: CancellationError())
+        }
+    }
+}

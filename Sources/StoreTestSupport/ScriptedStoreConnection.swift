@@ -1,0 +1,159 @@
+import Foundation
+import Primitives
+import StoreModel
+
+/// A store that does what a test tells it, and remembers what it was asked.
+///
+/// It sells every product at once unless `whenPaying` says otherwise. What is not finished is reported again to
+/// `reconnected()`, which is the same store after a crash of the app.
+///
+///     let store = ScriptedStoreConnection(products: [.init(id: "pack", kind: .nonConsumable, price: …)])
+///     store.whenPaying { payment, store in store.send(.init(paymentID: payment.id, … state: .deferred)) }
+public final class ScriptedStoreConnection: StoreConnection {
+    public enum Call: Hashable, Sendable {
+        case canMakePayments, storefront, restore, receipt, close
+        case products(Set<ProductID>)
+        case pay(Payment)
+        case finish(TransactionID)
+    }
+
+    public typealias Cashier = @Sendable (Payment, ScriptedStoreConnection) async throws -> Void
+
+    private struct Books {
+        var products: [StoreProduct]
+        var storefront: Storefront
+        var unfinished: [StoreTransaction] = []
+        var restorable: [StoreTransaction] = []
+        var mayPay = true
+        var lastNumber = 0
+        var cashier: Cashier = { payment, store in store.sell(payment) }
+        var before: @Sendable (Call) async throws -> Void = { _ in }
+    }
+
+    /// What was asked, of this connection and of those before it.
+    public let calls: CallLog<Call>
+    public let updates: AsyncStream<StoreUpdate>
+    private let books: Locked<Books>
+    private let listener: AsyncStream<StoreUpdate>.Continuation
+
+    public static let storefront = Storefront(countryCode: "USA", id: "143441", locale: "en_US", currency: "USD")
+
+    public convenience init(products: [StoreProduct] = [], storefront: Storefront = ScriptedStoreConnection.storefront)
+    {
+        self.init(Locked(Books(products: products, storefront: storefront)), CallLog())
+    }
+
+    private init(_ books: Locked<Books>, _ calls: CallLog<Call>) {
+        self.books = books
+        self.calls = calls
+        (updates, listener) = AsyncStream.makeStream()
+        for transaction in books.withLock({ $0.unfinished }) {
+            listener.yield(
+                StoreUpdate(productID: transaction.productID, state: .purchased(transaction, alreadyOwned: false)))
+        }
+    }
+
+    /// A new connection to the same store, as after a crash of the app.
+    public func reconnected() -> ScriptedStoreConnection { ScriptedStoreConnection(books, calls) }
+
+    // MARK: - What the test says
+
+    /// What becomes of a payment; by default it is sold at once.
+    public func whenPaying(_ cashier: @escaping Cashier) { books.withLock { $0.cashier = cashier } }
+
+    /// Runs before every answer; what it throws is thrown to who asked.
+    public func before(_ body: @escaping @Sendable (Call) async throws -> Void) { books.withLock { $0.before = body } }
+
+    public func set(storefront: Storefront) { books.withLock { $0.storefront = storefront } }
+    public func set(products: [StoreProduct]) { books.withLock { $0.products = products } }
+    public func set(restorable: [StoreTransaction]) { books.withLock { $0.restorable = restorable } }
+    public func set(mayPay: Bool) { books.withLock { $0.mayPay = mayPay } }
+
+    /// What was finished, in order; once more if it was finished again.
+    public var finished: [TransactionID] {
+        calls.all.compactMap { if case .finish(let id) = $0 { id } else { nil } }
+    }
+
+    public var payments: [Payment] { calls.all.compactMap { if case .pay(let payment) = $0 { payment } else { nil } } }
+    public var unfinished: [StoreTransaction] { books.withLock { $0.unfinished } }
+
+    public func send(_ update: StoreUpdate) { listener.yield(update) }
+
+    /// Sells: the transaction is unfinished from now on, and reported.
+    @discardableResult
+    public func sell(_ payment: Payment, reportingTo id: PaymentID?? = nil) -> StoreTransaction {
+        let transaction = books.withLock { books in
+            books.lastNumber += 1
+            let kind = books.products.first { $0.id == payment.productID }?.kind ?? .nonConsumable
+            let transaction = Self.transaction(
+                TransactionID(unchecked: "\(2_000_000_000 + books.lastNumber)"), payment.productID, kind: kind,
+                quantity: payment.quantity, appAccountToken: payment.appAccountToken)
+            books.unfinished.append(transaction)
+            return transaction
+        }
+        send(
+            StoreUpdate(
+                paymentID: id ?? payment.id, productID: payment.productID,
+                state: .purchased(transaction, alreadyOwned: false)))
+        return transaction
+    }
+
+    /// A transaction as this store makes it; `signature` tells two signatures of one transaction apart.
+    public static func transaction(
+        _ id: TransactionID, _ product: ProductID, kind: StoreProduct.Kind = .nonConsumable, quantity: Int = 1,
+        appAccountToken: UUID? = nil, signature: String = "signed"
+    ) -> StoreTransaction {
+        StoreTransaction(
+            id: id, originalID: id, productID: product, kind: kind,
+            purchaseDate: Date(timeIntervalSince1970: 1_767_225_600), quantity: quantity,
+            appAccountToken: appAccountToken, signedTransaction: "\(signature).\(id)")
+    }
+
+    // MARK: - What the app asks
+
+    public func canMakePayments() async throws -> Bool {
+        try await asked(.canMakePayments)
+        return books.withLock { $0.mayPay }
+    }
+
+    public func storefront() async throws -> Storefront {
+        try await asked(.storefront)
+        return books.withLock { $0.storefront }
+    }
+
+    public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
+        try await asked(.products(ids))
+        let known = books.withLock { $0.products }.filter { ids.contains($0.id) }
+        return ProductAnswer(products: known, invalidProductIDs: ids.subtracting(known.map(\.id)).sorted())
+    }
+
+    public func add(_ payment: Payment) async throws {
+        try await asked(.pay(payment))
+        try await books.withLock { $0.cashier }(payment, self)
+    }
+
+    public func finish(_ transaction: TransactionID) async throws {
+        try await asked(.finish(transaction))
+        books.withLock { $0.unfinished.removeAll { $0.id == transaction } }
+    }
+
+    public func restore() async throws -> [StoreTransaction] {
+        try await asked(.restore)
+        return books.withLock { $0.restorable }
+    }
+
+    public func receipt() async throws -> [UInt8]? {
+        try await asked(.receipt)
+        return nil
+    }
+
+    public func close() async {
+        calls.record(.close)
+        listener.finish()
+    }
+
+    private func asked(_ call: Call) async throws {
+        calls.record(call)
+        try await books.withLock { $0.before }(call)
+    }
+}

@@ -1,0 +1,255 @@
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import StoreKitAdapter
+
+@Suite(.timeLimit(.minutes(2)))
+struct PaymentQueueTests {
+    private let store = ScriptedStoreConnection()
+    private let server = Server()
+
+    /// Says what becomes of delivered transactions; everything is acknowledged unless a test says otherwise.
+    private final class Server: Sendable {
+        typealias Answer = @Sendable (StoreTransaction) async -> DeliveryVerdict
+        let presented = CallLog<TransactionID>()
+        private let verdict = Locked<Answer> { _ in .acknowledged }
+
+        func answer(_ answer: @escaping Answer) { verdict.withLock { $0 = answer } }
+
+        func deliver(_ transactions: [StoreTransaction]) async -> [TransactionID: DeliveryVerdict] {
+            var verdicts: [TransactionID: DeliveryVerdict] = [:]
+            for transaction in transactions {
+                presented.record(transaction.id)
+                verdicts[transaction.id] = await verdict.withLock { $0 }(transaction)
+            }
+            return verdicts
+        }
+    }
+
+    /// A queue that repeats at once.
+    private func queue(
+        on store: ScriptedStoreConnection? = nil, finishing: FinishPolicy = .afterAcknowledgement,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in await Task.yield() }
+    ) -> PaymentQueue {
+        let number = Locked(0)
+        return PaymentQueue(
+            configuration: .init(
+                connection: store ?? self.store, finishing: finishing,
+                makePaymentID: {
+                    PaymentID(
+                        unchecked: "payment-\(number.withLock { number in number += 1; return number })")
+                }, sleep: sleep)
+        ) { [server] in await server.deliver($0) }
+    }
+
+    private func finished(_ count: Int) async {
+        await store.calls.wait { $0.filter { if case .finish = $0 { true } else { false } }.count >= count }
+    }
+
+    @Test func `a purchase is delivered, acknowledged, finished once and answered`() async throws {
+        let queue = queue()
+        await queue.start()
+        let answer = await queue.purchase("pack", quantity: 2)
+        #expect(answer.outcome.words == "purchased pack")
+        #expect(answer.transaction?.quantity == 2)
+        await finished(1)
+        await queue.shutDown()
+        #expect(store.finished == [try #require(answer.transaction?.id)])
+        #expect(server.presented.all == store.finished)
+    }
+
+    @Test func `many purchases at once are each answered by their own transaction`() async throws {
+        let queue = queue()
+        await queue.start()
+        let quantities = await withTaskGroup(of: (Int, Int?).self) { group in
+            for quantity in 1...50 {
+                group.addTask { (quantity, await queue.purchase("coins", quantity: quantity).transaction?.quantity) }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        #expect(quantities.count == 50)
+        #expect(quantities.allSatisfy { $0.key == $0.value })
+        await finished(50)
+        await queue.shutDown()
+        #expect(Set(store.finished).count == 50)
+        #expect(store.finished.count == 50)
+    }
+
+    @Test func `a cancelled caller is answered at once, and its purchase is completed all the same`() async throws {
+        let accepted = Gate()
+        store.whenPaying { payment, store in
+            try await accepted.pass()
+            store.sell(payment)
+        }
+        let queue = queue()
+        await queue.start()
+        let purchase = Task { await queue.purchase("pack") }
+        await store.calls.wait { !$0.isEmpty }
+        purchase.cancel()
+        #expect(await purchase.value.outcome.words == "failed cancelled")
+        accepted.open()
+        var completed = queue.completedTransactions.makeAsyncIterator()
+        let transaction = try #require(await completed.next())
+        await finished(1)
+        #expect(store.finished == [transaction.id])
+        await queue.shutDown()
+    }
+
+    @Test func `who is cancelled before the store was asked buys nothing`() async {
+        let queue = queue()
+        await queue.start()
+        let gate = Gate()
+        let purchase = Task {
+            try? await gate.pass()
+            return await queue.purchase("pack")
+        }
+        purchase.cancel()
+        #expect(await purchase.value.outcome.words == "failed cancelled")
+        #expect(store.payments.isEmpty)
+        await queue.shutDown()
+    }
+
+    @Test func `a purchase that the server cannot acknowledge is kept and acknowledged later`() async throws {
+        let isUp = Locked(false)
+        server.answer { _ in isUp.withLock { $0 } ? .acknowledged : .unavailable(Silence()) }
+        let pause = Gate()
+        let queue = queue { _ in try await pause.pass() }
+        await queue.start()
+        let answer = await queue.purchase("pack")
+        #expect(answer.outcome.words == "failed acknowledgementPending")
+        let id = try #require(answer.transaction?.id)
+        #expect(store.finished.isEmpty)
+
+        await #expect(throws: PaymentError(.acknowledgementPending, "")) { try await queue.redeliver(id) }
+        isUp.withLock { $0 = true }
+        try await queue.redeliver(id)
+        await finished(1)
+        #expect(store.finished == [id])
+        await #expect(throws: PaymentError(.unknownTransaction, "")) { try await queue.redeliver(id) }
+        await queue.shutDown()
+        #expect(server.presented.all == [id, id, id])
+    }
+
+    @Test func `an attempt follows another until the server answers`() async throws {
+        let attempts = Locked(0)
+        server.answer { _ in
+            let attempt = attempts.withLock { attempts in
+                attempts += 1
+                return attempts
+            }
+            return attempt < 4 ? .unavailable(Silence()) : .acknowledged
+        }
+        let queue = queue()
+        await queue.start()
+        _ = await queue.purchase("pack")
+        await finished(1)
+        await queue.shutDown()
+        #expect(server.presented.all.count == 4)
+        #expect(store.finished.count == 1)
+    }
+
+    @Test func `a transaction nobody speaks about counts as not acknowledged`() async {
+        let queue = PaymentQueue(
+            configuration: .init(connection: store, sleep: { _ in try await Gate().pass() })
+        ) { _ in [:] }
+        await queue.start()
+        #expect(await queue.purchase("pack").outcome.words == "failed acknowledgementPending")
+        await queue.shutDown()
+        #expect(store.finished.isEmpty)
+    }
+
+    @Test func `bought, crashed, delivered at launch, finished once`() async throws {
+        server.answer { _ in .unavailable(Silence()) }
+        let first = queue { _ in try await Gate().pass() }
+        await first.start()
+        let bought = try #require(await first.purchase("pack").transaction)
+        await first.shutDown()
+        #expect(store.finished.isEmpty)
+
+        server.answer { _ in .acknowledged }
+        let second = queue(on: store.reconnected())
+        await second.start()
+        var completed = second.completedTransactions.makeAsyncIterator()
+        #expect(await completed.next() == bought)
+        await finished(1)
+        await second.shutDown()
+        #expect(store.finished == [bought.id])
+
+        let third = queue(on: store.reconnected())
+        await third.start()
+        _ = await third.purchase("coins")
+        await third.shutDown()
+        #expect(server.presented.all.filter { $0 == bought.id }.count == 2, "nothing is left for a third launch")
+    }
+
+    @Test func `a finish that fails is repeated until the store has it`() async {
+        let failures = Locked(2)
+        store.before { call in
+            guard case .finish = call else { return }
+            let fails = failures.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            if fails { throw StoreFailure(code: .unreachable, reason: "gone") }
+        }
+        let queue = queue()
+        await queue.start()
+        #expect(await queue.purchase("pack").outcome.words == "purchased pack")
+        await finished(3)
+        await queue.shutDown()
+        #expect(store.unfinished.isEmpty)
+    }
+
+    @Test func `shutting down answers who waits, and ends`() async {
+        store.whenPaying { _, _ in }
+        let queue = queue()
+        await queue.start()
+        async let answer = queue.purchase("pack")
+        await store.calls.wait { !$0.isEmpty }
+        store.before { call in if call == .restore { try await Gate().pass() } }
+        let restore = Task { try await queue.restore() }
+        await store.calls.wait { $0.contains(.restore) }
+        await queue.shutDown()
+        await queue.shutDown()
+        #expect(await answer.outcome.words == "failed shutDown")
+        await #expect(throws: PaymentError(.shutDown, "")) { try await restore.value }
+        #expect(await queue.purchase("pack").outcome.words == "failed shutDown")
+        for await _ in queue.completedTransactions {}
+    }
+
+    @Test func `restoring gives what the store has, and callers share one request`() async throws {
+        let transactions = ["1", "2"].map { StoreTransaction.of($0) }
+        store.set(restorable: transactions)
+        let asked = Gate()
+        store.before { call in if call == .restore { try await asked.pass() } }
+        let queue = queue()
+        await queue.start()
+        async let one = queue.restore()
+        await store.calls.wait { $0.contains(.restore) }
+        let cancelled = Task { try await queue.restore() }
+        cancelled.cancel()
+        await #expect(throws: PaymentError(.cancelled, "")) { try await cancelled.value }
+        asked.open()
+        #expect(try await one == transactions)
+        #expect(store.calls.all.filter { $0 == .restore }.count == 1)
+        #expect(store.finished.isEmpty, "what is restored was finished long ago")
+        store.set(restorable: [])
+        #expect(try await queue.restore() == [])
+        await queue.shutDown()
+    }
+
+    @Test func `a queue that nobody holds any more stops listening`() async {
+        weak var forgotten: PaymentQueue?
+        do {
+            let queue = queue()
+            await queue.start()
+            _ = await queue.purchase("pack")
+            await finished(1)
+            forgotten = queue
+        }
+        for _ in 0..<10_000 where forgotten != nil { await Task.yield() }
+        #expect(forgotten == nil)
+    }
+}
