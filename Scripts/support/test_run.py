@@ -7,6 +7,7 @@ failed, and so has every one that never got its turn.
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -18,9 +19,10 @@ DEADLINE_SECONDS = int(os.environ.get("SOUK_TEST_DEADLINE", "1800"))
 
 
 class Tally:
-    """Test functions by what became of them, in the order they were listed."""
+    """The test functions of one target by what became of them, in the order they were listed."""
 
-    def __init__(self):
+    def __init__(self, target):
+        self.target = target
         self.names, self.started, self.ended = {}, set(), set()
         self.skipped, self.issues, self.stray = {}, {}, []
         self.finished, self.cases, self.exit_code = False, 0, 0
@@ -82,46 +84,67 @@ class Tally:
         failed = {test for test, _ in self.failures}
         return [test for test in self.ran if test not in failed]
 
-    def by_target(self):
-        counts = {}
-        for test in self.ran:
-            target = test.partition(".")[0]
-            counts[target] = counts.get(target, 0) + 1
-        return counts
-
     def describe(self, test):
-        return f"{test.partition('.')[0]}: {self.names[test]}" if test in self.names else "the run"
+        return f"{test.partition('.')[0]}: {self.names[test]}" if test in self.names else self.target
 
-    def print_outcome(self):
+
+class Outcome:
+    """What became of several test targets."""
+
+    def __init__(self, tallies):
+        self.ran = sum(len(tally.ran) for tally in tallies)
+        self.cases = sum(tally.cases for tally in tallies)
+        self.passed = sum(len(tally.passed) for tally in tallies)
+        self.failures = [f"{tally.describe(test)} — {why}" for tally in tallies for test, why in tally.failures]
+        self.skipped = [
+            f"{tally.describe(test)} — {tally.skipped[test]}" for tally in tallies for test in tally.names
+            if test in tally.skipped]
+        self.targets = sum(1 for tally in tallies if tally.ran)
+
+    def print(self):
         """Everything a reader needs, the count last."""
-        skipped = [test for test in self.names if test in self.skipped]
-        if skipped:
-            print(f"\nSkipped {len(skipped)}:")
-            for test in skipped:
-                print(f"  {self.describe(test)} — {self.skipped[test]}")
-        failures = self.failures
-        if failures:
-            print(f"\nFailed {len(failures)}:")
-            for test, why in failures:
-                print(f"  {self.describe(test)} — {why}")
-        targets = self.by_target()
-        print(f"\n{len(self.ran)} tests ran ({self.cases} cases) in {len(targets)} targets, {len(skipped)} skipped")
-        print(f"{len(self.passed)} passed, {len(failures)} failed", flush=True)
+        for title, lines in (("Skipped", self.skipped), ("Failed", self.failures)):
+            if lines:
+                print(f"\n{title} {len(lines)}:")
+                for line in lines:
+                    print(f"  {line}")
+        print(f"\n{self.ran} tests ran ({self.cases} cases) in {self.targets} targets, {len(self.skipped)} skipped")
+        print(f"{self.passed} passed, {len(self.failures)} failed", flush=True)
 
 
-def run(root, scratch_path=None, sanitize=None, filters=(), quiet=False, builds=True):
-    """Builds, unless that was done, and runs the tests of the package at `root`."""
-    command = ["swift", "test", "--package-path", str(root), "--disable-xctest", *gate.jobs(), *gate.EXPLICIT_IMPORTS]
-    command += [] if builds else ["--skip-build"]
-    if scratch_path:
-        command += ["--scratch-path", str(scratch_path)]
-    if sanitize:
-        command += ["--sanitize", sanitize]
+def run_each(root, targets, filters=(), **options):
+    """Builds once, then runs each test target in a process of its own.
+
+    A crash in one hides nothing of the others, and on a small machine they do not starve each other until real
+    deadlines pass.
+    """
+    if not build(root, **options):
+        nothing = Tally("the build")
+        nothing.stray.append("it failed, so no test could run")
+        return Outcome([nothing])
+    return Outcome([run(root, target, filters or [rf"^{re.escape(target)}\."], **options) for target in targets])
+
+
+def build(root, quiet=False, **options):
+    command = ["swift", "build", "--build-tests", *_arguments(root, **options)]
+    output = subprocess.DEVNULL if quiet else None
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output).returncode == 0
+
+
+def _arguments(root, scratch_path=None, sanitize=None):
+    arguments = ["--package-path", str(root), *gate.jobs(), *gate.EXPLICIT_IMPORTS]
+    arguments += ["--scratch-path", str(scratch_path)] if scratch_path else []
+    return arguments + (["--sanitize", sanitize] if sanitize else [])
+
+
+def run(root, target, filters, quiet=False, **options):
+    """Runs what the filters choose of the tests that were built."""
+    command = ["swift", "test", "--skip-build", "--disable-xctest", *_arguments(root, **options)]
     for pattern in filters:
         command += ["--filter", pattern]
     environment = dict(os.environ)
     environment.setdefault("SWIFT_BACKTRACE", "interactive=no,color=no")
-    tally = Tally()
+    tally = Tally(target)
     with tempfile.TemporaryDirectory(prefix="souk-tests-") as folder:
         events = pathlib.Path(folder) / "events.jsonl"
         command += ["--event-stream-output-path", str(events), "--event-stream-version", "0"]
