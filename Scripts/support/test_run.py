@@ -25,7 +25,7 @@ class Tally:
         self.target = target
         self.names, self.started, self.ended = {}, set(), set()
         self.skipped, self.issues, self.stray = {}, {}, []
-        self.finished, self.cases, self.exit_code = False, 0, 0
+        self.cases, self.finished, self.exit_code = {}, False, 0
 
     def take(self, line):
         record = json.loads(line)
@@ -40,7 +40,7 @@ class Tally:
         elif kind == "testEnded":
             self.ended.add(test)
         elif kind == "testCaseStarted":
-            self.cases += 1
+            self.cases[test] = self.cases.get(test, 0) + 1
         elif kind == "testSkipped":
             reasons = payload.get("_comments") or [message["text"] for message in payload.get("messages", [])[:1]]
             self.skipped[test] = " ".join(reasons)
@@ -93,13 +93,14 @@ class Outcome:
 
     def __init__(self, tallies):
         self.ran = sum(len(tally.ran) for tally in tallies)
-        self.cases = sum(tally.cases for tally in tallies)
+        # A test without arguments is one case.
+        self.cases = sum(tally.cases.get(test, 1) for tally in tallies for test in tally.ran)
         self.passed = sum(len(tally.passed) for tally in tallies)
         self.failures = [f"{tally.describe(test)} — {why}" for tally in tallies for test, why in tally.failures]
         self.skipped = [
             f"{tally.describe(test)} — {tally.skipped[test]}" for tally in tallies for test in tally.names
             if test in tally.skipped]
-        self.targets = sum(1 for tally in tallies if tally.ran)
+        self.targets = len({test.partition(".")[0] for tally in tallies for test in tally.ran})
 
     def print(self):
         """Everything a reader needs, the count last."""
@@ -150,11 +151,10 @@ def run(root, target, filters, quiet=False, **options):
         command += ["--event-stream-output-path", str(events), "--event-stream-version", "0"]
         tally.exit_code = _supervise(command, environment, quiet)
         if events.exists():
-            for line in events.read_text(errors="replace").splitlines():
-                try:
-                    tally.take(line)
-                except json.JSONDecodeError:
-                    continue  # the line that was being written when the process died
+            # The last line is empty, or the one that was being written when the process died.
+            *lines, _ = events.read_bytes().split(b"\n")
+            for line in lines:
+                tally.take(line)
     return tally
 
 
