@@ -230,10 +230,7 @@ struct DemoStory {
     // MARK: - Trouble
 
     private mutating func serverKilled() async throws -> String {
-        let item =
-            try [StoreProduct.Kind.consumable, .autoRenewableSubscription, .nonRenewingSubscription, .nonConsumable]
-            .compactMap { kind in world.catalogue.items.first { $0.kind == kind } }.first
-            .map { $0 } ?? { throw DemoSkip("the catalogue has no products") }()
+        let item = try await somethingToBuy()
         let before = Set(try await world.transactions().map(\.transactionID))
         phone.watch.beforeNextPresentation { [world] in await world.killServer() }
         let result = try await phone.buy(item.id)
@@ -258,6 +255,20 @@ struct DemoStory {
         guard count == 1 else { throw DemoFault("transaction \(id) counts \(count) times") }
         lastTransaction = id
         return "killed while \(item.id) was bought; unfinished until it came back, then acknowledged and finished once"
+    }
+
+    /// What can be bought once more: not a non-consumable that is owned, nor a subscription that runs.
+    private func somethingToBuy() async throws -> CatalogueItem {
+        let owned = Set(
+            try await world.customerAnswer().purchases.filter { $0.kind == .nonConsumable }.map(\.productID))
+        let kinds: [StoreProduct.Kind] = [
+            .consumable, .autoRenewableSubscription, .nonRenewingSubscription, .nonConsumable,
+        ]
+        let candidates = kinds.compactMap { kind in
+            world.catalogue.items.first { $0.kind == kind && !owned.contains($0.id) }
+        }
+        guard let item = candidates.first else { throw DemoSkip("everything the catalogue sells is owned already") }
+        return item
     }
 
     private func repeated() async throws -> String {
