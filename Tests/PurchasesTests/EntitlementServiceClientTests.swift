@@ -5,7 +5,7 @@ import Purchases
 import StoreTestSupport
 import Testing
 
-@Suite struct EntitlementServiceClientTests {
+@Suite(.timeLimit(.minutes(1))) struct EntitlementServiceClientTests {
     private let asOf = Date(timeIntervalSince1970: 1_795_185_600)
     private let naps = Locked<[Duration]>([])
 

@@ -4,7 +4,7 @@ import Purchases
 import StoreTestSupport
 import Testing
 
-@Suite struct PaidFeaturesUpdatesTests {
+@Suite(.timeLimit(.minutes(1))) struct PaidFeaturesUpdatesTests {
     private let ada = UserId.string("ada")
 
     @Test func `a reader gets what is known and then every change`() async throws {

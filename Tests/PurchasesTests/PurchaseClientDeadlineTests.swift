@@ -4,7 +4,7 @@ import Purchases
 import StoreTestSupport
 import Testing
 
-@Suite struct PurchaseClientDeadlineTests {
+@Suite(.timeLimit(.minutes(1))) struct PurchaseClientDeadlineTests {
     private let clock = ManualClock()
     private let gate = Gate()
     /// Whose count of arrivals is that of deadlines that were called off.

@@ -4,7 +4,7 @@ import Purchases
 import StoreTestSupport
 import Testing
 
-@Suite struct PurchaseClientPurchaseTests {
+@Suite(.timeLimit(.minutes(1))) struct PurchaseClientPurchaseTests {
     private let product = Product(productIdentifier: "pro")
 
     private static func selling(_ features: PaidFeatures)

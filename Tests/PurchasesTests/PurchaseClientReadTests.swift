@@ -4,7 +4,7 @@ import Purchases
 import StoreTestSupport
 import Testing
 
-@Suite struct PurchaseClientReadTests {
+@Suite(.timeLimit(.minutes(1))) struct PurchaseClientReadTests {
     private let start = Date(timeIntervalSince1970: 1_700_000_000)
 
     @Test func `paid features are merged in the order of registration, whoever answers first`() async throws {

@@ -4,7 +4,7 @@ import Purchases
 import StoreTestSupport
 import Testing
 
-@Suite struct PurchaseClientSetupTests {
+@Suite(.timeLimit(.minutes(1))) struct PurchaseClientSetupTests {
     private let product = Product(productIdentifier: "pro")
     private let token = CancellationToken(pluginName: "a", rawValue: "1")
 

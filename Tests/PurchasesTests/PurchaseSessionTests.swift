@@ -93,6 +93,19 @@ import Testing
         #expect(!session.isAwaitingLogIn(1, as: bob) && !session.isAwaitingLogIn(0, as: ada))
     }
 
+    @Test func `an older revision that arrives later is not told`() async throws {
+        var (session, _) = try session()
+        let old = session.record(.of("old"), from: 0)
+        let new = session.record(.of("new"), from: 0)
+        let updates = PaidFeaturesUpdates()
+        updates.tell(new)
+        updates.tell(old)
+        updates.finish()
+        var readers = updates.stream().makeAsyncIterator()
+        #expect(await readers.next()?.names == ["new"])
+        #expect(await readers.next() == nil)
+    }
+
     @Test func `revisions grow`() throws {
         var (session, _) = try session()
         let numbers = (0..<3).map { _ in session.record(.of("a"), from: 0).number }

@@ -66,12 +66,12 @@ extension PurchaseClient {
         return values
     }
 
-    /// Asks every plugin but `excluded` for paid features at once and merges them in the order of registration.
+    /// Asks every plugin but those `excluded` for paid features at once and merges them in the order of registration.
     func callAndCollectPaidFeatures(
-        _ mode: ReadMode, excluding excluded: Int? = nil,
+        _ mode: ReadMode, excluding excluded: Set<Int> = [],
         call: @escaping @Sendable (any PurchasePlugin) async throws -> PaidFeatures
     ) async throws -> Collected<PaidFeatures> {
-        let members = try members().filter { $0.index != excluded }
+        let members = try members().filter { !excluded.contains($0.index) }
         let ticket = session.withLock { $0.ticket() }
         let answers = await askWhenLoggedIn(members, call)
         try Task.checkCancellation()

@@ -85,7 +85,9 @@ extension PurchaseClient {
             session.withLock {
                 $0.record(gained: purchase.paidFeatures, from: seller.index, ticket: ticket)
             })
-        let others = try? await callAndCollectPaidFeatures(.bestEffort, excluding: seller.index) {
+        // Who has bought does not wait for a plugin that could not even be told who the user is.
+        let excluded = session.withLock { $0.awaitingLogIn.union([seller.index]) }
+        let others = try? await callAndCollectPaidFeatures(.bestEffort, excluding: excluded) {
             try await $0.getPaidFeatures()
         }
         if let others { purchase.paidFeatures = purchase.paidFeatures.merged(with: others.value) }

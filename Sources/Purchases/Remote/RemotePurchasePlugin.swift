@@ -18,8 +18,8 @@ public final class RemotePurchasePlugin: PurchasePlugin {
         public var environment: StoreEnvironment?
         /// The plugin's name in reports.
         public var name = "remote"
-        /// The deadline of one request.
-        public var timeout: Duration = .seconds(10)
+        /// The deadline of one request; with its repetitions it stays below the purchase client's deadline of 30 seconds.
+        public var timeout: Duration = .seconds(8)
         public var backoff = Backoff()
         public var maximumAnswerBytes = 8 << 20
         /// Tells what has begun and what has expired.
