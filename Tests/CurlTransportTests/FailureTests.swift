@@ -128,9 +128,9 @@ import Testing
     }
 
     @Test func `shutting down ends what is under way and refuses what comes later`() async throws {
-        let hasArrived = Locked(0)
+        let hasArrived = DispatchSemaphore(value: 0)
         let handler = AnyHTTPHandler { _ in
-            hasArrived.withLock { $0 += 1 }
+            hasArrived.signal()
             return .suspended {
                 try? await Task.sleep(for: .seconds(3600))
                 return HTTPResponse(status: 200)
@@ -141,7 +141,7 @@ import Testing
             let requests = (0..<4).map { _ in
                 Task { try await transport.send(HTTPRequest(method: .get, url: url)) }
             }
-            while hasArrived.withLock({ $0 }) < 4 { await Task.yield() }
+            for _ in requests { #expect(await wait(for: hasArrived)) }
             await transport.shutdown()
             for request in requests {
                 await #expect(throws: HTTPError(.cancelled, "")) { try await request.value }
