@@ -75,9 +75,10 @@ extension Ledger {
                 SELECT fact.sequence AS sequence, fact.source AS source, fact.kind AS kind,
                     fact.transaction_id AS transaction_id, fact.original_transaction_id AS original_transaction_id,
                     fact.signed_at AS signed_at, fact.received_at AS received_at, fact.payload AS payload
-                FROM purchase JOIN fact ON fact.app = purchase.app AND fact.environment = purchase.environment
-                    AND fact.original_transaction_id = purchase.original_transaction_id
-                WHERE purchase.app = ?1 AND purchase.environment = ?2 AND purchase.owner = ?3 AND fact.sequence < ?4
+                FROM purchase CROSS JOIN fact
+                WHERE purchase.app = ?1 AND purchase.environment = ?2 AND purchase.owner = ?3 AND fact.app = ?1
+                    AND fact.environment = ?2 AND fact.original_transaction_id = purchase.original_transaction_id
+                    AND fact.sequence < ?4
                 ORDER BY fact.sequence DESC LIMIT ?5
                 """,
                 [

@@ -61,9 +61,11 @@ enum Schema {
                     app_account_token TEXT,
                     owner TEXT,
                     PRIMARY KEY (app, environment, original_transaction_id)
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX purchase_of_owner ON purchase (app, environment, owner);
-                CREATE INDEX purchase_of_token ON purchase (app, environment, app_account_token);
+                ) STRICT;
+                CREATE INDEX purchase_of_owner
+                    ON purchase (app, environment, owner, original_transaction_id);
+                CREATE INDEX purchase_of_token
+                    ON purchase (app, environment, app_account_token, owner);
 
                 CREATE TABLE customer (
                     app TEXT NOT NULL REFERENCES app (bundle_id),

@@ -1,0 +1,119 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SQLStorage
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// SQLite plans without knowing how large a table is, and may choose to walk through a whole book where an index would
+/// do. That costs nothing in a small test and everything in a large ledger, so the plans themselves are looked at.
+@Suite struct QueryPlanTests {
+    @Test func `every statement finds its rows without walking through a book`() async throws {
+        let box = RecorderBox()
+        let bench = try await ServerBench(configure: { $0.cachedAnswers = 0 }, wrapping: box.wrap)
+        let recorder = try #require(box.database)
+        recorder.statements.withLock { $0 = [] }
+
+        let signed = try bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        let headers: HTTPHeaders = ["Idempotency-Key": "1"]
+        _ = try await bench.post([signed], renewals: [bench.renewalInfo()], headers: headers)
+        _ = try await bench.post([bench.period("2", of: "1"), bench.purchase("3")])
+        _ = try await bench.post([bench.purchase("3")], for: "ben")
+        _ = try await bench.get("anna")
+        _ = try await bench.get("nobody")
+        _ = try await bench.grant()
+        _ = try await bench.send(.delete, "/v1/customers/anna/grants/x", as: .secret)
+        _ = try await bench.send(.get, "/v1/customers/anna/facts", as: .secret)
+        bench.clock.advance(by: 60 * 86400)
+        _ = try await bench.get("anna")
+
+        let statements = recorder.statements.withLock { $0 }
+        #expect(statements.count > 20)
+        for sql in statements {
+            for step in try await plan(of: sql, in: bench.database) {
+                #expect(!step.hasPrefix("SCAN"), "\(step): \(sql)")
+                #expect(!step.hasSuffix("(app=? AND environment=?)"), "\(step): \(sql)")
+            }
+        }
+        await bench.close()
+    }
+
+    @Test func `a walk through a book would be seen`() async throws {
+        let bench = try await ServerBench()
+        let walk = "SELECT * FROM fact WHERE app = ?1 AND environment = ?2"
+        #expect(try await plan(of: walk, in: bench.database).contains { $0.hasSuffix("(app=? AND environment=?)") })
+        #expect(try await plan(of: "SELECT * FROM customer", in: bench.database).contains { $0.hasPrefix("SCAN") })
+        await bench.close()
+    }
+
+    private func plan(of sql: String, in database: any SQLDatabase) async throws -> [String] {
+        let count = (1...20).last { sql.contains("?\($0)") } ?? 0
+        return try await database.write { connection in
+            try connection.query("EXPLAIN QUERY PLAN \(sql)", Array(repeating: .null, count: count))
+                .map { try $0["detail"] }
+        }
+    }
+}
+
+/// Keeps the recorder a bench was built around.
+private final class RecorderBox {
+    private(set) var database: RecordingDatabase?
+
+    func wrap(_ inner: any SQLDatabase) -> any SQLDatabase {
+        let recording = RecordingDatabase(inner)
+        database = recording
+        return recording
+    }
+}
+
+/// A database that remembers the statements it was given.
+private final class RecordingDatabase: SQLDatabase {
+    let statements = Locked<Set<String>>([])
+    private let inner: any SQLDatabase
+
+    init(_ inner: any SQLDatabase) { self.inner = inner }
+
+    var dialect: SQLDialect { inner.dialect }
+    func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations) }
+    func close() async { await inner.close() }
+
+    func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
+        try inner.read { try body(Connection(inner: $0, statements: statements)) }
+    }
+
+    func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
+        try await inner.write { [statements] in try body(Connection(inner: $0, statements: statements)) }
+    }
+
+    struct Connection: SQLConnection {
+        let inner: any SQLConnection
+        let statements: Locked<Set<String>>
+
+        private func note(_ sql: String) {
+            guard !sql.hasPrefix("EXPLAIN") else { return }
+            statements.withLock { _ = $0.insert(sql) }
+        }
+
+        func execute(_ sql: String, _ values: [SQLValue]) throws -> Int {
+            note(sql)
+            return try inner.execute(sql, values)
+        }
+
+        func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
+            note(sql)
+            return try inner.query(sql, values)
+        }
+
+        func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow? {
+            note(sql)
+            return try inner.first(sql, values)
+        }
+
+        func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws {
+            note(sql)
+            try inner.each(sql, values, body)
+        }
+    }
+}
