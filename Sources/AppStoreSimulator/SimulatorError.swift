@@ -24,8 +24,6 @@ public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertibl
         public static let dataFolder = Code(rawValue: "dataFolder")
         /// The data folder belongs to another bundle id.
         public static let otherBundle = Code(rawValue: "otherBundle")
-        /// The simulator was closed.
-        public static let closed = Code(rawValue: "closed")
         public static let malformed = Code(rawValue: "malformed")
         public static let unknownAccount = Code(rawValue: "unknownAccount")
         public static let accountExists = Code(rawValue: "accountExists")

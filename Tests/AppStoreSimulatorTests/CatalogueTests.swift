@@ -234,4 +234,14 @@ struct CatalogueTests {
         let catalogue = try Self.catalogue(Self.oneProduct(["somethingNew": ["deep": true]]))
         #expect(catalogue.document["products"]?[0]?["somethingNew"]?["deep"] == true)
     }
+
+    @Test func `the example catalogue is without fault`() throws {
+        let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let bytes = try Data(contentsOf: package.appendingPathComponent("Examples/darkroom.storekit"))
+        #expect(Catalogue.lint(Array(bytes), file: "darkroom.storekit").isEmpty)
+        let catalogue = try Catalogue(parsing: Array(bytes), file: "darkroom.storekit")
+        #expect(Set(catalogue.items.compactMap(\.subscription?.level)).count == 2)
+        #expect(catalogue.items.contains { $0.subscription?.introductoryOffer != nil })
+    }
 }

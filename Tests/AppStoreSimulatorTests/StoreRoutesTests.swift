@@ -128,7 +128,8 @@ struct StoreRoutesTests {
         ("POST", "/control/v1/accounts/anna/fail-billing", "{}", 501, "unsupported"),
         ("POST", "/control/v1/transactions/1/refund", "{}", 501, "unsupported"),
         ("POST", "/control/v1/transactions/1/ask-to-buy", "{}", 501, "unsupported"),
-        ("POST", "/control/v1/settings", "{}", 501, "unsupported"),
+        ("PUT", "/control/v1/settings/locale", "{}", 501, "unsupported"),
+        ("GET", "/inApps/v1/subscriptions/1", "", 501, "unsupported"),
         ("GET", "/nowhere", "", 404, "not_found"), ("DELETE", "/control/v1/accounts", "", 405, "method_not_allowed"),
     ])
     func `a refusal is a problem document with its code and changes nothing`(

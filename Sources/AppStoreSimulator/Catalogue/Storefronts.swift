@@ -14,7 +14,7 @@ public enum Storefronts {
 
     private static let rows: [String: (id: Int, currency: String, locale: String)] = [
         "ARE": (143481, "AED", "en_AE"), "ARG": (143505, "USD", "es_AR"), "AUS": (143460, "AUD", "en_AU"),
-        "AUT": (143445, "EUR", "de_AT"), "BEL": (143446, "EUR", "nl_BE"), "BGR": (143526, "BGN", "bg_BG"),
+        "AUT": (143445, "EUR", "de_AT"), "BEL": (143446, "EUR", "nl_BE"), "BGR": (143526, "EUR", "bg_BG"),
         "BRA": (143503, "BRL", "pt_BR"), "CAN": (143455, "CAD", "en_CA"), "CHE": (143459, "CHF", "de_CH"),
         "CHL": (143483, "CLP", "es_CL"), "CHN": (143465, "CNY", "zh_CN"), "COL": (143501, "COP", "es_CO"),
         "CRI": (143495, "USD", "es_CR"), "CYP": (143557, "EUR", "el_CY"), "CZE": (143489, "CZK", "cs_CZ"),

@@ -16,8 +16,7 @@ struct Refusal {
         switch error {
         case let error as SimulatorError:
             HTTPProblem(
-                status: statuses[error.code] ?? 500, code: error.code.rawValue, title: "Refused", detail: error.reason,
-                isRetryable: error.code == .closed)
+                status: statuses[error.code] ?? 500, code: error.code.rawValue, title: "Refused", detail: error.reason)
         case let failure as StoreFailure:
             HTTPProblem(
                 status: failure.code == .unsupported ? 501 : failure.code == .invalidProduct ? 404 : 422,
@@ -40,7 +39,7 @@ struct Refusal {
 
     private static let statuses: [SimulatorError.Code: Int] = [
         .malformed: 400, .unknownAccount: 404, .unknownDevice: 404, .unknownTransaction: 404,
-        .unknownSubscription: 404, .accountExists: 409, .unsupported: 501, .closed: 503,
+        .unknownSubscription: 404, .accountExists: 409, .unsupported: 501,
     ]
 
     private static func malformed(_ error: DecodingError) -> HTTPProblem {

@@ -125,15 +125,24 @@ struct StoreRoutes: Sendable {
             (.post, account + "/resolve-billing", "Failing payments"),
             (.post, transaction + "/refund", "Refunding"), (.post, transaction + "/revoke", "Revoking"),
             (.post, transaction + "/ask-to-buy", "Asking to buy"),
-            (.get, "/control/v1/settings", "Changing settings"), (.post, "/control/v1/settings", "Changing settings"),
             (.put, "/control/v1/settings/{name}", "Changing settings"), (.post, "/verifyReceipt", "Verifying receipts"),
         ]
         for (method, pattern, subject) in operations {
             on(method, pattern, in: &router) { _, _, _ in
-                throw SimulatorError(
-                    .unsupported, "\(subject) is not built yet; a later version of the simulator does it.")
+                throw Self.unsupported(subject)
             }
         }
+        let standard = router.refuse
+        router.refuse = { refusal, request in
+            if case .notFound = refusal, request.path.hasPrefix("/inApps/") {
+                return Refusal(Self.unsupported("The App Store Server API")).response
+            }
+            return standard(refusal, request)
+        }
+    }
+
+    private static func unsupported(_ subject: String) -> SimulatorError {
+        SimulatorError(.unsupported, "\(subject) is not built yet; a later version of the simulator does it.")
     }
 
     // MARK: - Requests

@@ -90,6 +90,11 @@ public enum StoreWire {
 /// | POST `/control/v1/accounts/{account}/buy` | `Buy` | `Transaction` |
 /// | POST `/control/v1/accounts/{account}/cancel` | `Cancel` | `Transaction` |
 /// | GET `/control/v1/accounts/{account}/transactions` | | `Transactions` |
+///
+/// Refusals are `Problem`s: those of `StoreWire`, `accountExists` (409), `unknownSubscription` (404), and a `StoreFailure`'s
+/// code where the store does not sell (`invalidProduct` 404, `unsupported` 501, others 422). Answered 501 `unsupported`
+/// until they are built: POST `/control/v1/accounts/{account}/renew`, `…/fail-billing` and `…/resolve-billing`, POST
+/// `/control/v1/transactions/{transaction}/refund`, `…/revoke` and `…/ask-to-buy`, PUT `/control/v1/settings/{name}`.
 public enum StoreControlWire {
     /// Virtual time: `now` at the moment of the answer, running at `rate` virtual seconds a real second (0 is frozen).
     /// `revision` grows with every jump and every change of rate.
