@@ -15,6 +15,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# What the manifest needs to be read, and its targets to be built.
+PACKAGE = ("Package.swift", "Sources", "Tests", "Benchmarks", "Examples/darkroom.storekit")
 SOURCE_FOLDERS = ("Sources", "Tests", "Benchmarks", "Examples")
 EXPLICIT_IMPORTS = ("--explicit-target-dependency-import-check", "error")
 
@@ -38,6 +40,18 @@ def dump_package(root):
     if done.returncode != 0:
         raise SystemExit(f"swift package dump-package failed in {root}:\n{done.stderr.strip()}")
     return json.loads(done.stdout)
+
+
+def folder(root, target):
+    above = "Tests" if target["type"] == "test" else "Sources"
+    return root / (target.get("path") or f"{above}/{target['name']}")
+
+
+def swift_targets(dump, root):
+    """The targets written in Swift, by name: no system libraries, and none of C alone."""
+    return {
+        target["name"]: target for target in dump["targets"]
+        if target["type"] != "system" and any(folder(root, target).rglob("*.swift"))}
 
 
 def report(gate, faults, summary):
