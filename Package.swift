@@ -96,7 +96,9 @@ let package = Package(
         }
         + [
             // Runs the programs that are built beside it.
-            .testTarget(name: "soukTests", dependencies: ["Primitives", "souk", "CrashLoop"], swiftSettings: strict)
+            .testTarget(
+                name: "soukTests", dependencies: ["PluginHub", "Primitives", "souk", "CrashLoop"], swiftSettings: strict
+            )
         ],
     swiftLanguageModes: [.v6]
 )
