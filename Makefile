@@ -13,7 +13,7 @@ SELF_TESTED := $(GATES) run-tests
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check self-test format bench clean $(GATES)
+.PHONY: help run test check self-test format bench crash clean $(GATES)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,11 @@ bench: ## Measure the hot paths beside their references
 	@Scripts/install-dependencies run
 	swift build -c release --product Benchmarks -j $(JOBS)
 	@"$$(swift build -c release --show-bin-path)/Benchmarks" $(ARGS)
+
+crash: ## Kill the app and the server at every point of a purchase (the tests do it at every third)
+	@Scripts/install-dependencies run
+	swift build --product CrashLoop -j $(JOBS)
+	@"$$(swift build --show-bin-path)/CrashLoop" all 1
 
 clean: ## Remove everything that was built (the virtual environment stays)
 	rm -rf .build .build-tsan .build-examples
