@@ -24,7 +24,7 @@ public struct HTTPResponse: Sendable {
 /// A refusal as RFC 9457 describes it: `application/problem+json`.
 ///
 ///     HTTPProblem(status: 404, code: "not_found", title: "Not found", detail: "No such customer.").response
-public struct HTTPProblem: Sendable, Hashable {
+public struct HTTPProblem: Error, Hashable {
     public var status: Int
     public var code: String
     public var title: String
@@ -53,6 +53,16 @@ public struct HTTPProblem: Sendable, Hashable {
         if let field { members["field"] = .string(field) }
         members["retryable"] = .bool(isRetryable)
         return members
+    }
+
+    /// Reads a refusal of Souk's own services; `nil` for anything else.
+    public init?(parsing bytes: [UInt8]) {
+        guard let json = try? JSONValue(parsing: bytes), let status = json["status"]?.intValue,
+            let code = json["code"]?.stringValue, let detail = json["detail"]?.stringValue
+        else { return nil }
+        self.init(
+            status: status, code: code, title: json["title"]?.stringValue ?? code, detail: detail,
+            field: json["field"]?.stringValue, isRetryable: json["retryable"]?.boolValue ?? false)
     }
 
     public var response: HTTPResponse {

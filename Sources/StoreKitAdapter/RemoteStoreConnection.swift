@@ -192,7 +192,7 @@ extension RemoteStoreConnection.Configuration {
             throw StoreFailure(code: .unreachable, reason: "The store cannot be reached at \(url): \(error)")
         }
         guard (200..<300).contains(status) else {
-            let problem = try? WireJSON.decode(Problem.self, from: bytes)
+            let problem = HTTPProblem(parsing: bytes)
             throw StoreFailure(
                 code: problem.map { .init(rawValue: $0.code) } ?? .unknown,
                 reason: problem?.detail ?? "The store answered with status \(status).")

@@ -45,10 +45,11 @@ import Testing
     private func problem(
         _ status: Int, _ code: String, retryable: Bool = false, detail: String = "No.", headers: HTTPHeaders = [:]
     ) throws -> ScriptedTransport.Step {
-        let problem = Problem(code: code, title: "Refused", status: status, detail: detail, retryable: retryable)
+        let problem = HTTPProblem(
+            status: status, code: code, title: "Refused", detail: detail, isRetryable: retryable)
         var headers = headers
         headers.add("Content-Type", "application/problem+json")
-        return .answer(HTTPResponse(status: status, headers: headers, body: .bytes(try WireJSON.encode(problem))))
+        return .answer(HTTPResponse(status: status, headers: headers, body: .json(problem.json)))
     }
 
     private func transaction(_ number: Int, size: Int = 10, renewal: String? = nil) -> StoreTransaction {
@@ -243,7 +244,7 @@ import Testing
         }
         #expect(error?.code == .protocolError && error?.isRetryable == true)
         #expect(error?.reason.contains("Two at once.") ?? false)
-        #expect((error?.underlying as? Problem)?.code == "busy")
+        #expect((error?.underlying as? HTTPProblem)?.code == "busy")
     }
 
     @Test(arguments: [

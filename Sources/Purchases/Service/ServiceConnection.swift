@@ -105,9 +105,9 @@ extension ServiceConnection.Answer {
     }
 
     /// The refusal's reasons, without the key, should the server repeat it.
-    fileprivate func problem(without key: APIKey) -> Problem? {
+    fileprivate func problem(without key: APIKey) -> HTTPProblem? {
         guard headers["Content-Type"]?.lowercased().hasPrefix("application/problem+json") ?? false,
-            var problem = try? WireJSON.decode(Problem.self, from: bytes)
+            var problem = HTTPProblem(parsing: bytes)
         else { return nil }
         if !key.secret.isEmpty {
             problem.detail = problem.detail.replacingOccurrences(of: key.secret, with: key.description)
@@ -150,7 +150,7 @@ extension PurchaseError {
             }
         self.init(
             code, problem.map { "The server refused (\($0.code)): \($0.detail)" },
-            isRetryable: problem?.retryable ?? [.rateLimited, .serverError].contains(code),
+            isRetryable: problem?.isRetryable ?? [.rateLimited, .serverError].contains(code),
             retryAfter: Self.retryAfter(answer.headers["Retry-After"]), underlying: problem)
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCore
 
 /// As many transactions as one request may carry.
 struct TransactionBatch: Equatable {
@@ -53,10 +54,10 @@ struct TransactionBatch: Equatable {
 
     /// A refusal of the only transaction as the rejection it is; `nil` when the request as a whole was refused.
     func rejection(from error: PurchaseError) -> RejectedTransaction? {
-        guard transactions.count == 1, error.code == .validationError, let problem = error.underlying as? Problem,
+        guard transactions.count == 1, error.code == .validationError, let problem = error.underlying as? HTTPProblem,
             problem.status == 422, problem.code != "idempotency_mismatch"
         else { return nil }
         return RejectedTransaction(
-            index: 0, code: problem.code, detail: problem.detail, retryable: problem.retryable)
+            index: 0, code: problem.code, detail: problem.detail, retryable: problem.isRetryable)
     }
 }

@@ -13,7 +13,7 @@ import StoreModel
 /// | POST `/store/v1/devices/{device}/transactions/{id}/finish` | | `{}` |
 /// | POST `/store/v1/devices/{device}/restore` | | `Transactions` |
 ///
-/// Refusals are `Problem`s: `unknownAccount`, `unknownDevice`, `unknownTransaction` (404), `malformed` (400).
+/// Refusals are `HTTPProblem`s: `unknownAccount`, `unknownDevice`, `unknownTransaction` (404), `malformed` (400).
 public enum StoreWire {
     public struct SignIn: Codable, Sendable, Equatable {
         public var account: String
@@ -91,7 +91,7 @@ public enum StoreWire {
 /// | POST `/control/v1/accounts/{account}/cancel` | `Cancel` | `Transaction` |
 /// | GET `/control/v1/accounts/{account}/transactions` | | `Transactions` |
 ///
-/// Refusals are `Problem`s: those of `StoreWire`, `accountExists` (409), `unknownSubscription` (404), and a `StoreFailure`'s
+/// Refusals are `HTTPProblem`s: those of `StoreWire`, `accountExists` (409), `unknownSubscription` (404), and a `StoreFailure`'s
 /// code where the store does not sell (`invalidProduct` 404, `unsupported` 501, others 422). Answered 501 `unsupported`
 /// until they are built: POST `/control/v1/accounts/{account}/renew`, `…/fail-billing` and `…/resolve-billing`, POST
 /// `/control/v1/transactions/{transaction}/refund`, `…/revoke` and `…/ask-to-buy`, PUT `/control/v1/settings/{name}`.

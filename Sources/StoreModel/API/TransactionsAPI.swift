@@ -83,29 +83,6 @@ public struct GrantRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// A refusal over HTTP, `application/problem+json` (RFC 9457).
-public struct Problem: Codable, Error, Hashable, Sendable {
-    public var type: String
-    public var title: String
-    public var status: Int
-    public var detail: String
-    public var code: String
-    public var field: String?
-    public var retryable: Bool
-
-    public init(
-        code: String, title: String, status: Int, detail: String, field: String? = nil, retryable: Bool = false
-    ) {
-        type = "https://souk.invalid/problems/\(code)"
-        self.title = title
-        self.status = status
-        self.detail = detail
-        self.code = code
-        self.field = field
-        self.retryable = retryable
-    }
-}
-
 /// Encoder and decoder of Souk's own wire: RFC 3339 UTC dates.
 public enum WireJSON {
     public static func encode(_ value: some Encodable) throws -> [UInt8] {
