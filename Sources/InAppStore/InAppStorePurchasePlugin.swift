@@ -25,7 +25,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         do {
             try await store.logOut()
         } catch {
-            store.keeper.events.send(
+            store.keeper.report(
                 StoreEvent(
                     kind: .criticalError, code: .storageFailed,
                     sentence: "The customer who logged out could not be forgotten on this device: \(error)"))
@@ -33,9 +33,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     }
 
     public func getFeatures() async throws -> Features {
-        guard var customer = try await answer() else { return Features() }
-        customer.features = store.snapshot.features
-        return Features(customer)
+        try await answer().map { Features($0) } ?? Features()
     }
 
     public func getPaidFeatures() async throws -> PaidFeatures {
@@ -101,16 +99,15 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     /// The server's answer that stands, asked for first when there is none; one that is only old is used when the
     /// server cannot be reached.
     private func answer() async throws -> Customer? {
-        let state = store.keeper.state
-        guard state.answer == nil || state.isStale(at: store.keeper.now) else { return state.answer?.customer }
-        do {
-            try await store.keeper.refresh()
-        } catch  where store.keeper.state.answer != nil {
-            return store.keeper.state.answer?.customer
-        } catch {
-            throw Self.purchaseError(error)
+        let keeper = store.keeper
+        if keeper.state.isStale(at: keeper.now) {
+            do {
+                try await keeper.refresh()
+            } catch  where keeper.state.answer == nil {
+                throw Self.purchaseError(error)
+            } catch {}
         }
-        return store.keeper.state.answer?.customer
+        return keeper.state.customer(at: keeper.now)
     }
 
     private func translating<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
@@ -125,6 +122,12 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     static func purchaseError(_ error: any Error) -> any Error {
         guard let error = error as? StoreError else { return error }
         if let underlying = error.underlying as? PurchaseError { return underlying }
+        let failure =
+            (error.underlying as? PaymentError)?.underlying as? StoreFailure ?? error.underlying as? StoreFailure
+        // A server that gave no answer decided nothing, and a store that cannot be reached neither.
+        if error.code == .receiptValidationFailed || failure?.code == .unreachable {
+            return PurchaseError(.unreachable, error.sentence, underlying: error)
+        }
         let codes: [StoreError.Code: PurchaseError.Code] = [
             .operationCancelled: .cancelledByUser, .acknowledgementPending: .acknowledgementPending,
             .unsupported: .unsupported,

@@ -2,6 +2,7 @@ import Foundation
 import PluginHub
 import Primitives
 import Purchases
+import StoreKitAdapter
 import StoreModel
 
 /// The store on the hub: other plugins buy, restore and ask through messages, without knowing it.
@@ -22,7 +23,7 @@ import StoreModel
 /// | view query | `store.storefront` | | products with prices, a button to buy each |
 ///
 /// An answering event carries the command's id. `outcome` is `purchased`, `pendingAcknowledgement`, `deferred`,
-/// `cancelled` or `failed`; a failed one has `error: {code, message}`.
+/// `cancelled` or `failed`; with `error: {code, message}` when the purchase was not completed.
 public final class StoreHubPlugin: PluginProtocol {
     /// What `store.policy.json` beside this file says.
     public static let policy = Policy(
@@ -42,6 +43,9 @@ public final class StoreHubPlugin: PluginProtocol {
     private let subjects: [String: EventSubject]
     private let products = Locked<[StoreProduct]>([])
     private let features = Locked(PaidFeatures())
+    private let announced: Locked<JSONObject>
+    /// Waits for the next instant at which a feature ends.
+    private let watch = Locked<Task<Void, Never>?>(nil)
 
     /// Needs a store and a purchase client: register it with a closure that passes them.
     public convenience init(messageSender: any MessageSending, configurationFiles: [String: String]) throws {
@@ -55,10 +59,11 @@ public final class StoreHubPlugin: PluginProtocol {
         sender = messageSender
         self.store = store
         self.client = client
-        features.withLock { $0 = store.keeper.paidFeatures }
-        let now = store.keeper.now
-        let current = EventOutput(
-            result: .success(Self.payload(store.keeper.paidFeatures, at: now)), correlationId: nil)
+        let known = store.keeper.paidFeatures
+        let payload = Self.payload(known, at: store.keeper.now)
+        features.withLock { $0 = known }
+        announced = Locked(payload)
+        let current = EventOutput(result: .success(payload), correlationId: nil)
         subjects = Dictionary(
             uniqueKeysWithValues: Self.policy.publish.events.map { name in
                 (name, name == "store.featuresChanged" ? EventSubject(current: current) : EventSubject())
@@ -67,6 +72,8 @@ public final class StoreHubPlugin: PluginProtocol {
         messageSender.context?.run { [weak self] in await self?.relayEvents() }
         messageSender.context?.run { [weak self] in await self?.loadProducts() }
     }
+
+    deinit { watch.withLock { $0 }?.cancel() }
 
     public var policy: Policy { Self.policy }
 
@@ -99,7 +106,7 @@ public final class StoreHubPlugin: PluginProtocol {
 
     public func onReceive(query: Message, payload: JSONObject?) throws -> JSONObject {
         switch query.name {
-        case "store.products": return ["products": .array(products.withLock { $0 }.map(Self.describe))]
+        case "store.products": return ["products": .array(knownProducts().map(Self.describe))]
         case "store.allowedProducts":
             return ["productIDs": .array(store.allowedProducts.sorted().map { .string($0) })]
         case "store.features": return Self.payload(features.withLock { $0 }, at: store.keeper.now)
@@ -109,7 +116,7 @@ public final class StoreHubPlugin: PluginProtocol {
 
     public func onReceive(viewQuery: Message, payload: JSONObject?) throws -> ViewDocument {
         guard viewQuery.name == "store.storefront" else { throw unsupported(.viewQuery, viewQuery) }
-        let sections = products.withLock { $0 }.map { product in
+        let sections = knownProducts().map { product in
             ViewDocument.Section(
                 title: product.displayName, rows: [.text(product.description, product.displayPrice)],
                 actions: [
@@ -140,12 +147,15 @@ public final class StoreHubPlugin: PluginProtocol {
             var transaction: StoreTransaction?
             var isPending = false
             if quantity == 1 {
-                let known = try await store.fetchProductsInfo([id])[id].map { Product($0) }
-                let purchase = try await client.purchase(known ?? Product(productIdentifier: id), with: nil)
+                // What is not in the list may be another plugin's to sell.
+                let listed = ProductID(rawValue: id).flatMap { store.list[$0] }
+                let known = try await listed == nil ? nil : store.fetchProductsInfo([id])[id]
+                let purchase = try await client.purchase(
+                    known.map { Product($0) } ?? Product(productIdentifier: id), with: nil)
                 transaction = purchase.transaction
                 isPending = purchase.isPendingAcknowledgement
             } else {
-                try await store.purchaseConsumableProduct(id, quantity: quantity)
+                transaction = try await store.purchaseConsumable(id, quantity: quantity)
             }
             result["outcome"] = isPending ? "pendingAcknowledgement" : "purchased"
             result["transactionID"] = transaction.map { .string($0.id.rawValue) }
@@ -159,6 +169,7 @@ public final class StoreHubPlugin: PluginProtocol {
 
     private static let outcomes = [
         "cancelledByUser": "cancelled", "operationCancelled": "cancelled", "purchaseDeferred": "deferred",
+        "acknowledgementPending": "pendingAcknowledgement",
     ]
 
     private func restore(id: MessageID?) async {
@@ -209,8 +220,32 @@ public final class StoreHubPlugin: PluginProtocol {
     private func relayFeatures() async {
         for await features in client.paidFeaturesUpdates {
             self.features.withLock { $0 = features }
-            emit("store.featuresChanged", Self.payload(features, at: store.keeper.now))
+            announceFeatures()
         }
+        watch.withLock { $0 }?.cancel()
+    }
+
+    /// Tells the features as they are now, if that is news, and comes back when the next of them ends.
+    private func announceFeatures() {
+        let (features, now) = (features.withLock { $0 }, store.keeper.now)
+        let payload = Self.payload(features, at: now)
+        let isNews = announced.withLock { last in
+            defer { last = payload }
+            return last != payload
+        }
+        if isNews { emit("store.featuresChanged", payload) }
+        let next = features.features.compactMap(\.endDate).filter { $0 > now }.min()
+        let task = next.map { next in
+            Task { [weak self, clock = store.keeper.clock] in
+                guard (try? await clock.sleep(until: next)) != nil, !Task.isCancelled else { return }
+                self?.announceFeatures()
+            }
+        }
+        let former = watch.withLock { current in
+            defer { current = task }
+            return current
+        }
+        former?.cancel()
     }
 
     private func relayEvents() async {
@@ -222,6 +257,13 @@ public final class StoreHubPlugin: PluginProtocol {
                     "message": .string(event.sentence),
                 ])
         }
+    }
+
+    /// What was loaded; when that has not succeeded yet, it is tried again for the next question.
+    private func knownProducts() -> [StoreProduct] {
+        let known = products.withLock { $0 }
+        if known.isEmpty { start { await $0.loadProducts() } }
+        return known
     }
 
     private func loadProducts() async {
@@ -259,6 +301,12 @@ public final class StoreHubPlugin: PluginProtocol {
         case let error as PurchaseError: (error.code.rawValue, error.reason)
         case let error as StoreError: (error.code.rawValue, error.sentence)
         case let error as PluginError: (error.code.rawValue, error.sentence)
+        case ProductRequestError.invalidProducts(let ids):
+            ("invalidProducts", "The store does not sell \(ids.joined(separator: ", ")).")
+        case ProductRequestError.noProducts: ("noProducts", "The store answered without any product.")
+        case ProductRequestError.requestFailed(let error):
+            ("requestFailed", "The store could not be asked about products: \(error)")
+        case is CancellationError: ("operationCancelled", "The operation was cancelled.")
         default: ("failed", "\(error)")
         }
     }

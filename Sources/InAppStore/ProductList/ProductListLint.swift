@@ -71,13 +71,21 @@ private struct ProductListReader {
             return nil
         }
         guard let id = identifier(members["identifier"], at: pointer + "/identifier") else { return nil }
+        for name in members.keys where !Self.fields.contains(name) {
+            let escaped = name.replacing("~", with: "~0").replacing("/", with: "~1")
+            warn("\(pointer)/\(escaped)", "\"\(name)\" is not a field of a product and counts for nothing")
+        }
         guard let text = members["productType"]?.stringValue else {
-            fail(pointer + "/productType", "productType is missing; it is one of \(Self.types)")
+            let fault = members["productType"] == nil ? "productType is missing" : "productType is a text"
+            fail(pointer + "/productType", "\(fault); it is one of \(Self.types)")
             return nil
         }
         guard let type = ListedProduct.ProductType(rawValue: text) else {
             fail(pointer + "/productType", "\"\(text)\" is not a productType; it is one of \(Self.types)")
             return nil
+        }
+        if members["enablesProducts"] != nil, !type.isSubscription {
+            warn(pointer + "/enablesProducts", "only a subscription enables products; \"\(id)\" is none")
         }
         return ListedProduct(
             id: id, productType: type,
@@ -91,6 +99,10 @@ private struct ProductListReader {
                 members["contentFetcherParameters"], pointer + "/contentFetcherParameters"))
     }
 
+    private static let fields: Set<String> = [
+        "identifier", "productType", "isSubscribersOnly", "preAcquired", "preAcquiredViaSubscription",
+        "enablesProducts", "discountedProducts", "contentFetcherParameters",
+    ]
     private static let types = ListedProduct.ProductType.allCases.map(\.rawValue).joined(separator: ", ")
 
     private mutating func identifier(_ value: JSONValue?, at pointer: String) -> ProductID? {

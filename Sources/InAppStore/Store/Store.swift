@@ -22,7 +22,6 @@ public final class Store: ProductsInfoProvider, ProductsManager {
     private let connection: any StoreConnection
     private let claim: StorageClaim
     private let completions = Broadcast<StoreTransaction>()
-    private let isAnonymous: Locked<Bool>
     private let work = Locked<[Task<Void, Never>]>([])
 
     /// Throws `StoreError`: a setting is missing, the product list cannot be read or is malformed, the storage is in use.
@@ -30,14 +29,14 @@ public final class Store: ProductsInfoProvider, ProductsManager {
         list = try configuration.resolvedProductList()
         claim = try StorageClaim(configuration.storageName)
         let connection = try configuration.resolvedConnection()
-        let (seconds, attoseconds) = configuration.gracePeriod.components
         let keeper = try StoreKeeper(
-            list: list, customer: configuration.customer, validator: configuration.resolvedValidator(),
-            storage: configuration.resolvedStorage(), clock: configuration.clock,
-            grace: Double(seconds) + Double(attoseconds) / 1e18)
+            state: StoreState(
+                list: list, grace: configuration.gracePeriod.inSeconds,
+                validationInterval: configuration.validationInterval.inSeconds),
+            customer: configuration.customer, validator: configuration.resolvedValidator(),
+            storage: configuration.resolvedStorage(), clock: configuration.clock)
         self.connection = connection
         self.keeper = keeper
-        isAnonymous = Locked(configuration.customer == nil)
         requests = ProductRequest(connection: connection)
         queue = PaymentQueue(
             configuration: .init(
@@ -47,11 +46,9 @@ public final class Store: ProductsInfoProvider, ProductsManager {
         let begin = Task { [queue, requests, list] in
             await keeper.start()
             await queue.start()
-            if let locale = try? await connection.storefront().locale { await keeper.setLocale(locale) }
-            _ = try? await requests.products(Set(list.products.filter { !$0.isSubscribersOnly }.map(\.id)))
-            if keeper.state.answer == nil || keeper.state.isStale(at: configuration.clock.now()) {
-                try? await keeper.refresh()
-            }
+            // Prices are fetched in every run; who asks for them later shares this request or repeats it.
+            let sold = Set(list.products.filter { !$0.isSubscribersOnly }.map(\.id))
+            _ = try? await Self.ask(requests, for: sold, telling: keeper)
         }
         let relay = Task { [queue, completions] in
             for await transaction in queue.completedTransactions { completions.send(transaction) }
@@ -78,23 +75,21 @@ public final class Store: ProductsInfoProvider, ProductsManager {
 
     public var snapshot: StoreSnapshot { keeper.snapshot() }
     public var snapshots: AsyncStream<StoreSnapshot> { keeper.snapshots.stream(keeping: 100) }
-    public var events: AsyncStream<StoreEvent> { keeper.events.stream() }
+    /// What happened without anybody having asked; what was found when the store was made comes first.
+    public var events: AsyncStream<StoreEvent> { keeper.events }
     public var completedTransactions: AsyncStream<StoreTransaction> { completions.stream() }
     /// Whose purchases these are.
-    public var customer: CustomerID { keeper.customer }
+    public var customer: CustomerID { keeper.owner.customer }
 
     /// Somebody logs in: purchases are made for, and answers asked about, this customer from now on.
-    public func logIn(_ customer: CustomerID) async throws {
-        try await keeper.change(customer: customer)
-        isAnonymous.withLock { $0 = false }
-        try await keeper.refresh()
-    }
+    ///
+    /// Throws `receiptValidationFailed` when the server cannot be asked about them now; they are logged in all the same,
+    /// and the server is asked again by itself.
+    public func logIn(_ customer: CustomerID) async throws { try await keeper.logIn(customer) }
 
-    /// The customer leaves; the anonymous one of this device takes over.
-    public func logOut() async throws {
-        try await keeper.forgetCustomer()
-        isAnonymous.withLock { $0 = true }
-    }
+    /// The customer leaves; the anonymous one of this device takes over. Throws `storageFailed` when that one has no
+    /// readable id.
+    public func logOut() async throws { try await keeper.logOut() }
 
     // MARK: - Buying
 
@@ -103,13 +98,18 @@ public final class Store: ProductsInfoProvider, ProductsManager {
     }
 
     public func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws {
+        try await purchaseConsumable(productIdentifier, quantity: quantity)
+    }
+
+    @discardableResult
+    func purchaseConsumable(_ productIdentifier: String, quantity: Int) async throws -> StoreTransaction? {
         guard (1...10).contains(quantity) else {
             throw StoreError(.invalidQuantityForPurchasing, "A purchase is of 1 to 10, not of \(quantity).")
         }
         guard try listed(productIdentifier).productType == .consumable else {
             throw StoreError(.invalidProductForPurchasing, "\"\(productIdentifier)\" is not a consumable.")
         }
-        try await purchase(productIdentifier, quantity: quantity, offerID: nil)
+        return try await purchase(productIdentifier, quantity: quantity, offerID: nil)
     }
 
     /// Buys, and returns the store's transaction; `nil` when a subscription gave the product and nothing was paid.
@@ -117,27 +117,29 @@ public final class Store: ProductsInfoProvider, ProductsManager {
     func purchase(_ productIdentifier: String, quantity: Int, offerID: String?) async throws -> StoreTransaction? {
         let product = try listed(productIdentifier)
         if product.isSubscribersOnly {
-            guard keeper.snapshot().subscriptionInfo?.isExpired == false, enables(product.id) else {
-                throw StoreError(
-                    .invalidProductForPurchasing,
-                    "\"\(productIdentifier)\" is for subscribers only, and no active subscription enables it.")
-            }
-            try await keeper.acquire([product.id])
+            try await keeper.acquire(product.id)
             return nil
         }
-        guard try await connection.canMakePayments() else {
-            throw StoreError(.purchaseNotAllowed, "This device may not make payments.")
-        }
-        _ = try await requests.product(product.id)
+        try await checkStore(sells: product.id)
+        let owner = keeper.owner
         let answer = await queue.purchase(
             product.id, quantity: quantity,
-            appAccountToken: isAnonymous.withLock { $0 } ? nil : keeper.customer.appAccountToken, offerID: offerID)
+            appAccountToken: owner.isAnonymous ? nil : owner.customer.appAccountToken, offerID: offerID)
         if case .failed(let error) = answer.outcome { throw Self.purchaseError(error) }
         return answer.transaction
     }
 
-    private func enables(_ id: ProductID) -> Bool {
-        keeper.state.enabledProducts(by: keeper.snapshot().subscriptionInfo).contains(id)
+    private func checkStore(sells product: ProductID) async throws {
+        do {
+            guard try await connection.canMakePayments() else {
+                throw StoreError(.purchaseNotAllowed, "This device may not make payments.")
+            }
+            _ = try await requests.product(product)
+        } catch is CancellationError {
+            throw StoreError(.operationCancelled, "The purchase was cancelled before the store was asked.")
+        } catch let failure as StoreFailure {
+            throw StoreError(.purchaseFailed, failure.reason, underlying: failure)
+        }
     }
 
     private func listed(_ identifier: String) throws -> ListedProduct {
@@ -172,7 +174,8 @@ public final class Store: ProductsInfoProvider, ProductsManager {
     public func restorePurchases() async throws -> RestoreResult {
         do {
             let transactions = try await queue.restore()
-            if transactions.isEmpty { try await keeper.refresh() }
+            // That there is nothing is the store's answer; what the server says besides is welcome, not needed.
+            if transactions.isEmpty { try? await keeper.refresh() }
             return RestoreResult(
                 restored: Array(Set(transactions.map(\.productID.rawValue))).sorted(),
                 paidFeatures: keeper.paidFeatures, nothingToRestore: transactions.isEmpty)
@@ -205,20 +208,14 @@ public final class Store: ProductsInfoProvider, ProductsManager {
     }
 
     public func acquireAllEnabledProducts() async throws {
-        let snapshot = keeper.snapshot()
-        guard snapshot.subscriptionInfo?.isExpired == false else {
-            throw StoreError(
-                .acquireAllRequestedForNonSubscriber, "Only subscribers can acquire what a subscription enables.")
-        }
-        try await keeper.acquire(keeper.state.enabledProducts(by: snapshot.subscriptionInfo))
+        try await keeper.acquireAll()
     }
 
     // MARK: - Products
 
     public func productList() async throws -> [StoreProduct] {
         let sold = Set(list.products.filter { !$0.isSubscribersOnly && $0.fullPriceProduct == nil }.map(\.id))
-        guard !sold.isEmpty else { return [] }
-        return try await requests.products(sold).products
+        return try await Self.ask(requests, for: sold, telling: keeper).products
     }
 
     public func fetchProductsInfo(_ productIdentifiers: Set<String>) async throws -> [String: StoreProduct] {
@@ -229,9 +226,17 @@ public final class Store: ProductsInfoProvider, ProductsManager {
         }
         let asked = Set(productIdentifiers.compactMap(ProductID.init(rawValue:)))
         let sold = asked.filter { list[$0]?.isSubscribersOnly == false }
-        guard !sold.isEmpty else { return [:] }
-        let products = try await requests.products(sold).products
-        return Dictionary(uniqueKeysWithValues: products.map { ($0.id.rawValue, $0) })
+        let products = try await Self.ask(requests, for: sold, telling: keeper).products
+        return Dictionary(products.map { ($0.id.rawValue, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Asks for products, and tells the keeper in which storefront they are sold.
+    private static func ask(
+        _ requests: ProductRequest, for ids: Set<ProductID>, telling keeper: StoreKeeper
+    ) async throws -> ProductAnswer {
+        let answer = try await requests.products(ids)
+        if let storefront = await requests.storefront { await keeper.set(locale: storefront.locale) }
+        return answer
     }
 
     public func fetchProductContent(_ productIdentifier: String) -> AsyncThrowingStream<ContentProgress, any Error> {
@@ -247,10 +252,7 @@ public final class Store: ProductsInfoProvider, ProductsManager {
 extension StoreKeeper {
     /// What the customer paid for, as the server's last answer and the clock say.
     nonisolated var paidFeatures: PaidFeatures {
-        guard var customer = state.answer?.customer else { return PaidFeatures() }
-        let snapshot = snapshot()
-        customer.features = snapshot.features
-        return PaidFeatures(customer)
+        state.customer(at: now).map { PaidFeatures($0) } ?? PaidFeatures()
     }
 }
 

@@ -29,6 +29,8 @@ public struct StoreConfiguration: Sendable {
     public var transport: (any HTTPTransport)?
     /// How long a subscription outlives its expiry while the server cannot be asked; production only.
     public var gracePeriod: Duration
+    /// After how long the server is asked again though nothing is known to have changed.
+    public var validationInterval: Duration
     /// How the payment queue names payments, waits and paces its retries.
     public var makePaymentID: @Sendable () -> PaymentID
     public var sleep: @Sendable (Duration) async throws -> Void
@@ -40,6 +42,7 @@ public struct StoreConfiguration: Sendable {
         environment = ProcessInfo.processInfo.environment
         storageName = "default"
         gracePeriod = .seconds(7 * 86400)
+        validationInterval = .seconds(14 * 86400)
         makePaymentID = { PaymentID(UUID()) }
         sleep = { try await Task.sleep(for: $0) }
         retryPause = { .milliseconds(250 << min($0 - 1, 10)) }
@@ -80,4 +83,8 @@ public struct StoreConfiguration: Sendable {
         }
         return value
     }
+}
+
+extension Duration {
+    var inSeconds: TimeInterval { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

@@ -8,69 +8,151 @@ import StoreModel
 actor StoreKeeper {
     private static let answerKey = "validation"
     private static let acquiredKey = "acquiredViaSubscription"
-    private static let customerKey = "customer"
+
+    /// Whose purchases are kept.
+    struct Owner: Sendable, Hashable {
+        var customer: CustomerID
+        var isAnonymous: Bool
+    }
+
+    /// A value in storage says whose it is, so that one customer's never counts for another.
+    private struct Kept<Value: Codable>: Codable {
+        var customer: CustomerID
+        var value: Value
+    }
 
     nonisolated let snapshots = Broadcast<StoreSnapshot>(replaysLast: true)
-    nonisolated let events = Broadcast<StoreEvent>()
+    nonisolated let clock: any WallClock
+    private nonisolated let happenings = Broadcast<StoreEvent>()
+    /// What was found when the store was made, before anybody could listen.
+    private nonisolated let findings: [StoreEvent]
     private let validator: any ReceiptValidator
     private let storage: any SecureStorage
-    private let clock: any WallClock
     /// Read by everybody without waiting, written only here.
     private nonisolated let shared: Locked<StoreState>
-    private nonisolated let lastSent = Locked<StoreSnapshot?>(nil)
-    private nonisolated let who: Locked<CustomerID>
+    private nonisolated let who: Locked<Owner>
+    private var lastSent: StoreSnapshot?
     private var conversation: Task<Void, Never>?
     private var timer: Task<Void, Never>?
-    private var isClosed = false
+    /// The question that the clock began.
+    private var question: Task<Void, Never>?
+    /// Questions to the server under way; while there is one, none is begun by the clock.
+    private var questions = 0
+    private var unknownSubscriptions: Set<ProductID> = []
+    private var isStarted = false
 
     init(
-        list: ProductList, customer: CustomerID?, validator: any ReceiptValidator, storage: any SecureStorage,
-        clock: any WallClock, grace: TimeInterval
+        state: StoreState, customer: CustomerID?, validator: any ReceiptValidator, storage: any SecureStorage,
+        clock: any WallClock
     ) throws {
         self.validator = validator
         self.storage = storage
         self.clock = clock
-        let owner = try customer ?? AnonymousCustomer(storage: storage).id
+        let owner = Owner(
+            customer: try customer ?? Self.anonymousCustomer(in: storage), isAnonymous: customer == nil)
+        var (state, findings) = (state, [StoreEvent]())
+        state.answer = Self.read(Self.answerKey, of: owner, in: storage, &findings)
+        state.acquiredViaSubscription = Self.read(Self.acquiredKey, of: owner, in: storage, &findings) ?? []
         who = Locked(owner)
-        var state = StoreState(list: list, grace: grace)
-        if let bytes = try storage.data(for: Self.customerKey), String(decoding: bytes, as: UTF8.self) == owner.rawValue
-        {
-            state.answer = try storage.data(for: Self.answerKey).flatMap {
-                try? WireJSON.decode(StoreState.Answer.self, from: $0)
-            }
-            state.acquiredViaSubscription = Set(
-                try storage.data(for: Self.acquiredKey).flatMap { try? WireJSON.decode([ProductID].self, from: $0) }
-                    ?? [])
-        }
         shared = Locked(state)
+        self.findings = findings
+    }
+
+    deinit {
+        timer?.cancel()
+        question?.cancel()
+    }
+
+    /// What cannot be read is absent, and said.
+    private static func read<Value: Codable>(
+        _ key: String, of owner: Owner, in storage: any SecureStorage, _ findings: inout [StoreEvent]
+    ) -> Value? {
+        do {
+            guard let bytes = try storage.data(for: key) else { return nil }
+            let kept = try WireJSON.decode(Kept<Value>.self, from: bytes)
+            return kept.customer == owner.customer ? kept.value : nil
+        } catch {
+            let sentence = "What was kept under \"\(key)\" cannot be read and counts as absent."
+            findings.append(StoreEvent(kind: .nonCriticalError, code: .storageFailed, sentence: sentence))
+            return nil
+        }
+    }
+
+    private static func anonymousCustomer(in storage: any SecureStorage) throws -> CustomerID {
+        do {
+            return try AnonymousCustomer(storage: storage).id
+        } catch {
+            throw StoreError(
+                .storageFailed, "The id of this device's anonymous customer cannot be kept: \(error)",
+                underlying: error)
+        }
     }
 
     nonisolated var state: StoreState { shared.withLock { $0 } }
     nonisolated var now: Date { clock.now() }
-    nonisolated var customer: CustomerID { who.withLock { $0 } }
+    nonisolated var owner: Owner { who.withLock { $0 } }
     nonisolated func snapshot() -> StoreSnapshot { state.snapshot(at: clock.now()) }
 
-    /// Sends the first snapshot and watches the clock from now on.
-    func start() { publish() }
+    /// What was found at the start, then what happens.
+    nonisolated var events: AsyncStream<StoreEvent> {
+        let live = happenings.stream()
+        guard !findings.isEmpty else { return live }
+        let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
+        for finding in findings { continuation.yield(finding) }
+        let relay = Task {
+            for await event in live { continuation.yield(event) }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in relay.cancel() }
+        return stream
+    }
 
-    /// Another customer uses the app: what was known of the one before is forgotten on this device.
-    func change(customer: CustomerID) throws {
-        guard customer != self.customer else { return }
-        try storage.set(nil, for: Self.answerKey)
-        try storage.set(nil, for: Self.acquiredKey)
-        try storage.set(Array(customer.rawValue.utf8), for: Self.customerKey)
-        who.withLock { $0 = customer }
+    nonisolated func report(_ event: StoreEvent) { happenings.send(event) }
+
+    /// Sends the first snapshot, asks the server if that is due, and watches the clock from now on.
+    func start() {
+        isStarted = true
+        publish()
+    }
+
+    /// Somebody logs in: what was known of the customer before is forgotten on this device, and the server is asked.
+    /// The customer is changed also when the server cannot be asked, and then this throws.
+    func logIn(_ customer: CustomerID) async throws {
+        questions += 1
+        defer {
+            questions -= 1
+            watch()
+        }
+        change(to: Owner(customer: customer, isAnonymous: false))
+        try await refresh()
+    }
+
+    /// The anonymous customer of this device takes over.
+    func logOut() throws { change(to: Owner(customer: try Self.anonymousCustomer(in: storage), isAnonymous: true)) }
+
+    private func change(to owner: Owner) {
+        let former = who.withLock { current in
+            defer { current = owner }
+            return current
+        }
+        guard former.customer != owner.customer else { return }
         shared.withLock { state in
             state.answer = nil
             state.acquiredViaSubscription = []
+            (state.failures, state.lastFailure) = (0, nil)
+        }
+        for key in [Self.answerKey, Self.acquiredKey] {
+            do {
+                try storage.set(nil, for: key)
+            } catch {
+                reportStorage("What was known of the former customer could not be removed", error)
+            }
         }
         publish()
     }
 
-    /// The anonymous customer of this device takes over.
-    func forgetCustomer() throws { try change(customer: AnonymousCustomer(storage: storage).id) }
-
-    func setLocale(_ locale: String) {
+    func set(locale: String) {
+        guard state.locale != locale else { return }
         shared.withLock { $0.locale = locale }
         publish()
     }
@@ -94,8 +176,10 @@ actor StoreKeeper {
                     rejection: rejected[transaction.id])
             }
         } catch {
-            let sentence = "The server could not be asked about \(transactions.count) transactions; they are kept."
-            events.send(StoreEvent(kind: .nonCriticalError, code: .receiptValidationFailed, sentence: sentence))
+            if !Task.isCancelled {
+                let sentence = "The server could not be asked about \(transactions.count) transactions; they are kept."
+                report(StoreEvent(kind: .nonCriticalError, code: .receiptValidationFailed, sentence: sentence))
+            }
             return transactions.reduce(into: [:]) { $0[$1.id] = .unavailable(error) }
         }
     }
@@ -109,33 +193,62 @@ actor StoreKeeper {
                 StoreError(.acknowledgementPending, "The server has not acknowledged transaction \(transaction.id)."))
         }
         let error = StoreError(.receiptValidationFailed, "\(rejection.code): \(rejection.detail)")
-        events.send(
+        report(
             StoreEvent(
-                kind: .criticalError, code: .receiptValidationFailed, sentence: error.sentence,
-                transactionID: transaction.id))
+                kind: rejection.retryable ? .nonCriticalError : .criticalError, code: .receiptValidationFailed,
+                sentence: error.sentence, transactionID: transaction.id))
         return rejection.retryable ? .unavailable(error) : .rejected(error)
     }
 
-    /// Asks the server what the customer may use now.
+    /// Asks the server what the customer may use now. Throws `operationCancelled`, else `receiptValidationFailed`.
     func refresh() async throws {
+        questions += 1
+        defer {
+            questions -= 1
+            watch()
+        }
         do {
             _ = try await inTurn { [validator] customer in
                 try await validator.customer(customer)
             } note: {
                 $0
             }
+        } catch is CancellationError {
+            throw StoreError(.operationCancelled, "The question to the server was cancelled.")
         } catch {
             throw StoreError(
                 .receiptValidationFailed, "The server could not be asked; what is known stays.", underlying: error)
         }
     }
 
-    /// Adds products to those acquired through the subscription; durable when it returns.
-    func acquire(_ products: Set<ProductID>) throws {
+    /// Adds a product that an active subscription enables to those acquired; durable when it returns.
+    func acquire(_ product: ProductID) throws {
+        guard enabledNow().contains(product) else {
+            throw StoreError(
+                .invalidProductForPurchasing,
+                "\"\(product)\" is for subscribers only, and no active subscription enables it.")
+        }
+        try add(acquired: [product])
+    }
+
+    /// Adds everything that the active subscription enables; durable when it returns.
+    func acquireAll() throws {
+        guard state.subscriptionInfo(at: now)?.isExpired == false else {
+            throw StoreError(
+                .acquireAllRequestedForNonSubscriber, "Only subscribers can acquire what a subscription enables.")
+        }
+        try add(acquired: enabledNow())
+    }
+
+    private func enabledNow() -> Set<ProductID> {
+        let state = state
+        return state.enabledProducts(by: state.subscriptionInfo(at: now))
+    }
+
+    private func add(acquired products: Set<ProductID>) throws {
         let all = state.acquiredViaSubscription.union(products)
         do {
-            try storage.set(try WireJSON.encode(all.sorted()), for: Self.acquiredKey)
-            try storage.set(Array(customer.rawValue.utf8), for: Self.customerKey)
+            try keep(all, under: Self.acquiredKey)
         } catch {
             throw StoreError(.storageFailed, "The acquired products could not be written down.", underlying: error)
         }
@@ -145,11 +258,13 @@ actor StoreKeeper {
 
     /// Ends: no more snapshots, no more watching of the clock.
     func close() async {
-        isClosed = true
-        timer?.cancel()
+        isStarted = false
+        let ending = [timer, question].compactMap { $0 }
+        for task in ending { task.cancel() }
+        for task in ending { await task.value }
         await conversation?.value
         snapshots.finish()
-        events.finish()
+        happenings.finish()
     }
 
     // MARK: - The server's answers
@@ -163,13 +278,16 @@ actor StoreKeeper {
         let before = conversation
         let turn = Task {
             await before?.value
-            let customer = self.customer
+            try Task.checkCancellation()
+            let customer = self.owner.customer
             do {
                 let answer = try await ask(customer)
-                if customer == self.customer { self.keep(note(answer)) }
+                if customer == self.owner.customer { self.note(note(answer)) }
                 return answer
             } catch {
-                self.noteFailure()
+                // Who gave up says nothing about the server.
+                if Task.isCancelled { throw CancellationError() }
+                if customer == self.owner.customer { self.noteFailure() }
                 throw error
             }
         }
@@ -181,63 +299,108 @@ actor StoreKeeper {
         }
     }
 
-    private func keep(_ customer: Customer) {
+    private func note(_ customer: Customer) {
         let answer = StoreState.Answer(customer: customer, receivedAt: clock.now())
+        shared.withLock { state in
+            state.answer = answer
+            (state.failures, state.lastFailure) = (0, nil)
+        }
         write(answer)
-        shared.withLock { $0.answer = answer }
         acquireWhatComesByItself()
+        reportUnknownSubscription()
         publish()
     }
 
     private func noteFailure() {
-        guard var answer = state.answer, answer.failingSince == nil else { return }
-        answer.failingSince = clock.now()
-        write(answer)
-        shared.withLock { [answer] in $0.answer = answer }
+        let (answer, isFirst) = shared.withLock { [now = clock.now()] state in
+            if state.failures == 0 || now >= state.nextQuestion {
+                // Deliveries that fail in between are paced by the payment queue, not counted here.
+                state.failures += 1
+                state.lastFailure = now
+            }
+            let isFirst = state.answer?.failingSince == nil
+            if isFirst { state.answer?.failingSince = now }
+            return (state.answer, isFirst)
+        }
+        if let answer, isFirst { write(answer) }
         publish()
     }
 
     /// An answer that cannot be written is used all the same, and asked for again at the next launch.
     private func write(_ answer: StoreState.Answer) {
         do {
-            try storage.set(try WireJSON.encode(answer), for: Self.answerKey)
-            try storage.set(Array(customer.rawValue.utf8), for: Self.customerKey)
+            try keep(answer, under: Self.answerKey)
         } catch {
-            let sentence = "The server's answer could not be written down: \(error)"
-            events.send(StoreEvent(kind: .nonCriticalError, code: .storageFailed, sentence: sentence))
+            reportStorage("The server's answer could not be written down", error)
         }
+    }
+
+    private func keep<Value: Codable>(_ value: Value, under key: String) throws {
+        try storage.set(try WireJSON.encode(Kept(customer: owner.customer, value: value)), for: key)
+    }
+
+    private func reportStorage(_ sentence: String, _ error: any Error) {
+        report(StoreEvent(kind: .nonCriticalError, code: .storageFailed, sentence: "\(sentence): \(error)"))
     }
 
     private func acquireWhatComesByItself() {
         let state = state
-        let enabled = state.enabledProducts(by: state.subscriptionInfo(at: clock.now()))
-        let due = Set(state.list.products.filter(\.preAcquiredViaSubscription).map(\.id)).intersection(enabled)
+        let due = Set(state.list.products.filter(\.preAcquiredViaSubscription).map(\.id)).intersection(enabledNow())
         guard !due.isSubset(of: state.acquiredViaSubscription) else { return }
-        try? acquire(due)
+        do {
+            try add(acquired: due)
+        } catch {
+            reportStorage("What the subscription brings by itself could not be written down", error)
+        }
+    }
+
+    /// A subscription that the list does not know enables everything, which somebody should hear of.
+    private func reportUnknownSubscription() {
+        guard let info = state.subscriptionInfo(at: now), !info.isExpired else { return }
+        let product = info.subscription.productID
+        guard state.list[product] == nil, unknownSubscriptions.insert(product).inserted else { return }
+        let sentence = "The subscription \"\(product)\" is not in the product list; it enables every product."
+        report(StoreEvent(kind: .informational, code: .invalidProductIdentifier, sentence: sentence))
     }
 
     // MARK: - Time
 
     private func publish() {
-        guard !isClosed else { return }
-        let now = clock.now()
-        let snapshot = state.snapshot(at: now)
-        let isNew = lastSent.withLock { last in
-            defer { last = snapshot }
-            return last != snapshot
-        }
-        if isNew { snapshots.send(snapshot) }
+        guard isStarted else { return }
+        let snapshot = snapshot()
+        if snapshot != lastSent { snapshots.send(snapshot) }
+        lastSent = snapshot
+        watch()
+    }
+
+    /// Waits for the next instant at which something changes or the server is to be asked.
+    private func watch() {
         timer?.cancel()
-        guard let next = state.nextChange(after: now) else { return }
-        timer = Task { [clock] in
+        timer = nil
+        guard isStarted else { return }
+        let state = state
+        let instants = [state.nextChange(after: clock.now()), mayAsk ? state.nextQuestion : nil]
+        guard let next = instants.compactMap({ $0 }).min() else { return }
+        timer = Task { [weak self, clock] in
             guard (try? await clock.sleep(until: next)) != nil, !Task.isCancelled else { return }
-            await self.timePassed()
+            await self?.timePassed()
         }
     }
 
-    private func timePassed() async {
-        let isStale = state.isStale(at: clock.now())
+    private func timePassed() {
+        timer = nil
+        if mayAsk, isStarted, clock.now() >= state.nextQuestion {
+            question = Task { [weak self] in await self?.ask() }
+        }
         publish()
-        if isStale { try? await refresh() }
+    }
+
+    private var mayAsk: Bool { questions == 0 && question == nil }
+
+    /// A failure is noted and the next attempt awaited.
+    private func ask() async {
+        try? await refresh()
+        question = nil
+        watch()
     }
 }

@@ -12,6 +12,11 @@ struct StoreState: Sendable, Equatable {
     var locale: String?
     /// How long an entitlement outlives its expiry while no authoritative answer can be had; production only.
     var grace: TimeInterval
+    /// How long an answer is not asked for again while nothing in it changes by itself.
+    var validationInterval: TimeInterval = 14 * 86400
+    /// Questions since the last answer that got none, and when the last of them ended.
+    var failures = 0
+    var lastFailure: Date?
 
     /// The server's last answer, as it is kept on the device.
     struct Answer: Sendable, Equatable, Codable {
@@ -38,7 +43,35 @@ struct StoreState: Sendable, Equatable {
                 ReceiptValidationStatus(
                     environment: $0.customer.environment, validatedAt: $0.receivedAt, failingSince: $0.failingSince)
             },
-            appStoreLocale: locale, features: features(at: now))
+            appStoreLocale: locale,
+            features: (customer(at: now)?.features ?? []).map { feature in
+                guard feature.isActive, let end = feature.effectiveUntil, now >= end else { return feature }
+                var ended = feature
+                ended.isActive = false
+                ended.because = "ended, and the server has not said more"
+                return ended
+            })
+    }
+
+    /// The server's last answer with the ends of access that hold at `now`. Only the dates and what follows from them
+    /// are changed: what the server called active stays so, and is over at its end.
+    func customer(at now: Date) -> Customer? {
+        guard var customer = answer?.customer else { return nil }
+        let subscriptions = customer.subscriptions
+        for index in customer.features.indices where customer.features[index].isActive {
+            let original = customer.features[index].originalTransactionID
+            let subscription = subscriptions.first { $0.originalTransactionID == original }
+            customer.features[index].effectiveUntil = customer.features[index].effectiveUntil.map {
+                accessEnd($0, of: subscription, at: now)
+            }
+        }
+        for index in customer.subscriptions.indices {
+            let subscription = customer.subscriptions[index]
+            let end = accessEnd(subscription.effectiveUntil, of: subscription, at: now)
+            customer.subscriptions[index].effectiveUntil = end
+            if now >= end, subscription.state != .revoked { customer.subscriptions[index].state = .expired }
+        }
+        return customer
     }
 
     /// The next instant at which the snapshot changes by itself.
@@ -50,12 +83,21 @@ struct StoreState: Sendable, Equatable {
         return (ends + subscriptionEnds + [answer?.customer.validUntil].compactMap { $0 }).filter { $0 > now }.min()
     }
 
+    /// When the server is to be asked again: when its answer ends or has grown old, and after a failure with growing
+    /// pauses. Of the distant past when there is no answer at all.
+    var nextQuestion: Date {
+        if failures > 0, let lastFailure {
+            return lastFailure.addingTimeInterval(min(60 * pow(2, Double(min(failures, 10) - 1)), 6 * 3600))
+        }
+        guard let answer else { return .distantPast }
+        let old = answer.receivedAt.addingTimeInterval(validationInterval)
+        guard let end = answer.customer.validUntil else { return old }
+        // An answer that had ended when it came (two clocks that differ) must not be asked for without a pause.
+        return min(end > answer.receivedAt ? end : answer.receivedAt.addingTimeInterval(60), old)
+    }
+
     /// Whether the answer no longer stands at `now` and should be asked for again.
     func isStale(at now: Date) -> Bool { answer?.customer.validUntil.map { now >= $0 } ?? (answer == nil) }
-
-    func enables(_ product: ProductID, at now: Date) -> Bool {
-        enabledProducts(by: subscriptionInfo(at: now)).contains(product)
-    }
 
     /// All products, not subscriptions themselves, that the active subscription enables; empty without one.
     func enabledProducts(by info: SubscriptionInfo?) -> Set<ProductID> {
@@ -67,9 +109,8 @@ struct StoreState: Sendable, Equatable {
 
     func subscriptionInfo(at now: Date) -> SubscriptionInfo? {
         let all = (answer?.customer.subscriptions ?? []).map { subscription in
-            let isRevoked = subscription.revokedAt != nil || subscription.state == .revoked
-            let hasEnded = hasEnded(subscription.effectiveUntil, willRenew: subscription.autoRenews != false, at: now)
-            return SubscriptionInfo(subscription: subscription, isExpired: isRevoked || hasEnded)
+            let end = accessEnd(subscription.effectiveUntil, of: subscription, at: now)
+            return SubscriptionInfo(subscription: subscription, isExpired: Self.isRevoked(subscription) || now >= end)
         }
         return all.max { left, right in
             (left.isExpired ? 0 : 1, left.subscription.effectiveUntil)
@@ -77,25 +118,17 @@ struct StoreState: Sendable, Equatable {
         }
     }
 
-    private func features(at now: Date) -> [CustomerFeature] {
-        (answer?.customer.features ?? []).map { feature in
-            guard feature.isActive else { return feature }
-            var current = feature
-            let subscription = answer?.customer.subscriptions.first {
-                $0.originalTransactionID == feature.originalTransactionID
-            }
-            let willRenew = subscription.map { $0.autoRenews != false } ?? false
-            current.isActive = feature.effectiveUntil.map { !hasEnded($0, willRenew: willRenew, at: now) } ?? true
-            if !current.isActive { current.because = "ended, and the server has not said more" }
-            return current
-        }
+    /// The first instant without access: `end`, or the end of the client's grace where that applies, to a subscription
+    /// of production that was to renew and had not ended when the server spoke, once its answer no longer stands.
+    private func accessEnd(_ end: Date, of subscription: CustomerSubscription?, at now: Date) -> Date {
+        guard let answer, let subscription, now >= end, end > answer.customer.asOf, isStale(at: now),
+            subscription.autoRenews != false, !Self.isRevoked(subscription)
+        else { return end }
+        return end + graceSpan
     }
 
-    /// Past `end`, and past the client's grace where that applies: a production subscription that was to renew, while
-    /// the server's answer no longer stands.
-    private func hasEnded(_ end: Date, willRenew: Bool, at now: Date) -> Bool {
-        let graceApplies = willRenew && isStale(at: now)
-        return now >= (graceApplies ? end + graceSpan : end)
+    private static func isRevoked(_ subscription: CustomerSubscription) -> Bool {
+        subscription.revokedAt != nil || subscription.state == .revoked
     }
 
     private var graceSpan: TimeInterval { answer?.customer.environment == .production ? grace : 0 }

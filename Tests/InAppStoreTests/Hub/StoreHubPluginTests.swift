@@ -1,0 +1,312 @@
+import Foundation
+import PluginHub
+import Primitives
+import Purchases
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// A real hub with a screen and the store's plugin, over a real purchase client and store.
+@Suite(.timeLimit(.minutes(2)))
+struct StoreHubPluginTests {
+    private let test = Surroundings()
+
+    private final class Screen: PluginProtocol {
+        let policy = Policy(
+            name: "screen",
+            send: .init(
+                commands: ["store.purchase", "store.restore", "store.acquireAll", "store.fetchContent"],
+                queries: ["store.products", "store.allowedProducts", "store.features"],
+                viewControllerQueries: ["store.storefront"]),
+            subscribe: [
+                "store.purchaseResult", "store.restoreResult", "store.acquired", "store.contentProgress",
+                "store.featuresChanged", "store.event",
+            ])
+        private let sender: any MessageSending
+
+        init(messageSender: any MessageSending, configurationFiles: [String: String]) { sender = messageSender }
+
+        func ask(_ query: Message) throws -> JSONObject { try sender.send(query: query, payload: nil, sender: self) }
+
+        func view() throws -> ViewDocument {
+            try sender.send(viewQuery: "store.storefront", payload: nil, sender: self)
+        }
+
+        func send(_ command: Message, _ payload: JSONObject? = nil) throws {
+            try sender.send(command: command, payload: payload, sender: self)
+        }
+
+        func events(_ event: Message) throws -> EventPublisher {
+            try sender.publisher(forEvent: event, payload: nil, subscriber: self)
+        }
+
+        /// Sends a command under a name of its own and returns the event that answers it.
+        func call(_ command: String, _ payload: JSONObject? = nil, answeredBy event: Message) async throws -> JSONObject
+        {
+            let id = MessageID.unique()
+            let answers = try events(event).filter(correlationId: id).values()
+            try send(try Message(command, id: id), payload)
+            for await answer in answers { return try answer.result.get() }
+            throw PluginError(.notAllowed, "The hub stopped before it answered.")
+        }
+
+        func buy(_ product: String, quantity: Int? = nil) async throws -> JSONObject {
+            var payload: JSONObject = ["productID": .string(product)]
+            if let quantity { payload["quantity"] = .number(Int64(quantity)) }
+            return try await call("store.purchase", payload, answeredBy: "store.purchaseResult")
+        }
+    }
+
+    /// Sells on the web what the store's list does not have.
+    private final class WebShop: PurchasePlugin {
+        let name = "web"
+
+        func purchase(
+            _ product: Product, with promoOffer: PromoOffer?
+        ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
+            guard product.productIdentifier == "book" else { return .notSupported }
+            return .success(SuccessfulPurchase(paidFeatures: PaidFeatures(features: [PaidFeature(name: "book")])))
+        }
+    }
+
+    private func run(_ body: (Screen, Store) async throws -> Void) async throws {
+        let store = try await test.open()
+        let client = PurchaseClient()
+        try await client.setup(
+            with: [InAppStorePurchasePlugin(store: store), WebShop()], appUserId: .string("anna"))
+        let hub = Hub()
+        hub.register { sender, _ in StoreHubPlugin(messageSender: sender, store: store, client: client) }
+        hub.register(Screen.self)
+        let report = hub.start()
+        #expect(!report.hasErrors, "\(report.findings)")
+        let screen = try #require(hub.plugin(named: "screen") as? Screen)
+        try await body(screen, store)
+        await hub.stop()
+        await client.close()
+        await store.close()
+    }
+
+    @Test func `the policy is the one in the file`() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../Sources/InAppStore/Hub/store.policy.json")
+        let policy = try JSONDecoder().decode(Policy.self, from: Data(contentsOf: file))
+        #expect(policy == StoreHubPlugin.policy)
+    }
+
+    @Test func `it cannot be made without a store, and says how`() throws {
+        let hub = Hub()
+        hub.register(StoreHubPlugin.self)
+        let report = hub.start()
+        #expect(report.findings.contains { $0.sentence.contains("init(messageSender:store:client:)") })
+        #expect(report.running.isEmpty)
+    }
+
+    // MARK: - Buying
+
+    @Test func `a purchase is answered with its transaction`() async throws {
+        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        try await run { screen, _ in
+            let result = try await screen.buy("pack")
+            let id = try #require(test.connection.payments.first).id
+            #expect(!id.rawValue.isEmpty)
+            #expect(Set(result.keys) == ["productID", "outcome", "transactionID"])
+            #expect(result["productID"] == "pack")
+            #expect(result["outcome"] == "purchased")
+            #expect(result["transactionID"]?.stringValue?.isEmpty == false)
+            #expect(try screen.ask("store.allowedProducts") == ["productIDs": ["pack"]])
+        }
+    }
+
+    @Test func `more than one of a consumable is bought in one payment`() async throws {
+        try await run { screen, _ in
+            let result = try await screen.buy("coins", quantity: 3)
+            #expect(result["outcome"] == "purchased")
+            #expect(result["transactionID"]?.stringValue?.isEmpty == false)
+            #expect(test.connection.payments.map(\.quantity) == [3])
+            let refused = try await screen.buy("pack", quantity: 2)
+            #expect(refused["outcome"] == "failed")
+            #expect(refused["error"]?["code"] == "invalidProductForPurchasing")
+        }
+    }
+
+    @Test func `what the list does not have is offered to the other plugins`() async throws {
+        try await run { screen, _ in
+            #expect(try await screen.buy("book")["outcome"] == "purchased")
+            let nobodys = try await screen.buy("unheard.of")
+            #expect(nobodys["outcome"] == "failed")
+            #expect(nobodys["error"]?["code"] == "noSuitablePlugin")
+        }
+    }
+
+    @Test func `every way a purchase can end has its outcome`() async throws {
+        try await run { screen, _ in
+            let ends: [(StoreUpdate.State, JSONValue, JSONValue)] = [
+                (.deferred, "deferred", "purchaseDeferred"),
+                (.failed(StoreFailure(code: .cancelled, reason: "no")), "cancelled", "cancelledByUser"),
+                (.failed(StoreFailure(code: .declined, reason: "no")), "failed", "purchaseFailed"),
+                (.failed(StoreFailure(code: .unreachable, reason: "no")), "failed", "unreachable"),
+            ]
+            for (state, outcome, code) in ends {
+                test.connection.whenPaying { payment, store in
+                    store.send(StoreUpdate(paymentID: payment.id, productID: payment.productID, state: state))
+                }
+                let result = try await screen.buy("pack")
+                #expect(result["outcome"] == outcome)
+                #expect(result["error"]?["code"] == code)
+                #expect(result["error"]?["message"]?.stringValue?.isEmpty == false)
+                #expect(result["transactionID"] == nil)
+            }
+            test.connection.whenPaying { payment, store in store.sell(payment) }
+            test.breakServer()
+            let pending = try await screen.buy("pack")
+            #expect(pending["outcome"] == "pendingAcknowledgement")
+            #expect(pending["error"]?["code"] == "acknowledgementPending")
+
+            let offered = try await screen.call(
+                "store.purchase", ["productID": "pack", "offerID": "half"], answeredBy: "store.purchaseResult")
+            #expect(offered["error"]?["code"] == "unsupported")
+        }
+    }
+
+    @Test func `two purchases at once are answered by their own commands`() async throws {
+        let both = Gate()
+        test.connection.whenPaying { payment, store in
+            if store.payments.count == 2 { both.open() }
+            try await both.pass()
+            store.sell(payment)
+        }
+        try await run { screen, _ in
+            async let pack = screen.buy("pack")
+            async let monthly = screen.buy("pro.monthly")
+            let (one, two) = try await (pack, monthly)
+            #expect(one["productID"] == "pack")
+            #expect(two["productID"] == "pro.monthly")
+            #expect(one["outcome"] == "purchased")
+            #expect(two["outcome"] == "purchased")
+            #expect(one["transactionID"] != two["transactionID"])
+        }
+    }
+
+    @Test func `a bad payload is refused to the sender, and nothing is bought`() async throws {
+        try await run { screen, _ in
+            let bad: [(JSONObject?, PluginError.Code)] = [
+                (nil, .missingField), ([:], .missingField), (["productID": 7], .invalidField),
+                (["productID": "coins", "quantity": 0], .invalidField),
+                (["productID": "coins", "quantity": 11], .invalidField),
+                (["productID": "coins", "quantity": "2"], .invalidField),
+                (["productID": "coins", "offerID": 1], .invalidField),
+            ]
+            for (payload, code) in bad {
+                #expect {
+                    try screen.send("store.purchase", payload)
+                } throws: {
+                    ($0 as? PluginError)?.code == code
+                }
+            }
+            #expect(throws: PluginError.self) { try screen.send("store.fetchContent") }
+            #expect(test.connection.payments.isEmpty)
+        }
+    }
+
+    // MARK: - The other commands
+
+    @Test func `restoring says what came back, that there was nothing, and what went wrong`() async throws {
+        try await run { screen, _ in
+            let nothing = try await screen.call("store.restore", answeredBy: "store.restoreResult")
+            #expect(nothing == ["restored": [], "nothingToRestore": true])
+            test.connection.set(restorable: [ScriptedStoreConnection.transaction("1", "pack")])
+            let something = try await screen.call("store.restore", answeredBy: "store.restoreResult")
+            #expect(something == ["restored": ["pack"], "nothingToRestore": false])
+        }
+    }
+
+    @Test func `acquiring everything takes a subscription`() async throws {
+        try await run { screen, store in
+            await #expect(throws: StoreError(.acquireAllRequestedForNonSubscriber, "")) {
+                try await screen.call("store.acquireAll", answeredBy: "store.acquired")
+            }
+            test.say(Fixture.customer(subscriptions: [Fixture.subscription("basic.monthly")]))
+            try await store.validateReceipt()
+            let acquired = try await screen.call("store.acquireAll", answeredBy: "store.acquired")
+            #expect(acquired == ["productIDs": ["film.noir"]])
+        }
+    }
+
+    @Test func `content is not built yet and says so`() async throws {
+        try await run { screen, _ in
+            await #expect(throws: StoreError(.unsupported, "")) {
+                try await screen.call("store.fetchContent", ["productID": "pack"], answeredBy: "store.contentProgress")
+            }
+        }
+    }
+
+    // MARK: - What can be asked and heard
+
+    @Test func `products are told with their prices, and shown`() async throws {
+        try await run { screen, store in
+            var products: [JSONValue] = []
+            while products.isEmpty {
+                products = try screen.ask("store.products")["products"]?.arrayValue ?? []
+                await Task.yield()
+            }
+            #expect(products.map { $0["productID"] } == ["basic.monthly", "coins", "pack", "pro.monthly"])
+            #expect(products[1]["price"] == ["amount": "4.99", "currency": "USD"])
+            #expect(products[1]["kind"] == "consumable")
+            let view = try screen.view()
+            #expect(view.sections.count == 4)
+            #expect(view.sections[2].actions.first?.values == ["productID": "pack"])
+            #expect(view.sections[2].actions.first?.id == "store.purchase")
+        }
+    }
+
+    @Test func `products that could not be had at the start are asked for again`() async throws {
+        test.connection.before { call in
+            if call == .storefront { throw StoreFailure(code: .unreachable, reason: "gone") }
+        }
+        try await run { screen, _ in
+            #expect(try screen.ask("store.products") == ["products": []])
+            test.connection.before { _ in }
+            while try screen.ask("store.products")["products"]?.arrayValue?.isEmpty ?? true { await Task.yield() }
+        }
+    }
+
+    @Test func `features are told as they are, when they change, and when they end`() async throws {
+        let end = Fixture.start + Fixture.month
+        let active: JSONValue = [
+            ["name": "pro", "isActive": true, "until": .string(RFC3339.string(from: end))]
+        ]
+        let ended: JSONValue = [
+            ["name": "pro", "isActive": false, "until": .string(RFC3339.string(from: end))]
+        ]
+        try await run { screen, store in
+            var changes = try screen.events("store.featuresChanged").values().makeAsyncIterator()
+            #expect(try await changes.next()?.result.get() == ["features": []], "the current value first")
+            test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+            _ = try await screen.buy("pro.monthly")
+            #expect(try await changes.next()?.result.get() == ["features": active])
+            #expect(try screen.ask("store.features") == ["features": active])
+            var late = try screen.events("store.featuresChanged").values().makeAsyncIterator()
+            #expect(try await late.next()?.result.get() == ["features": active], "the current value for latecomers")
+
+            // The store's clock and the plugin's both wait for the end.
+            await test.clock.waiters(atLeast: 2)
+            test.clock.advance(to: end)
+            #expect(try screen.ask("store.features") == ["features": ended])
+            #expect(try await changes.next()?.result.get() == ["features": ended])
+        }
+    }
+
+    @Test func `what happens in the store is told`() async throws {
+        try await run { screen, store in
+            var events = try screen.events("store.event").values().makeAsyncIterator()
+            test.breakServer()
+            _ = try await screen.buy("pack")
+            let event = try await events.next()?.result.get()
+            #expect(event?["type"] == "nonCriticalError")
+            #expect(event?["code"] == "receiptValidationFailed")
+            #expect(event?["message"]?.stringValue?.isEmpty == false)
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import Foundation
+import Primitives
+import Purchases
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+@Suite(.timeLimit(.minutes(2)))
+struct StoreLifeTests {
+    private let test = Surroundings()
+
+    // MARK: - Making a store
+
+    @Test func `a second store on the same storage is refused while the first lives`() async throws {
+        let first = try await test.open()
+        #expect(throws: StoreError(.alreadyInUse, "")) { try Store(configuration: test.configuration()) }
+        await first.close()
+        let second = try await test.open()
+        await second.close()
+    }
+
+    @Test func `a store that nobody holds any more gives its storage back`() async throws {
+        do {
+            let store = try await test.open()
+            try await store.purchaseProduct("pack")
+            await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
+        }
+        var store: Store?
+        for _ in 0..<10_000 where store == nil {
+            store = try? Store(configuration: test.configuration())
+            await Task.yield()
+        }
+        #expect(store != nil)
+        await store?.close()
+    }
+
+    @Test(arguments: [
+        ([:], "SOUK_STORE_URL"), (["SOUK_STORE_URL": "http://127.0.0.1:1"], "SOUK_SERVER_URL"),
+        (["SOUK_STORE_URL": "", "SOUK_SERVER_URL": "http://127.0.0.1:1"], "SOUK_STORE_URL"),
+        (["SOUK_STORE_URL": "http://127.0.0.1:1", "SOUK_SERVER_URL": "http://127.0.0.1:2"], "SOUK_PUBLIC_KEY"),
+    ])
+    func `a setting that is missing is named in one sentence`(environment: [String: String], missing: String) {
+        var configuration = StoreConfiguration(productListPath: "")
+        configuration.productList = Fixture.list
+        configuration.storage = MemorySecureStorage()
+        configuration.storageName = test.name
+        configuration.environment = environment
+        #expect {
+            try Store(configuration: configuration)
+        } throws: { error in
+            (error as? StoreError)?.code == .missingSetting && "\(error)".contains(missing)
+                && "\(error)".filter { $0 == "." }.count == 1
+        }
+    }
+
+    // MARK: - Restarting
+
+    @Test func `the answer and what was acquired survive a restart without the server`() async throws {
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
+        let first = try await test.open()
+        try await first.purchaseProduct("film.noir")
+        let before = first.snapshot
+        await first.close()
+
+        test.breakServer()
+        let second = try await test.open()
+        var after = second.snapshot
+        after.appStoreLocale = before.appStoreLocale
+        #expect(after == before)
+        #expect(after.allowedProducts == ["pack", "film.noir"])
+        await second.close()
+    }
+
+    @Test func `what was kept about one customer never counts for another`() async throws {
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
+        let first = try await test.open(customer: "anna")
+        try await first.acquireAllEnabledProducts()
+        await first.close()
+        test.breakServer()
+        let second = try await test.open(customer: "boris")
+        #expect(second.allowedProducts == [])
+        #expect(second.acquiredProducts == [])
+        await second.close()
+    }
+
+    @Test(arguments: ["validation", "acquiredViaSubscription"])
+    func `a damaged value counts as absent, and is told of`(key: String) async throws {
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
+        let first = try await test.open()
+        try await first.purchaseProduct("film.noir")
+        await first.close()
+
+        try test.storage.set(Array(#"{"customer": "anna", "value": 7}"#.utf8), for: key)
+        test.breakServer()
+        let second = try await test.open()
+        #expect(second.allowedProducts == (key == "validation" ? [] : ["pack"]))
+        var events = second.events.makeAsyncIterator()
+        let event = await events.next()
+        #expect(event?.code == .storageFailed)
+        #expect(event?.kind == .nonCriticalError)
+        #expect(event?.sentence.contains(key) == true)
+        await second.close()
+    }
+
+    @Test func `bought, crashed before the server knew, acknowledged at the next launch`() async throws {
+        test.breakServer()
+        let first = try await test.open()
+        await #expect(throws: StoreError(.acknowledgementPending, "")) { try await first.purchaseProduct("pack") }
+        await first.close()
+        #expect(test.connection.finished.isEmpty)
+
+        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        var configuration = test.configuration()
+        let reconnected = test.connection.reconnected()
+        configuration.connection = reconnected
+        let second = try Store(configuration: configuration)
+        await reconnected.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
+        #expect(await second.reaches { $0.allowedProducts == ["pack"] } != nil)
+        await second.close()
+        #expect(test.connection.finished.count == 1)
+        #expect(test.connection.payments.count == 1)
+    }
+
+    // MARK: - Who it is
+
+    @Test func `logging in changes the customer also when the server is away, and may be tried again`() async throws {
+        let store = try await test.open(customer: nil)
+        let plugin = InAppStorePurchasePlugin(store: store)
+        struct Away: Error {}
+        let failures: [(any Error, Bool)] = [
+            (PurchaseError(.unreachable), true), (Away(), true), (PurchaseError(.invalidKey), false),
+        ]
+        for (error, isRetryable) in failures {
+            test.breakServer(error)
+            await #expect {
+                try await plugin.logIn(appUserId: .string("anna"))
+            } throws: { error in
+                (error as? PurchaseError)?.isRetryable == isRetryable
+            }
+            #expect(store.customer == "anna")
+        }
+        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        try await plugin.logIn(appUserId: .string("anna"))
+        #expect(store.allowedProducts == ["pack"])
+        await plugin.logOut()
+        #expect(store.customer.rawValue.hasPrefix("anonymous-"))
+        await #expect(throws: PurchaseError(.validationError)) {
+            try await plugin.logIn(appUserId: .string("a\nb"))
+        }
+        await store.close()
+    }
+
+    @Test func `what was known of one customer is gone for the next, also after a restart`() async throws {
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
+        let store = try await test.open()
+        try await store.acquireAllEnabledProducts()
+        test.breakServer()
+        await #expect(throws: StoreError(.receiptValidationFailed, "")) { try await store.logIn("boris") }
+        #expect(store.snapshot.allowedProducts == [])
+        #expect(store.acquiredProducts == [])
+        await store.close()
+        let again = try await test.open(customer: "anna")
+        #expect(again.acquiredProducts == [])
+        await again.close()
+    }
+
+    @Test func `an answer about somebody who has left is not kept, and their purchase is finished`() async throws {
+        let store = try await test.open()
+        let mayAnswer = Gate()
+        test.server.judge { transactions, customer in
+            try await mayAnswer.pass()
+            return TransactionValidation(
+                customer: Fixture.customer(customer, purchases: [Fixture.purchase("pack")]),
+                acknowledged: Set(transactions.map(\.id)))
+        }
+        let purchase = Task { try await store.purchaseProduct("pack") }
+        await test.server.calls.wait { $0.contains { if case .validate = $0 { true } else { false } } }
+        let logIn = Task { try await store.logIn("boris") }
+        while store.customer != "boris" { await Task.yield() }
+        mayAnswer.open()
+        try await purchase.value
+        try await logIn.value
+        #expect(store.purchasedProducts == [], "boris has bought nothing")
+        await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
+        await store.close()
+        #expect(test.server.calls.all.suffix(1) == [.customer("boris")])
+    }
+}

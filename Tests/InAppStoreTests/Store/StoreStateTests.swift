@@ -1,0 +1,209 @@
+import Foundation
+import StoreModel
+import Testing
+
+@testable import InAppStore
+
+struct StoreStateTests {
+    private let start = Fixture.start
+    private let end = Fixture.start + Fixture.month
+    private let week: TimeInterval = 7 * 86400
+
+    private func state(
+        _ customer: Customer?, acquired: Set<ProductID> = [], list: ProductList = Fixture.list
+    ) -> StoreState {
+        StoreState(
+            list: list, answer: customer.map { .init(customer: $0, receivedAt: $0.asOf) },
+            acquiredViaSubscription: acquired, grace: week)
+    }
+
+    // MARK: - What is allowed
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var subscriptions: [CustomerSubscription] = []
+        var purchases: [CustomerPurchase] = []
+        var acquired: Set<ProductID> = []
+        var allowed: Set<String>
+    }
+
+    @Test(arguments: [
+        Row(testDescription: "nothing known", allowed: []),
+        Row(testDescription: "bought", purchases: [Fixture.purchase("pack")], allowed: ["pack"]),
+        Row(
+            testDescription: "bought and taken back",
+            purchases: [Fixture.purchase("pack", revoked: Fixture.start)], allowed: []),
+        Row(
+            testDescription: "a consumable is used up", purchases: [Fixture.purchase("coins", kind: .consumable)],
+            allowed: []),
+        Row(testDescription: "a subscription acquires nothing", subscriptions: [Fixture.subscription()], allowed: []),
+        Row(
+            testDescription: "acquired and subscribed", subscriptions: [Fixture.subscription()],
+            acquired: ["film.noir", "lens.macro"], allowed: ["film.noir", "lens.macro"]),
+        Row(
+            testDescription: "a discount is the same subscription",
+            subscriptions: [Fixture.subscription("pro.monthly.half")], acquired: ["film.noir"],
+            allowed: ["film.noir"]),
+        Row(
+            testDescription: "a partial subscription enables by prefix",
+            subscriptions: [Fixture.subscription("basic.monthly")], acquired: ["film.noir", "lens.macro"],
+            allowed: ["film.noir"]),
+        Row(
+            testDescription: "an unknown subscription enables everything",
+            subscriptions: [Fixture.subscription("old.yearly")], acquired: ["film.noir", "pack"],
+            allowed: ["film.noir", "pack"]),
+        Row(
+            testDescription: "never a subscription itself", subscriptions: [Fixture.subscription()],
+            acquired: ["basic.monthly"], allowed: []),
+        Row(
+            testDescription: "expired: only what was bought",
+            subscriptions: [Fixture.subscription(until: Fixture.start, state: .expired)],
+            purchases: [Fixture.purchase("pack")], acquired: ["film.noir"], allowed: ["pack"]),
+        Row(
+            testDescription: "taken back: only what was bought",
+            subscriptions: [Fixture.subscription(revoked: Fixture.start, state: .revoked)],
+            purchases: [Fixture.purchase("pack")], acquired: ["film.noir"], allowed: ["pack"]),
+        Row(
+            testDescription: "of two subscriptions the active one counts",
+            subscriptions: [
+                Fixture.subscription("pro.monthly", until: Fixture.start, original: "1", state: .expired),
+                Fixture.subscription("basic.monthly", original: "2"),
+            ], acquired: ["film.noir", "lens.macro"], allowed: ["film.noir"]),
+    ])
+    func `allowed are bought, pre-acquired, and acquired while a subscription enables them`(_ row: Row) {
+        let customer = Fixture.customer(subscriptions: row.subscriptions, purchases: row.purchases)
+        let snapshot = state(customer, acquired: row.acquired).snapshot(at: start)
+        #expect(snapshot.allowedProducts == row.allowed)
+        #expect(snapshot.acquiredProducts == snapshot.purchasedProducts.union(row.acquired.map(\.rawValue)))
+    }
+
+    @Test func `pre-acquired products are allowed from the start`() {
+        let list = ProductList([
+            ListedProduct(id: "grain", productType: .nonConsumable, preAcquired: true),
+            ListedProduct(
+                id: "content", productType: .nonConsumable, contentFetcherParameters: ["type": "any"]),
+        ])
+        let snapshot = state(nil, list: list).snapshot(at: start)
+        #expect(snapshot.allowedProducts == ["grain"])
+        #expect(snapshot.downloadedContentProducts == ["grain"])
+        #expect(snapshot.receiptValidationStatus == nil)
+    }
+
+    @Test func `a bought discount counts as the product at full price`() {
+        let list = ProductList([
+            ListedProduct(id: "pack", productType: .nonConsumable, discountedProducts: ["pack.half"]),
+            ListedProduct(id: "pack.half", productType: .nonConsumable, fullPriceProduct: "pack"),
+        ])
+        let customer = Fixture.customer(purchases: [Fixture.purchase("pack.half")])
+        #expect(state(customer, list: list).snapshot(at: start).purchasedProducts == ["pack"])
+    }
+
+    // MARK: - Time
+
+    /// Whether the acquired product, the subscription and the feature are there; they always agree.
+    private func hasAccess(_ state: StoreState, at now: Date) -> Bool {
+        let snapshot = state.snapshot(at: now)
+        let access = snapshot.allowedProducts.contains("film.noir")
+        #expect(snapshot.subscriptionInfo?.isExpired == !access)
+        #expect(snapshot.features.first?.isActive == access)
+        #expect(
+            PaidFeatures(state.customer(at: now) ?? Fixture.customer()).hasActiveFeature(with: "pro", at: now) == access
+        )
+        return access
+    }
+
+    @Test func `in the sandbox access ends at the instant of expiry, whether the server answers or not`() {
+        let state = state(Fixture.customer(subscriptions: [Fixture.subscription()]), acquired: ["film.noir"])
+        #expect(hasAccess(state, at: end - 0.001))
+        #expect(!hasAccess(state, at: end))
+        #expect(!hasAccess(state, at: end + 1))
+    }
+
+    @Test func `in production access outlives the expiry by the grace while no answer can be had`() {
+        let customer = Fixture.customer(environment: .production, subscriptions: [Fixture.subscription()])
+        let state = state(customer, acquired: ["film.noir"])
+        #expect(hasAccess(state, at: end - 0.001))
+        #expect(hasAccess(state, at: end))
+        #expect(hasAccess(state, at: end + week - 0.001))
+        #expect(!hasAccess(state, at: end + week))
+        #expect(state.nextChange(after: end) == end + week)
+    }
+
+    @Test func `a renewal that the store has not spoken about may be under way`() {
+        let customer = Fixture.customer(
+            environment: .production, subscriptions: [Fixture.subscription(renews: nil)])
+        #expect(hasAccess(state(customer, acquired: ["film.noir"]), at: end + week - 1))
+    }
+
+    @Test(arguments: [
+        Fixture.subscription(renews: false), Fixture.subscription(revoked: Fixture.start),
+        Fixture.subscription(revoked: nil, state: .revoked),
+    ])
+    func `there is no grace for what was not to renew or was taken back`(_ subscription: CustomerSubscription) {
+        let customer = Fixture.customer(environment: .production, subscriptions: [subscription])
+        #expect(state(customer).snapshot(at: end).subscriptionInfo?.isExpired == true)
+        #expect(state(customer).snapshot(at: end + 1).subscriptionInfo?.isExpired == true)
+    }
+
+    @Test func `what the server has seen end gets no grace, also when its answer has grown old`() {
+        let later = end + 86400
+        let customer = Fixture.customer(
+            environment: .production, asOf: later, validUntil: later + 3600,
+            subscriptions: [Fixture.subscription(state: .expired)])
+        let state = state(customer, acquired: ["film.noir"])
+        #expect(!hasAccess(state, at: later))
+        #expect(state.isStale(at: later + 3600))
+        #expect(!hasAccess(state, at: later + 3600))
+    }
+
+    @Test func `an answer that stands gives no grace`() {
+        let customer = Fixture.customer(
+            environment: .production, validUntil: end + 3600, subscriptions: [Fixture.subscription()])
+        let state = state(customer, acquired: ["film.noir"])
+        #expect(!hasAccess(state, at: end))
+        #expect(hasAccess(state, at: end + 3600), "the answer has ended, and nobody knows better")
+    }
+
+    @Test func `no failure takes an unexpired entitlement away`() {
+        var state = state(
+            Fixture.customer(
+                validUntil: start + 60, subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")],
+                features: [
+                    CustomerFeature(name: "gift", isActive: true, from: start, source: .grant, because: "granted")
+                ]), acquired: ["film.noir"])
+        state.answer?.failingSince = start + 60
+        state.failures = 100
+        state.lastFailure = end - 2
+        let snapshot = state.snapshot(at: end - 1)
+        #expect(snapshot.allowedProducts == ["film.noir", "pack"])
+        #expect(snapshot.features.filter(\.isActive).count == 2)
+        let years = state.snapshot(at: end + 5 * 365 * 86400)
+        #expect(years.allowedProducts == ["pack"])
+        #expect(years.features.filter(\.isActive).map(\.name) == ["gift"])
+        #expect(years.receiptValidationStatus?.failingSince == start + 60)
+    }
+
+    // MARK: - When the server is asked
+
+    @Test func `the server is asked at once, when its answer ends, and when it has grown old`() {
+        #expect(state(nil).nextQuestion == .distantPast)
+        let ending = Fixture.customer(validUntil: start + 60)
+        #expect(state(ending).nextQuestion == start + 60)
+        #expect(state(Fixture.customer(validUntil: .some(nil))).nextQuestion == start + 14 * 86400)
+        #expect(state(Fixture.customer(validUntil: start + 90 * 86400)).nextQuestion == start + 14 * 86400)
+    }
+
+    @Test func `an answer that had ended when it came is not asked for without a pause`() {
+        #expect(state(Fixture.customer(validUntil: start - 5)).nextQuestion == start + 60)
+    }
+
+    @Test func `failures are followed by growing pauses, up to six hours`() {
+        var state = state(nil)
+        state.lastFailure = start
+        let pauses = (1...12).map { failures in
+            state.failures = failures
+            return state.nextQuestion.timeIntervalSince(start)
+        }
+        #expect(pauses == [60, 120, 240, 480, 960, 1920, 3840, 7680, 15360, 21600, 21600, 21600])
+    }
+}

@@ -1,0 +1,309 @@
+import Foundation
+import Primitives
+import Purchases
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+@Suite(.timeLimit(.minutes(2)))
+struct StoreTests {
+    private let test = Surroundings()
+
+    private func code(_ body: () async throws -> Void) async -> String {
+        do {
+            try await body()
+            return "nothing thrown"
+        } catch let error as StoreError {
+            return error.code.rawValue
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    // MARK: - Buying
+
+    @Test func `a purchase is acknowledged by the server before the store is told`() async throws {
+        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        let store = try await test.open()
+        try await store.purchaseProduct("pack")
+        #expect(store.allowedProducts == ["pack"])
+        let id = try #require(test.connection.payments.first?.id)
+        #expect(test.connection.payments.map(\.appAccountToken) == [CustomerID("anna").appAccountToken])
+        #expect(!id.rawValue.isEmpty)
+        await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
+        await store.close()
+        #expect(test.connection.finished.count == 1)
+    }
+
+    @Test func `an anonymous customer's purchase names nobody`() async throws {
+        let store = try await test.open(customer: nil)
+        try await store.purchaseProduct("pack")
+        #expect(test.connection.payments.map(\.appAccountToken) == [nil])
+        #expect(store.customer.rawValue.hasPrefix("anonymous-"))
+        await store.close()
+    }
+
+    @Test func `what cannot be bought is refused before the store is asked`() async throws {
+        let store = try await test.open()
+        #expect(await code { try await store.purchaseProduct("unheard.of") } == "invalidProductForPurchasing")
+        #expect(await code { try await store.purchaseProduct("") } == "invalidProductForPurchasing")
+        for quantity in [0, 11, -1] {
+            #expect(
+                await code { try await store.purchaseConsumableProduct("coins", quantity: quantity) }
+                    == "invalidQuantityForPurchasing")
+        }
+        #expect(
+            await code { try await store.purchaseConsumableProduct("pack", quantity: 1) }
+                == "invalidProductForPurchasing")
+        test.connection.set(mayPay: false)
+        #expect(await code { try await store.purchaseProduct("pack") } == "purchaseNotAllowed")
+        #expect(test.connection.payments.isEmpty)
+        test.connection.set(mayPay: true)
+        try await store.purchaseConsumableProduct("coins", quantity: 10)
+        #expect(test.connection.payments.map(\.quantity) == [10])
+        await store.close()
+    }
+
+    @Test func `the store's refusals have codes of their own`() async throws {
+        let store = try await test.open()
+        let failures: [(StoreUpdate.State, String)] = [
+            (.failed(StoreFailure(code: .cancelled, reason: "no")), "operationCancelled"),
+            (.failed(StoreFailure(code: .notAllowed, reason: "no")), "purchaseNotAllowed"),
+            (.failed(StoreFailure(code: .declined, reason: "no")), "purchaseFailed"), (.deferred, "purchaseDeferred"),
+        ]
+        for (state, expected) in failures {
+            test.connection.whenPaying { payment, store in
+                store.send(StoreUpdate(paymentID: payment.id, productID: payment.productID, state: state))
+            }
+            #expect(await code { try await store.purchaseProduct("pack") } == expected)
+        }
+        test.connection.before { _ in throw StoreFailure(code: .unreachable, reason: "gone") }
+        #expect(await code { try await store.purchaseProduct("pack") } == "purchaseFailed")
+        await store.close()
+    }
+
+    @Test func `what is listed and not sold is refused in the words of the product request`() async throws {
+        test.connection.set(products: Fixture.products.filter { $0.id != "pack" })
+        let store = try await test.open()
+        await #expect {
+            try await store.purchaseProduct("pack")
+        } throws: { error in
+            if case ProductRequestError.invalidProducts(invalidProductIdentifiers: ["pack"]) = error {
+                true
+            } else {
+                false
+            }
+        }
+        #expect(test.connection.payments.isEmpty)
+        await store.close()
+    }
+
+    @Test func `a purchase that the server rejects fails with its reason, and stays unfinished`() async throws {
+        let store = try await test.open()
+        var events = store.events.makeAsyncIterator()
+        test.server.judge { _, customer in
+            TransactionValidation(
+                customer: Fixture.customer(customer), acknowledged: [],
+                rejected: [.init(index: 0, code: "signatureInvalid", detail: "It was changed.", retryable: false)])
+        }
+        await #expect {
+            try await store.purchaseProduct("pack")
+        } throws: { error in
+            (error as? StoreError)?.code == .purchaseFailed && "\(error)".contains("signatureInvalid")
+        }
+        let event = await events.next()
+        #expect(event?.kind == .criticalError)
+        #expect(event?.transactionID == test.connection.unfinished.first?.id)
+        await store.close()
+        #expect(test.connection.finished.isEmpty)
+    }
+
+    // MARK: - Subscribers
+
+    @Test func `what is for subscribers only takes an active subscription that enables it, and never the store`()
+        async throws
+    {
+        test.say(Fixture.customer())
+        let store = try await test.open()
+        #expect(await code { try await store.purchaseProduct("film.noir") } == "invalidProductForPurchasing")
+        #expect(
+            await code { try await store.acquireAllEnabledProducts() } == "acquireAllRequestedForNonSubscriber")
+
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription("basic.monthly")]))
+        try await store.validateReceipt()
+        #expect(store.allowedProducts == [], "a subscription acquires nothing by itself")
+        try await store.purchaseProduct("film.noir")
+        #expect(await code { try await store.purchaseProduct("lens.macro") } == "invalidProductForPurchasing")
+        #expect(store.allowedProducts == ["film.noir"])
+        #expect(test.connection.payments.isEmpty)
+
+        try await store.purchaseProduct("pack")
+        #expect(test.connection.payments.map(\.productID) == ["pack"], "what is sold always goes to the store")
+
+        test.clock.advance(to: Fixture.start + Fixture.month)
+        #expect(store.allowedProducts == [])
+        #expect(await code { try await store.purchaseProduct("film.noir") } == "invalidProductForPurchasing")
+        await store.close()
+    }
+
+    @Test func `all enabled products are acquired at once`() async throws {
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        let store = try await test.open()
+        try await store.acquireAllEnabledProducts()
+        #expect(store.allowedProducts == ["film.noir", "lens.macro", "pack", "coins"])
+        #expect(store.purchasedProducts == [])
+        await store.close()
+    }
+
+    @Test func `what comes with a subscription by itself is acquired by itself`() async throws {
+        let list = ProductList([
+            ListedProduct(id: "pro.monthly", productType: .renewableSubscription),
+            ListedProduct(id: "grain", productType: .nonConsumable, preAcquiredViaSubscription: true),
+            ListedProduct(id: "noise", productType: .nonConsumable),
+        ])
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        let store = try await test.open(list: list)
+        #expect(await store.reaches { $0.allowedProducts == ["grain"] } != nil)
+        await store.close()
+    }
+
+    @Test func `a subscription that the list does not know is told of`() async throws {
+        let store = try await test.open()
+        var events = store.events.makeAsyncIterator()
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription("old.yearly")]))
+        try await store.validateReceipt()
+        try await store.validateReceipt()
+        #expect(await events.next()?.kind == .informational)
+        await store.close()
+        #expect(await events.next() == nil, "once")
+    }
+
+    // MARK: - Time and the server
+
+    @Test func `the subscription ends at its instant, and the server is asked then`() async throws {
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        let store = try await test.open()
+        try await store.acquireAllEnabledProducts()
+        await test.clock.waiters(atLeast: 1)
+        let end = Fixture.start + Fixture.month
+        test.clock.advance(to: end - 0.001)
+        #expect(store.subscriptionInfo?.isExpired == false)
+
+        let asked = test.server.calls.all.count
+        let renewed = Fixture.subscription(until: end + Fixture.month)
+        let mayAnswer = Gate()
+        test.server.answer { customer in
+            // Whoever is asked by the clock must not be cancelled by it.
+            try await mayAnswer.pass()
+            return Fixture.customer(customer, asOf: end, subscriptions: [renewed])
+        }
+        await test.clock.waiters(atLeast: 1)
+        test.clock.advance(to: end)
+        #expect(await store.reaches { $0.subscriptionInfo?.isExpired == true } != nil)
+        await test.server.calls.wait { $0.count > asked }
+        mayAnswer.open()
+        let snapshot = await store.reaches { $0.subscriptionInfo?.isExpired == false }
+        #expect(snapshot?.subscriptionInfo?.subscription.expiresAt == end + Fixture.month)
+        #expect(snapshot?.receiptValidationStatus?.failingSince == nil)
+        await store.close()
+    }
+
+    @Test func `a server that is away is asked again, and takes nothing away`() async throws {
+        test.breakServer()
+        let store = try await test.open()
+        #expect(store.receiptValidationStatus == nil)
+        await test.clock.waiters(atLeast: 1)
+        test.say(Fixture.customer(validUntil: Fixture.start + 3600, purchases: [Fixture.purchase("pack")]))
+        test.clock.advance(by: 60)
+        #expect(await store.reaches { $0.allowedProducts == ["pack"] } != nil)
+
+        test.breakServer()
+        await test.clock.waiters(atLeast: 1)
+        test.clock.advance(by: 3600)
+        let failing = await store.reaches { $0.receiptValidationStatus?.failingSince != nil }
+        #expect(failing?.allowedProducts == ["pack"])
+        #expect(failing?.receiptValidationStatus?.failingSince == Fixture.start + 3660)
+        #expect(await code { try await store.validateReceipt() } == "receiptValidationFailed")
+        #expect(store.allowedProducts == ["pack"])
+        await store.close()
+    }
+
+    @Test func `who gives up asking says nothing about the server`() async throws {
+        let store = try await test.open()
+        test.server.answer { _ in
+            try await Gate().pass()
+            return Fixture.customer()
+        }
+        let asked = test.server.calls.all.count
+        let question = Task { await code { try await store.validateReceipt() } }
+        await test.server.calls.wait { $0.count > asked }
+        question.cancel()
+        #expect(await question.value == "operationCancelled")
+        #expect(store.receiptValidationStatus?.failingSince == nil)
+        await store.close()
+    }
+
+    // MARK: - Restoring and validating
+
+    @Test func `restoring says what came back, and that there was nothing`() async throws {
+        let store = try await test.open()
+        let nothing = try await store.restorePurchases()
+        #expect(nothing.nothingToRestore)
+        test.breakServer()
+        #expect(try await store.restorePurchases().nothingToRestore, "the store has said so, whatever the server says")
+        test.connection.set(restorable: [
+            ScriptedStoreConnection.transaction("2", "pack"), ScriptedStoreConnection.transaction("1", "pack"),
+        ])
+        #expect(await code { try await store.restorePurchases() } == "acknowledgementPending")
+        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        let result = try await store.restorePurchases()
+        #expect(result.restored == ["pack"])
+        #expect(!result.nothingToRestore)
+        test.connection.before { call in if call == .restore { throw StoreFailure(code: .unreachable, reason: "") } }
+        #expect(await code { try await store.refreshReceipt() } == "restorePurchasesFailed")
+        await store.close()
+    }
+
+    @Test func `validating a transaction returns when it is acknowledged, and throws when it is not`() async throws {
+        let store = try await test.open()
+        test.breakServer()
+        #expect(await code { try await store.purchaseProduct("pack") } == "acknowledgementPending")
+        let id = try #require(test.connection.unfinished.first?.id.rawValue)
+        #expect(await code { try await store.validateTransaction(id) } == "acknowledgementPending")
+        #expect(await code { try await store.validateTransaction("77") } == "invalidTransactionIdentifier")
+        #expect(await code { try await store.validateTransaction("") } == "invalidTransactionIdentifier")
+        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        var completed = store.completedTransactions.makeAsyncIterator()
+        try await store.validateTransaction(id)
+        #expect(store.allowedProducts == ["pack"])
+        await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
+        #expect(await code { try await store.validateTransaction(id) } == "invalidTransactionIdentifier")
+        await store.close()
+        #expect(await completed.next() == nil, "somebody waited for it")
+        #expect(test.connection.finished.map(\.rawValue) == [id])
+    }
+
+    // MARK: - Products
+
+    @Test func `products are those of the list, and the storefront is known with them`() async throws {
+        let store = try await test.open()
+        #expect(try await store.productList().map(\.id) == ["basic.monthly", "coins", "pack", "pro.monthly"])
+        #expect(store.appStoreLocale == "en_US")
+        let asked = test.connection.calls.all.filter { if case .products = $0 { true } else { false } }.count
+        #expect(asked == 1, "prices are fetched once in a run")
+        let info = try await store.fetchProductsInfo(["pack", "pro.monthly.half", "film.noir"])
+        #expect(Set(info.keys) == ["pack", "pro.monthly.half"])
+        #expect(await code { _ = try await store.fetchProductsInfo(["pack", "y", "x"]) } == "invalidProductIdentifier")
+        await store.close()
+    }
+
+    @Test func `content is not built yet and says so`() async throws {
+        let store = try await test.open()
+        #expect(await code { for try await _ in store.fetchProductContent("pack") {} } == "unsupported")
+        #expect(await code { try await store.deleteProductContent("pack") } == "unsupported")
+        await store.close()
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Primitives
+import Purchases
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+
+@testable import InAppStore
+
+/// A product list with one of everything, and the answers of a server about it.
+enum Fixture {
+    static let start = Date(timeIntervalSince1970: 1_767_225_600)
+    static let month: TimeInterval = 30 * 86400
+
+    static let list = ProductList([
+        ListedProduct(id: "pro.monthly", productType: .renewableSubscription, discountedProducts: ["pro.monthly.half"]),
+        ListedProduct(
+            id: "pro.monthly.half", productType: .renewableSubscription, fullPriceProduct: "pro.monthly"),
+        ListedProduct(id: "basic.monthly", productType: .renewableSubscription, enablesProducts: ["film.", "x"]),
+        ListedProduct(id: "film.noir", productType: .nonConsumable, isSubscribersOnly: true),
+        ListedProduct(id: "lens.macro", productType: .nonConsumable, isSubscribersOnly: true),
+        ListedProduct(id: "pack", productType: .nonConsumable),
+        ListedProduct(id: "coins", productType: .consumable),
+    ])
+
+    static let products: [StoreProduct] = list.products.filter { !$0.isSubscribersOnly }.map { listed in
+        let kind: StoreProduct.Kind =
+            switch listed.productType {
+            case .consumable: .consumable
+            case .renewableSubscription: .autoRenewableSubscription
+            default: .nonConsumable
+            }
+        return StoreProduct(
+            id: listed.id, kind: kind, price: Price(amount: Decimal(499) / 100, currency: "USD"),
+            displayPrice: "$4.99", displayName: "The \(listed.id)")
+    }
+
+    static func subscription(
+        _ product: ProductID = "pro.monthly", until end: Date = start + month, original: TransactionID = "100",
+        renews: Bool? = true, revoked: Date? = nil, state: CustomerSubscription.State = .active
+    ) -> CustomerSubscription {
+        CustomerSubscription(
+            productID: product, originalTransactionID: original, state: state, startedAt: start, expiresAt: end,
+            effectiveUntil: end, autoRenews: renews, revokedAt: revoked)
+    }
+
+    static func purchase(
+        _ product: ProductID, kind: StoreProduct.Kind = .nonConsumable, revoked: Date? = nil
+    ) -> CustomerPurchase {
+        CustomerPurchase(
+            productID: product, transactionID: "7", originalTransactionID: "7", kind: kind, purchasedAt: start,
+            revokedAt: revoked)
+    }
+
+    /// What the server says: each subscription gives the feature `pro` until its end.
+    static func customer(
+        _ id: CustomerID = "anna", environment: StoreEnvironment = .sandbox, asOf: Date = start,
+        validUntil: Date?? = nil, subscriptions: [CustomerSubscription] = [], purchases: [CustomerPurchase] = [],
+        features: [CustomerFeature] = []
+    ) -> Customer {
+        let given = subscriptions.map { subscription in
+            CustomerFeature(
+                name: "pro", isActive: subscription.effectiveUntil > asOf && subscription.revokedAt == nil, from: start,
+                until: subscription.expiresAt, effectiveUntil: subscription.effectiveUntil, source: .appStore,
+                productID: subscription.productID, originalTransactionID: subscription.originalTransactionID,
+                because: "active subscription, renews")
+        }
+        let next = subscriptions.map(\.effectiveUntil).filter { $0 > asOf }.min()
+        return Customer(
+            customer: id, environment: environment, asOf: asOf, validUntil: validUntil ?? next,
+            features: given + features, subscriptions: subscriptions, purchases: purchases)
+    }
+}
+
+/// A store with a scripted connection and server, memory for storage and a clock that the test moves.
+final class Surroundings: Sendable {
+    let connection = ScriptedStoreConnection(products: Fixture.products)
+    let server = ScriptedReceiptValidator()
+    let storage = MemorySecureStorage()
+    let clock = ManualClock(Fixture.start)
+    let name = UUID().uuidString
+
+    init(_ customer: Customer? = nil) {
+        if let customer { say(customer) }
+    }
+
+    /// The server's answer from now on, whoever is asked about.
+    func say(_ customer: Customer) {
+        server.answer { id in
+            var answer = customer
+            answer.customer = id
+            return answer
+        }
+    }
+
+    func breakServer(_ error: any Error = PurchaseError(.unreachable)) {
+        server.answer { _ in throw error }
+        server.judge { _, _ in throw error }
+    }
+
+    func configuration(customer: CustomerID? = "anna", list: ProductList = Fixture.list) -> StoreConfiguration {
+        var configuration = StoreConfiguration(productListPath: "")
+        configuration.productList = list
+        configuration.connection = connection
+        configuration.validator = server
+        configuration.storage = storage
+        configuration.storageName = name
+        configuration.customer = customer
+        configuration.clock = clock
+        configuration.sleep = { _ in try await Gate().pass() }
+        return configuration
+    }
+
+    /// A store that has had the server's first answer, or its first failure.
+    func open(customer: CustomerID? = "anna", list: ProductList = Fixture.list) async throws -> Store {
+        let asked = server.calls.all.count
+        let store = try Store(configuration: configuration(customer: customer, list: list))
+        if store.keeper.state.answer == nil {
+            await server.calls.wait { $0.count > asked }
+            await store.settled()
+        }
+        return store
+    }
+}
+
+extension Store {
+    /// Returns when the server's answer to the question under way has been noted.
+    func settled() async {
+        while keeper.state.answer == nil, keeper.state.failures == 0 { await Task.yield() }
+    }
+
+    /// Returns with the first snapshot that meets `condition`.
+    @discardableResult
+    func reaches(_ condition: (StoreSnapshot) -> Bool) async -> StoreSnapshot? {
+        for await snapshot in snapshots where condition(snapshot) { return snapshot }
+        return nil
+    }
+}
