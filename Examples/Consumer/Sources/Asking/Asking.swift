@@ -4,7 +4,9 @@ import StoreKitAdapter
 
 /// The network of an aeroplane.
 struct NoNetwork: HTTPTransport {
-    func send(_ request: HTTPRequest) async throws -> HTTPResponse { throw CancellationError() }
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        throw HTTPError(.connectionFailed, "There is no network up here.")
+    }
 }
 
 /// Asks for a product without a network, and gets the error an app would show.
