@@ -162,7 +162,8 @@ private actor DeviceSession {
         do {
             return try await abandonable { try await task.value }
         } catch {
-            if signIn == task, !(error is CancellationError) { signIn = nil }
+            // A caller that left says nothing about the sign-in that others wait for.
+            if signIn == task, !Task.isCancelled { signIn = nil }
             throw error
         }
     }

@@ -1,0 +1,264 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import StoreKitAdapter
+
+@Suite(.timeLimit(.minutes(2)))
+struct RemoteStoreConnectionTests {
+    /// A simulator of which the test says every answer; a long poll without one waits.
+    private final class Simulator: HTTPTransport {
+        typealias Answer = @Sendable (String, HTTPRequest) async throws -> HTTPResponse?
+
+        /// Method and target of each request.
+        let requests = CallLog<String>()
+        let pauses = CallLog<Duration>()
+        private let answer: Locked<Answer> = Locked { _, _ in nil }
+        private let signIns = Locked(0)
+
+        func answer(_ body: @escaping Answer) { answer.withLock { $0 = body } }
+
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            let words = "\(request.method.rawValue) \(request.target)"
+            requests.record(words)
+            if let response = try await answer.withLock({ $0 })(words, request) { return response }
+            if words == "POST /store/v1/devices" {
+                let number = signIns.withLock { signIns in
+                    signIns += 1
+                    return signIns
+                }
+                return try .of(device("device \(number)"))
+            }
+            if request.target.contains("/updates?") { try await Gate().pass() }
+            return HTTPResponse(status: 200, json: [:])
+        }
+
+        func connect(account: String = "anna", pollWait: Duration = .seconds(20)) -> RemoteStoreConnection {
+            RemoteStoreConnection(
+                configuration: .init(
+                    url: "http://store/", account: account, transport: self,
+                    sleep: { [pauses] pause in
+                        pauses.record(pause)
+                        try Task.checkCancellation()
+                        await Task.yield()
+                    }, pollWait: pollWait))
+        }
+
+        func count(_ words: String) -> Int { requests.all.filter { $0 == words }.count }
+    }
+
+    private static func device(_ id: String) -> StoreWire.Device {
+        StoreWire.Device(deviceID: id, account: "anna", storefront: ScriptedStoreConnection.storefront)
+    }
+
+    private static func sold(_ id: TransactionID) -> StoreWire.Update {
+        .init(paymentID: "p", productID: "pack", state: "purchased", transaction: .of(id))
+    }
+
+    private let simulator = Simulator()
+
+    @Test func `a sign-in is shared by all who ask at the same time, and made once`() async throws {
+        let mayAnswer = Gate()
+        simulator.answer { words, _ in
+            if words == "POST /store/v1/devices" { try await mayAnswer.pass() }
+            if words == "GET /store/v1/devices/device%201" { return try .of(Self.device("device 1")) }
+            return nil
+        }
+        let connection = simulator.connect()
+        let questions = (0..<8).map { _ in Task { try await connection.canMakePayments() } }
+        let leaving = Task { try await connection.canMakePayments() }
+        await simulator.requests.wait { !$0.isEmpty }
+        leaving.cancel()
+        await #expect(throws: CancellationError.self) { try await leaving.value }
+        mayAnswer.open()
+        for question in questions { #expect(try await question.value) }
+        #expect(try await connection.storefront() == ScriptedStoreConnection.storefront)
+        #expect(simulator.count("POST /store/v1/devices") == 1)
+        await connection.close()
+    }
+
+    @Test func `a sign-in that failed is not remembered`() async throws {
+        simulator.answer { words, _ in
+            words.hasSuffix("/devices") ? .problem(404, "unknownAccount", "There is no account anna.") : nil
+        }
+        let connection = simulator.connect()
+        await #expect(
+            throws: StoreFailure(code: .init(rawValue: "unknownAccount"), reason: "There is no account anna.")
+        ) {
+            try await connection.canMakePayments()
+        }
+        simulator.answer { _, _ in nil }
+        #expect(try await connection.canMakePayments())
+        await connection.close()
+    }
+
+    @Test func `updates come in order, each asked for after the one before`() async throws {
+        simulator.answer { words, _ in
+            switch words {
+            case "GET /store/v1/devices/device%201/updates?wait=0.5":
+                try .of(StoreWire.Updates(updates: [Self.sold("1"), Self.sold("2")], cursor: 7))
+            case "GET /store/v1/devices/device%201/updates?wait=0.5&after=7":
+                try .of(
+                    StoreWire.Updates(
+                        updates: [.init(productID: "pack", state: "of a later version"), Self.sold("3")], cursor: 9))
+            default: nil
+            }
+        }
+        let connection = simulator.connect(pollWait: .milliseconds(500))
+        var updates = connection.updates.makeAsyncIterator()
+        for id in ["1", "2", "3"] {
+            let update = try #require(await updates.next())
+            #expect(update.state == .purchased(.of(TransactionID(unchecked: id))))
+            #expect(update.paymentID == "p")
+        }
+        await simulator.requests.wait { $0.contains { $0.hasSuffix("after=9") } }
+        await connection.close()
+        #expect(await updates.next() == nil)
+    }
+
+    @Test func `listening is taken up where it was, with growing pauses`() async throws {
+        let failures = Locked(0)
+        simulator.answer { words, _ in
+            guard words.contains("/updates?") else { return nil }
+            guard words.contains("after=") else {
+                return try .of(StoreWire.Updates(updates: [Self.sold("1")], cursor: 7))
+            }
+            let failure = failures.withLock { failures in
+                failures += 1
+                return failures
+            }
+            if failure > 9 {
+                return words.contains("after=7") ? try .of(StoreWire.Updates(updates: [], cursor: 8)) : nil
+            }
+            if failure.isMultiple(of: 2) { throw HTTPError(.connectionFailed, "refused") }
+            return HTTPResponse(status: 503)
+        }
+        let connection = simulator.connect()
+        await simulator.requests.wait { $0.contains { $0.contains("after=8") } }
+        #expect(simulator.pauses.all == [100, 200, 400, 800, 1600, 3200, 6400, 6400, 6400].map { .milliseconds($0) })
+        #expect(simulator.count("POST /store/v1/devices") == 1)
+        await connection.close()
+    }
+
+    @Test func `a simulator that began anew is signed in to again, and listened to from the start`() async throws {
+        simulator.answer { words, _ in
+            guard words.contains("/updates?") else { return nil }
+            if words.contains("device%201"), words.contains("after=") {
+                return .problem(404, "unknownDevice", "There is no such device.")
+            }
+            return words.contains("after=") ? nil : try .of(StoreWire.Updates(updates: [], cursor: 7))
+        }
+        let connection = simulator.connect()
+        await simulator.requests.wait { $0.contains { $0.contains("device%202/updates?wait=20.0&after=7") } }
+        #expect(simulator.requests.all.contains("GET /store/v1/devices/device%202/updates?wait=20.0"))
+        #expect(simulator.count("POST /store/v1/devices") == 2)
+        await connection.close()
+    }
+
+    @Test func `what the simulator refuses is a failure with its code and reason`() async throws {
+        let connection = simulator.connect()
+        #expect(try await connection.canMakePayments())
+        let cases: [(Result<HTTPResponse, any Error>, StoreFailure.Code)] = [
+            (.success(.problem(404, "unknownTransaction", "Nobody sold it.")), .init(rawValue: "unknownTransaction")),
+            (.success(HTTPResponse(status: 500)), .unknown),
+            (.success(HTTPResponse(status: 502, body: .bytes(Array("<html>".utf8)))), .unknown),
+            (.success(HTTPResponse(status: 200, body: .bytes(Array("{".utf8)))), .unknown),
+            (.failure(HTTPError(.timeout, "late")), .unreachable),
+            (.failure(HTTPError(.connectionFailed, "refused")), .unreachable),
+        ]
+        for (result, code) in cases {
+            simulator.answer { words, _ in words.contains("/updates?") ? nil : try result.get() }
+            await #expect {
+                try await connection.finish("1/2")
+            } throws: { error in
+                (error as? StoreFailure)?.code == code && (error as? StoreFailure)?.reason.isEmpty == false
+            }
+        }
+        #expect(simulator.requests.all.contains("POST /store/v1/devices/device%201/transactions/1%2F2/finish"))
+        let cancellations: [any Error] = [HTTPError(.cancelled, ""), CancellationError()]
+        for error in cancellations {
+            simulator.answer { words, _ in
+                if words.contains("/updates?") { return nil }
+                throw error
+            }
+            await #expect(throws: CancellationError.self) { try await connection.restore() }
+        }
+        await connection.close()
+    }
+
+    @Test func `questions have the form that the simulator reads`() async throws {
+        let payment = Payment(id: "p", productID: "pack", quantity: 2, offerID: "half")
+        simulator.answer { words, request in
+            switch words {
+            case "GET /store/v1/devices/device%201/products?id=a%26b&id=c":
+                try .of(ProductAnswer(products: [], invalidProductIDs: ["a&b", "c"]))
+            case "POST /store/v1/devices/device%201/payments":
+                try .of(
+                    StoreWire.Accepted(
+                        paymentID: WireJSON.decode(Payment.self, from: await request.body.collect(upTo: 1000)).id))
+            case "POST /store/v1/devices/device%201/restore":
+                try .of(StoreWire.Transactions(transactions: [.of("1")]))
+            default: nil
+            }
+        }
+        let connection = simulator.connect()
+        #expect(try await connection.products(["c", "a&b"]).invalidProductIDs == ["a&b", "c"])
+        #expect(try await connection.products([]) == ProductAnswer(products: []))
+        try await connection.add(payment)
+        #expect(try await connection.restore() == [.of("1")])
+        #expect(try await connection.receipt() == nil)
+        #expect(simulator.requests.all.filter { $0.contains("/products") }.count == 1)
+        await connection.close()
+    }
+
+    @Test func `a connection that nobody holds stops asking`() async throws {
+        var updates: AsyncStream<StoreUpdate>?
+        do {
+            let connection = simulator.connect()
+            #expect(try await connection.canMakePayments())
+            updates = connection.updates
+        }
+        if let updates { for await _ in updates {} }
+    }
+
+    @Test(arguments: [
+        StoreUpdate.State.purchased(.of("1"), alreadyOwned: false), .purchased(.of("1"), alreadyOwned: true), .deferred,
+        .failed(StoreFailure(code: .declined, reason: "no")), .revoked(.of("1")), .renewalChanged(.of("1")),
+    ])
+    func `every update is the same after the wire`(state: StoreUpdate.State) throws {
+        let update = StoreUpdate(paymentID: "p", productID: "pack", state: state)
+        let wire = try #require(StoreWire.Update(update))
+        let read = try WireJSON.decode(StoreWire.Update.self, from: WireJSON.encode(wire))
+        #expect(read.storeUpdate == update)
+    }
+
+    @Test func `what is not of the wire has no place there`() {
+        #expect(StoreWire.Update(StoreUpdate(productID: "pack", state: .purchasing)) == nil)
+        #expect(StoreWire.Update(productID: "pack", state: "purchased").storeUpdate == nil, "without its transaction")
+        let reasonless = StoreWire.Update(productID: "pack", state: "failed").storeUpdate
+        guard case .failed(let failure)? = reasonless?.state else {
+            Issue.record("a failure without a reason is one all the same")
+            return
+        }
+        #expect(failure.code == .unknown)
+    }
+}
+
+extension HTTPResponse {
+    fileprivate static func of<Body: Encodable>(_ body: Body) throws -> HTTPResponse {
+        HTTPResponse(
+            status: 200, headers: ["Content-Type": "application/json"], body: .bytes(try WireJSON.encode(body)))
+    }
+
+    fileprivate static func problem(_ status: Int, _ code: String, _ detail: String) -> HTTPResponse {
+        HTTPResponse(
+            status: status,
+            json: [
+                "type": .string("https://souk.invalid/problems/\(code)"), "title": "Refused",
+                "status": .number(Int64(status)), "detail": .string(detail), "code": .string(code), "retryable": false,
+            ])
+    }
+}
