@@ -18,16 +18,18 @@ func management(_ manager: any ProductsManager) async throws {
     try await manager.purchaseProduct("a")
     try await manager.purchaseConsumableProduct("b", quantity: 2)
     _ = try await manager.refreshReceipt()
-    _ = try await manager.restorePurchases()
+    let restored: RestoreResult = try await manager.restorePurchases()
+    let (products, nothing): ([String], Bool) = (restored.restored, restored.nothingToRestore)
     _ = try await manager.validateReceipt()
     _ = try await manager.validateTransaction("1")
     _ = try await manager.acquireAllEnabledProducts()
     let progress: AsyncThrowingStream<ContentProgress, any Error> = manager.fetchProductContent("a")
     for try await step in progress { _ = step }
     try await manager.deleteProductContent("a")
-    _ = try await manager.productList()
-    _ = try await manager.fetchProductsInfo(["a"])
-    for await transaction in manager.completedTransactions { _ = transaction }
+    let list: [StoreProduct] = try await manager.productList()
+    let info: [String: StoreProduct] = try await manager.fetchProductsInfo(["a"])
+    for await transaction: StoreTransaction in manager.completedTransactions { _ = transaction }
+    _ = (products, nothing, list, info)
 }
 
 func provides(_ store: Store) -> (any ProductsInfoProvider, any ProductsManager) { (store, store) }

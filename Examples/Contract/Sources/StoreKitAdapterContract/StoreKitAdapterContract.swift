@@ -30,3 +30,9 @@ func made() -> ([PurchaseOutcome], [ProductRequestError]) {
 /// The seed's names for the same.
 typealias Query = InAppProductQueryRequest
 typealias Purchase = InAppProductPurchaseRequest
+
+/// What the signatures speak of comes with the module.
+func products(_ request: InAppProductQueryRequest) async throws -> [ProductID] {
+    let answer: ProductAnswer = try await request.products(["a"])
+    return answer.products.map(\.id)
+}
