@@ -29,7 +29,7 @@ test: ## Build and run every test; the last line says how many passed and failed
 
 check: ## Everything CI checks: the gates, their self-tests, then every test
 	@Scripts/install-dependencies test
-	@$(MAKE) --no-print-directory $(GATES)
+	@$(MAKE) --no-print-directory --keep-going $(GATES)
 	@$(MAKE) --no-print-directory self-test
 	@Scripts/run-tests
 
