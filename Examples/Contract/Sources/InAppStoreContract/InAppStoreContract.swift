@@ -1,7 +1,12 @@
 import InAppStore
 
 func store() throws -> Store {
-    let configuration = StoreConfiguration(productListPath: "products.json")
+    var configuration = StoreConfiguration(productListPath: "products.json")
+    configuration.connection = nil
+    configuration.validator = nil
+    configuration.storage = nil
+    configuration.transport = nil
+    configuration.environment["SOUK_STORE_URL"] = "http://127.0.0.1:8080"
     return try Store(configuration: configuration)
 }
 

@@ -98,7 +98,7 @@ func hub() async throws {
         let message: String? = finding.message
         let sentence: String = finding.sentence
         requireSendable(code, plugin, message, sentence)
-        _ = try JSONEncoder().encode(finding)
+        _ = try JSONDecoder().decode(Hub.Finding.self, from: JSONEncoder().encode(finding))
     }
     let plugin: (any PluginProtocol)? = hub.plugin(named: "Everything")
     await hub.deregister("Everything")

@@ -47,10 +47,16 @@ func facade(_ existing: any PurchaseClientProtocol) async throws {
     let purchase: SuccessfulPurchase = try await client.purchase(product)
     let another: SuccessfulPurchase = try await client.purchase(product, with: nil)
     let restored: RestoreResult = try await client.restorePurchases()
+    try await client.cancelSubscription(with: CancellationToken(pluginName: "web", rawValue: "t"))
     await client.logOut()
     requireSendable(paid, strict, features, subscriptions, purchase, another, restored)
     let again: any PaltaPurchasesProtocol = existing
     _ = try await again.getPaidFeatures()
+}
+
+func offer(_ client: PurchaseClient, _ discount: ProductDiscount, for product: Product) async throws {
+    let offer: PromoOffer = try await client.getPromotionalOffer(for: discount, product: product)
+    _ = try await client.purchase(product, with: offer)
 }
 
 func values(_ now: Date) {
