@@ -17,6 +17,20 @@ import Testing
         await bench.close()
     }
 
+    @Test func `who knows that a customer was never seen is told so, at any time`() async throws {
+        let bench = try await ServerBench()
+        let etag = try #require(try await bench.get("nobody").headers["ETag"])
+        bench.clock.advance(by: 3600)
+        for condition in [etag, "\(etag.dropFirst(2))", "\"x\", \(etag)"] {
+            let reply = try await bench.get("nobody", headers: ["If-None-Match": condition])
+            #expect(reply.status == 304 && reply.bytes.isEmpty && reply.headers["ETag"] == etag)
+        }
+        #expect(try await bench.get("else", headers: ["If-None-Match": etag]).status == 200)
+        _ = try await bench.post(bench.purchase("1"), for: "nobody")
+        #expect(try await bench.get("nobody", headers: ["If-None-Match": etag]).status == 200)
+        await bench.close()
+    }
+
     @Test func `a UUID in any case is the same customer`() async throws {
         let bench = try await ServerBench()
         let id = "6F9619FF-8B86-D011-B42D-00CF4FC964FF"

@@ -57,13 +57,17 @@ extension StoredAnswer {
         return HTTPResponse(status: 304, headers: ["ETag": etag, "Cache-Control": "private, no-cache"])
     }
 
+    /// Compared weakly, as this condition is (RFC 9110 section 13.1.2).
     private func matches(_ condition: String) -> Bool {
-        condition == etag
-            || condition.split(separator: ",").contains { element in
-                let tag = element.trimmingCharacters(in: .whitespaces)
-                return tag == "*" || (tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag) == etag
-            }
+        guard condition != etag else { return true }
+        let opaque = Self.opaqueTag(etag)
+        return condition.split(separator: ",").contains { element in
+            let tag = element.trimmingCharacters(in: .whitespaces)
+            return tag == "*" || Self.opaqueTag(tag) == opaque
+        }
     }
+
+    private static func opaqueTag(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 }
 
 extension Ledger {

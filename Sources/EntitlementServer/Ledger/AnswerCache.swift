@@ -2,14 +2,17 @@ import Primitives
 
 /// Answers lately read or written, so that a read costs no query. Bounded: when a shard is full, any one entry makes room.
 ///
-/// What a reader found may be older than what a writer just committed, so a reader takes a ticket before it looks and its
-/// answer is kept only if no writer came between.
+/// Who brings an answer may be late: writes that share a commit come back in any order, and what a reader found may be
+/// older than what a writer just committed. So the newer answer of a customer stays, whoever brings it. Where there is none
+/// to compare with, it may have been here and made room meanwhile; everybody therefore takes a ticket before going to the
+/// database, and is turned away if a newer answer may have gone since.
 final class AnswerCache: Sendable {
-    struct Ticket: Sendable { fileprivate let generation: UInt64 }
+    struct Ticket: Sendable { fileprivate let departures: UInt64 }
 
     fileprivate struct Shard {
         var answers: [CustomerKey: StoredAnswer] = [:]
-        var generation: UInt64 = 0
+        /// How many answers made room, or were turned away after their commit.
+        var departures: UInt64 = 0
     }
 
     private let shards: [Locked<Shard>]
@@ -26,25 +29,23 @@ final class AnswerCache: Sendable {
         shard(of: key).withLock { $0.answers[key] }
     }
 
+    /// To be taken before the database is asked.
     func ticket(for key: CustomerKey) -> Ticket {
-        shard(of: key).withLock { Ticket(generation: $0.generation) }
+        shard(of: key).withLock { Ticket(departures: $0.departures) }
     }
 
-    /// Keeps what a reader found.
+    /// Keeps what a reader found, unless it is older than what is here or may have been.
     func keep(_ answer: StoredAnswer, for key: CustomerKey, ticket: Ticket) {
         let limit = shardCapacity
-        shard(of: key).withLock { shard in
-            guard shard.generation == ticket.generation else { return }
-            shard.keep(answer, for: key, limit: limit)
-        }
+        shard(of: key).withLock { _ = $0.keep(answer, for: key, ticket: ticket, limit: limit) }
     }
 
-    /// Keeps what a writer committed.
-    func replace(_ answer: StoredAnswer, for key: CustomerKey) {
+    /// Keeps what a writer committed, unless it is older than what is here or may have been.
+    func replace(_ answer: StoredAnswer, for key: CustomerKey, ticket: Ticket) {
         let limit = shardCapacity
         shard(of: key).withLock { shard in
-            shard.generation += 1
-            shard.keep(answer, for: key, limit: limit)
+            // Turned away, it is as if it had been here and gone: readers on their way with an older one must know.
+            if !shard.keep(answer, for: key, ticket: ticket, limit: limit) { shard.departures += 1 }
         }
     }
 
@@ -54,9 +55,21 @@ final class AnswerCache: Sendable {
 }
 
 extension AnswerCache.Shard {
-    fileprivate mutating func keep(_ answer: StoredAnswer, for key: CustomerKey, limit: Int) {
-        guard limit > 0 else { return }
-        if answers.count >= limit, answers[key] == nil { answers.remove(at: answers.startIndex) }
+    /// Whether the customer's answer is now this one or a newer one.
+    fileprivate mutating func keep(
+        _ answer: StoredAnswer, for key: CustomerKey, ticket: AnswerCache.Ticket, limit: Int
+    ) -> Bool {
+        guard limit > 0 else { return true }
+        if let present = answers[key] {
+            if answer.isNewer(than: present) { answers[key] = answer }
+            return true
+        }
+        guard departures == ticket.departures else { return false }
+        if answers.count >= limit {
+            answers.remove(at: answers.startIndex)
+            departures += 1
+        }
         answers[key] = answer
+        return true
     }
 }

@@ -15,6 +15,8 @@ struct CustomerKey: Hashable, Sendable {
 
 /// A customer's answer as it is kept: the bytes to send, and from when until when they are true.
 struct StoredAnswer: Hashable, Sendable {
+    /// Goes up by one with every change of the customer's answer in the ledger; 0 for a customer never seen.
+    let revision: Int64
     let bytes: [UInt8]
     let etag: String
     let validFrom: Date
@@ -24,6 +26,9 @@ struct StoredAnswer: Hashable, Sendable {
     func isValid(at instant: Date) -> Bool {
         instant >= validFrom && validUntil.map { instant < $0 } ?? true
     }
+
+    /// Whether this answer of the same customer was computed after `other`.
+    func isNewer(than other: StoredAnswer) -> Bool { (revision, validFrom) > (other.revision, other.validFrom) }
 }
 
 /// A verified fact on its way into a book.

@@ -23,18 +23,20 @@ struct Ledger: Sendable {
     /// What a write of this ledger returns: the caller's result, and the answers to put into the cache.
     private struct Settled<Result: Sendable>: Sendable {
         let result: Result
-        let answers: [CustomerKey: StoredAnswer]
+        let answers: [(key: CustomerKey, answer: StoredAnswer, ticket: AnswerCache.Ticket)]
     }
 
     private func write<Result: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection, inout [CustomerKey: StoredAnswer]) throws -> Result
     ) async throws -> Result {
-        let settled = try await database.write { connection in
+        let settled = try await database.write { [cache] connection in
             var answers: [CustomerKey: StoredAnswer] = [:]
             let result = try body(connection, &answers)
-            return Settled(result: result, answers: answers)
+            // Nobody else writes at this moment, so whatever is newer than these answers comes after the tickets.
+            return Settled(result: result, answers: answers.map { ($0, $1, cache.ticket(for: $0)) })
         }
-        for (key, answer) in settled.answers { cache.replace(answer, for: key) }
+        // Others who wrote after us may have come this far before us; the cache sees to that.
+        for (key, answer, ticket) in settled.answers { cache.replace(answer, for: key, ticket: ticket) }
         return settled.result
     }
 
@@ -68,8 +70,7 @@ struct Ledger: Sendable {
                 return .answer(stored)
             }
             if try transaction.hasUnclaimedPurchase(of: key.customer) { return .needsRefresh }
-            return .answer(
-                try StoredAnswer(Customer(customer: key.customer, environment: key.book.environment, asOf: now)))
+            return .answer(try StoredAnswer(ofUnknown: key.customer, in: key.book.environment, at: now))
         }
     }
 

@@ -183,7 +183,7 @@ struct LedgerTransaction {
     func stored(_ customer: CustomerID) throws -> StoredAnswer? {
         try connection.first(
             """
-            SELECT answer, etag, valid_from, valid_until FROM customer
+            SELECT revision, answer, etag, valid_from, valid_until FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue))
         ).map(StoredAnswer.init)
@@ -215,31 +215,30 @@ struct LedgerTransaction {
 
     private func recompute(_ customer: CustomerID) throws -> StoredAnswer {
         let answer = reducer.customer(customer, in: book.environment, try state(of: customer), at: now)
-        var timeless = answer
-        timeless.asOf = Date(timeIntervalSince1970: 0)
-        let content = SHA256.hash(try WireJSON.encode(timeless))
+        let content = try answer.contentDigest()
         let row = try connection.first(
             """
-            SELECT answer, etag, content_digest, valid_from FROM customer
+            SELECT revision, answer, etag, content_digest, valid_from FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue)))
+        let revision: Int64 = try row.map { try $0["revision"] } ?? 0
         if let row, try row["content_digest"] == content, try row["valid_from"] <= now.milliseconds {
             try connection.execute(
                 "UPDATE customer SET valid_until = ?4 WHERE app = ?1 AND environment = ?2 AND id = ?3",
                 values(.text(customer.rawValue), SQLValue(answer.validUntil?.milliseconds)))
             return StoredAnswer(
-                bytes: try row["answer"], etag: try row["etag"], validFrom: Date(milliseconds: try row["valid_from"]),
-                validUntil: answer.validUntil)
+                revision: revision, bytes: try row["answer"], etag: try row["etag"],
+                validFrom: Date(milliseconds: try row["valid_from"]), validUntil: answer.validUntil)
         }
-        let fresh = try StoredAnswer(answer)
+        let fresh = try StoredAnswer(answer, revision: revision + 1)
         try connection.execute(
             """
-            UPDATE customer SET revision = revision + 1, answer = ?4, etag = ?5, content_digest = ?6, valid_from = ?7,
-                valid_until = ?8 WHERE app = ?1 AND environment = ?2 AND id = ?3
+            UPDATE customer SET revision = ?4, answer = ?5, etag = ?6, content_digest = ?7, valid_from = ?8,
+                valid_until = ?9 WHERE app = ?1 AND environment = ?2 AND id = ?3
             """,
             values(
-                .text(customer.rawValue), .blob(fresh.bytes), .text(fresh.etag), .blob(content),
-                .integer(fresh.validFrom.milliseconds), SQLValue(fresh.validUntil?.milliseconds)))
+                .text(customer.rawValue), .integer(fresh.revision), .blob(fresh.bytes), .text(fresh.etag),
+                .blob(content), .integer(fresh.validFrom.milliseconds), SQLValue(fresh.validUntil?.milliseconds)))
         return fresh
     }
 
@@ -314,20 +313,39 @@ private struct FactRow {
     }
 }
 
+extension Customer {
+    /// Equal for answers that say the same, whenever they were computed.
+    fileprivate func contentDigest() throws -> [UInt8] {
+        var timeless = self
+        timeless.asOf = Date(timeIntervalSince1970: 0)
+        return SHA256.hash(try WireJSON.encode(timeless))
+    }
+}
+
 extension StoredAnswer {
+    /// What is answered about a customer never seen, and kept nowhere. Its bytes differ by their `asOf` each time, so the
+    /// ETag is a weak one (RFC 9110 section 8.8.1): the same for whatever says the same.
+    init(ofUnknown customer: CustomerID, in environment: StoreEnvironment, at instant: Date) throws {
+        let empty = Customer(customer: customer, environment: environment, asOf: instant)
+        let tag = Base64.encodeURL(try empty.contentDigest().prefix(16))
+        self.init(
+            revision: 0, bytes: try WireJSON.encode(empty), etag: "W/\"\(tag)\"", validFrom: instant,
+            validUntil: nil)
+    }
+
     /// An answer as it goes over the wire, true from its `asOf`.
-    init(_ customer: Customer) throws {
+    init(_ customer: Customer, revision: Int64) throws {
         let bytes = try WireJSON.encode(customer)
         self.init(
-            bytes: bytes, etag: "\"\(Base64.encodeURL(SHA256.hash(bytes).prefix(16)))\"",
+            revision: revision, bytes: bytes, etag: "\"\(Base64.encodeURL(SHA256.hash(bytes).prefix(16)))\"",
             validFrom: Date(milliseconds: customer.asOf.milliseconds), validUntil: customer.validUntil)
     }
 
     fileprivate init(_ row: SQLRow) throws {
         let until: Int64? = try row["valid_until"]
         self.init(
-            bytes: try row["answer"], etag: try row["etag"], validFrom: Date(milliseconds: try row["valid_from"]),
-            validUntil: until.map { Date(milliseconds: $0) })
+            revision: try row["revision"], bytes: try row["answer"], etag: try row["etag"],
+            validFrom: Date(milliseconds: try row["valid_from"]), validUntil: until.map { Date(milliseconds: $0) })
     }
 }
 

@@ -1,0 +1,97 @@
+import Foundation
+import HTTPCore
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+@Suite struct AnswerAfterWritesTests {
+    @Test func `an answer read after many writes at once holds all of them`() async throws {
+        let bench = try await ServerBench()
+        for round in 0..<40 {
+            let customer = "customer-\(round)"
+            let signed = try (0..<6).map { try bench.purchase("\(round)-\($0)", product: "tools") }
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<12 {
+                    group.addTask { try await bench.grant("feature-\(number)", to: customer).status }
+                }
+                for transaction in signed { group.addTask { try await bench.post(transaction, for: customer).status } }
+                for try await status in group { #expect(status == 200 || status == 201) }
+            }
+            let answer = try await bench.get(customer)
+            #expect(answer.wasReady)
+            #expect(try Set(answer.active()) == Set(["tools"] + (0..<12).map { "feature-\($0)" }))
+            #expect(try answer.customer().purchases.count == 6)
+            let row = try bench.database.read { connection in
+                try #require(
+                    try connection.first("SELECT answer FROM customer WHERE id = ?1", [.text(customer)]))
+            }
+            #expect(try row["answer"] == answer.bytes)
+        }
+        await bench.close()
+    }
+}
+
+@Suite struct AnswerCacheTests {
+    private let key = CustomerKey(book: Book(app: ServerBench.app, environment: .sandbox), customer: "anna")
+
+    private func answer(_ revision: Int64, at second: Double = 0) -> StoredAnswer {
+        StoredAnswer(
+            revision: revision, bytes: Array("\(revision)".utf8), etag: "\"\(revision)\"",
+            validFrom: Date(timeIntervalSince1970: second), validUntil: nil)
+    }
+
+    @Test func `a late writer does not put an older answer back`() {
+        let cache = AnswerCache(capacity: 64)
+        let (first, second) = (cache.ticket(for: key), cache.ticket(for: key))
+        cache.replace(answer(2), for: key, ticket: second)
+        cache.replace(answer(1), for: key, ticket: first)
+        #expect(cache.answer(for: key)?.revision == 2)
+    }
+
+    @Test func `a slow reader does not put an older answer back`() {
+        let cache = AnswerCache(capacity: 64)
+        let (reader, writer) = (cache.ticket(for: key), cache.ticket(for: key))
+        cache.replace(answer(2), for: key, ticket: writer)
+        cache.keep(answer(1), for: key, ticket: reader)
+        #expect(cache.answer(for: key)?.revision == 2)
+    }
+
+    @Test func `of one revision the answer computed later stays`() {
+        let cache = AnswerCache(capacity: 64)
+        for second in [5.0, 9, 7] { cache.replace(answer(3, at: second), for: key, ticket: cache.ticket(for: key)) }
+        #expect(cache.answer(for: key)?.validFrom == Date(timeIntervalSince1970: 9))
+    }
+
+    /// Another customer of the same shard, whose answer pushes the first one's out of a shard that holds one.
+    private func push(_ cache: AnswerCache) throws {
+        for number in 0..<10_000 where cache.answer(for: key) != nil {
+            let other = CustomerKey(book: key.book, customer: CustomerID(unchecked: "other-\(number)"))
+            cache.keep(answer(1), for: other, ticket: cache.ticket(for: other))
+        }
+        try #require(cache.answer(for: key) == nil)
+    }
+
+    @Test func `an older answer does not come back after the newer one made room`() throws {
+        let cache = AnswerCache(capacity: 64)
+        let (writer, reader) = (cache.ticket(for: key), cache.ticket(for: key))
+        cache.replace(answer(2), for: key, ticket: cache.ticket(for: key))
+        try push(cache)
+        cache.keep(answer(1), for: key, ticket: reader)
+        #expect(cache.answer(for: key) == nil)
+        let between = cache.ticket(for: key)
+        cache.replace(answer(1), for: key, ticket: writer)
+        #expect(cache.answer(for: key) == nil)
+        // The writer that was turned away is newer than this reader, who must notice.
+        cache.keep(answer(0), for: key, ticket: between)
+        #expect(cache.answer(for: key) == nil)
+        cache.keep(answer(2), for: key, ticket: cache.ticket(for: key))
+        #expect(cache.answer(for: key)?.revision == 2)
+    }
+
+    @Test func `a cache of nothing keeps nothing`() {
+        let cache = AnswerCache(capacity: 0)
+        cache.replace(answer(1), for: key, ticket: cache.ticket(for: key))
+        #expect(cache.answer(for: key) == nil)
+    }
+}
