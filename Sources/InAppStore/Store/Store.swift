@@ -81,15 +81,20 @@ public final class Store: ProductsInfoProvider, ProductsManager {
     /// Whose purchases these are.
     public var customer: CustomerID { keeper.owner.customer }
 
-    /// Somebody logs in: purchases are made for, and answers asked about, this customer from now on.
+    /// Somebody logs in: purchases are made for, and answers asked about, this customer from now on. What of theirs had
+    /// to wait while somebody else was there is presented to the server.
     ///
     /// Throws `receiptValidationFailed` when the server cannot be asked about them now; they are logged in all the same,
     /// and the server is asked again by itself.
-    public func logIn(_ customer: CustomerID) async throws { try await keeper.logIn(customer) }
+    public func logIn(_ customer: CustomerID) async throws {
+        try await keeper.logIn(customer) { [queue] in await queue.redeliverAll() }
+    }
 
     /// The customer leaves; the anonymous one of this device takes over. Throws `storageFailed` when that one has no
     /// readable id.
-    public func logOut() async throws { try await keeper.logOut() }
+    public func logOut() async throws {
+        try await keeper.logOut { [queue] in await queue.redeliverAll() }
+    }
 
     // MARK: - Buying
 

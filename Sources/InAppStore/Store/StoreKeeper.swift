@@ -117,25 +117,31 @@ actor StoreKeeper {
 
     /// Somebody logs in: what was known of the customer before is forgotten on this device, and the server is asked.
     /// The customer is changed also when the server cannot be asked, and then this throws.
-    func logIn(_ customer: CustomerID) async throws {
+    ///
+    /// - Parameter changed: called when it is somebody else than before, and the server not asked yet.
+    func logIn(_ customer: CustomerID, changed: @Sendable () async -> Void) async throws {
         questions += 1
         defer {
             questions -= 1
             watch()
         }
-        change(to: Owner(customer: customer, isAnonymous: false))
+        if change(to: Owner(customer: customer, isAnonymous: false)) { await changed() }
         try await refresh()
     }
 
     /// The anonymous customer of this device takes over.
-    func logOut() throws { change(to: Owner(customer: try Self.anonymousCustomer(in: storage), isAnonymous: true)) }
+    func logOut(changed: @Sendable () async -> Void) async throws {
+        let owner = Owner(customer: try Self.anonymousCustomer(in: storage), isAnonymous: true)
+        if change(to: owner) { await changed() }
+    }
 
-    private func change(to owner: Owner) {
+    /// Returns whether it is somebody else.
+    private func change(to owner: Owner) -> Bool {
         let former = who.withLock { current in
             defer { current = owner }
             return current
         }
-        guard former.customer != owner.customer else { return }
+        guard former.customer != owner.customer else { return false }
         shared.withLock { state in
             state.answer = nil
             state.acquiredViaSubscription = []
@@ -149,6 +155,7 @@ actor StoreKeeper {
             }
         }
         publish()
+        return true
     }
 
     func set(locale: String) {
@@ -157,30 +164,63 @@ actor StoreKeeper {
         publish()
     }
 
-    /// Presents transactions to the server and says what became of each.
+    /// Presents transactions to the server and says what became of each. One that names another customer than who is
+    /// there is not presented: nobody may have what somebody else paid for.
     func deliver(_ transactions: [StoreTransaction]) async -> [TransactionID: DeliveryVerdict] {
         do {
-            let answer = try await inTurn { [validator] customer in
-                try await validator.validate(transactions, for: customer)
-            } note: { answer in
-                answer.customer
+            let (own, answer) = try await inTurn { [validator] customer in
+                let own = Self.transactions(transactions, of: customer)
+                return (own, own.isEmpty ? nil : try await validator.validate(own, for: customer))
+            } note: { (_, answer: TransactionValidation?) in
+                answer?.customer
             }
-            let rejected = Dictionary(
-                answer.rejected.compactMap { rejection in
-                    transactions.indices.contains(rejection.index)
-                        ? (transactions[rejection.index].id, rejection) : nil
-                }, uniquingKeysWith: { first, _ in first })
-            return transactions.reduce(into: [:]) { verdicts, transaction in
-                verdicts[transaction.id] = verdict(
-                    on: transaction, isAcknowledged: answer.acknowledged.contains(transaction.id),
-                    rejection: rejected[transaction.id])
-            }
+            return hold(allBut: own, of: transactions).merging(verdicts(on: own, answer)) { $1 }
         } catch {
-            if !Task.isCancelled {
-                let sentence = "The server could not be asked about \(transactions.count) transactions; they are kept."
+            let own = Self.transactions(transactions, of: owner.customer)
+            if !Task.isCancelled, !own.isEmpty {
+                let sentence = "The server could not be asked about \(own.count) transactions; they are kept."
                 report(StoreEvent(kind: .nonCriticalError, code: .receiptValidationFailed, sentence: sentence))
             }
-            return transactions.reduce(into: [:]) { $0[$1.id] = .unavailable(error) }
+            return own.reduce(into: hold(allBut: own, of: transactions)) { $0[$1.id] = .unavailable(error) }
+        }
+    }
+
+    /// Those that name `customer` or nobody.
+    private static func transactions(_ all: [StoreTransaction], of customer: CustomerID) -> [StoreTransaction] {
+        let token = customer.appAccountToken
+        return all.filter { $0.appAccountToken == nil || $0.appAccountToken == token }
+    }
+
+    private func hold(
+        allBut own: [StoreTransaction], of all: [StoreTransaction]
+    ) -> [TransactionID: DeliveryVerdict] {
+        let own = Set(own.map(\.id))
+        return all.reduce(into: [:]) { verdicts, transaction in
+            guard !own.contains(transaction.id) else { return }
+            let error = StoreError(
+                .acknowledgementPending,
+                "Transaction \(transaction.id) belongs to another customer of this device; it is presented when they "
+                    + "log in.")
+            report(
+                StoreEvent(
+                    kind: .nonCriticalError, code: error.code, sentence: error.sentence,
+                    transactionID: transaction.id))
+            verdicts[transaction.id] = .held(error)
+        }
+    }
+
+    private func verdicts(
+        on transactions: [StoreTransaction], _ answer: TransactionValidation?
+    ) -> [TransactionID: DeliveryVerdict] {
+        guard let answer else { return [:] }
+        let rejected = Dictionary(
+            answer.rejected.compactMap { rejection in
+                transactions.indices.contains(rejection.index) ? (transactions[rejection.index].id, rejection) : nil
+            }, uniquingKeysWith: { first, _ in first })
+        return transactions.reduce(into: [:]) { verdicts, transaction in
+            verdicts[transaction.id] = verdict(
+                on: transaction, isAcknowledged: answer.acknowledged.contains(transaction.id),
+                rejection: rejected[transaction.id])
         }
     }
 
@@ -273,7 +313,7 @@ actor StoreKeeper {
     /// which they were given; an answer about somebody who has logged out meanwhile is not kept.
     private func inTurn<Answer: Sendable>(
         _ ask: @escaping @Sendable (CustomerID) async throws -> Answer,
-        note: @escaping @Sendable (Answer) -> Customer
+        note: @escaping @Sendable (Answer) -> Customer?
     ) async throws -> Answer {
         let before = conversation
         let turn = Task {
@@ -282,7 +322,7 @@ actor StoreKeeper {
             let customer = self.owner.customer
             do {
                 let answer = try await ask(customer)
-                if customer == self.owner.customer { self.note(note(answer)) }
+                if let news = note(answer), customer == self.owner.customer { self.note(news) }
                 return answer
             } catch {
                 // Who gave up says nothing about the server.

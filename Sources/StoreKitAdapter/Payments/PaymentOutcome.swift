@@ -34,7 +34,7 @@ public struct PaymentError: Error, Equatable, Sendable {
         public static let deferred = Code(rawValue: "deferred")
         /// Paid, but nobody who may has acknowledged it yet; it is kept and delivered again.
         public static let acknowledgementPending = Code(rawValue: "acknowledgementPending")
-        /// Paid at the store, and found untrue by the verifier; it stays unfinished.
+        /// Paid at the store, and found untrue by the verifier; it stays unfinished, and can be redelivered.
         public static let rejected = Code(rawValue: "rejected")
         /// The store refused or could not be asked; `underlying` says which.
         public static let storeFailed = Code(rawValue: "storeFailed")
@@ -57,12 +57,14 @@ public struct PaymentError: Error, Equatable, Sendable {
     public static func == (left: PaymentError, right: PaymentError) -> Bool { left.code == right.code }
 }
 
-/// What became of a transaction that was handed over for delivery. Closed: these are the three ways it can end.
+/// What became of a transaction that was handed over for delivery. Closed: these are the four ways it can end.
 public enum DeliveryVerdict: Sendable {
     /// Whoever keeps the truth has it durably: it may be finished.
     case acknowledged
-    /// It is not true; presenting it again will not help.
+    /// It is not true, or not of whoever presented it; only somebody else may have more luck with it.
     case rejected(any Error)
+    /// It is somebody else's than who is there: it was not presented, and waits for `PaymentQueue.redeliverAll()`.
+    case held(any Error)
     /// No authoritative answer could be had; present it again later.
     case unavailable(any Error)
 }

@@ -127,7 +127,12 @@ public actor PaymentQueue {
         }
     }
 
-    /// Presents a transaction that waits to be acknowledged again now; returns when it is acknowledged.
+    /// Presents everything that waits to be acknowledged again now, with what was rejected or held: call it when somebody
+    /// else is there to present it. Nobody waits for it; what is then acknowledged is completed.
+    public func redeliverAll() { handle(.redeliverAll) }
+
+    /// Presents a transaction that waits to be acknowledged, or was rejected or held, again now; returns when it is
+    /// acknowledged.
     ///
     /// Throws `PaymentError`: `unknownTransaction` when no such transaction waits, `acknowledgementPending` and
     /// `rejected` when this attempt ended so, `cancelled`, `shutDown`.

@@ -16,6 +16,7 @@ struct PaymentQueueStateMachine {
         case delivered([TransactionID: DeliveryVerdict])
         case retryDue(TransactionID, attempt: Int)
         case redeliver(TransactionID, Caller)
+        case redeliverAll
         case finished(TransactionID)
         case finishFailed(TransactionID)
         case finishRetryDue(TransactionID)
@@ -56,6 +57,8 @@ struct PaymentQueueStateMachine {
         var attempt = 0
         /// A newer signature of the same transaction arrived meanwhile and is delivered next.
         var next: (transaction: StoreTransaction, mustFinish: Bool)?
+        /// Everything was asked for again while it was handed over: a refusal is one of whoever was there before.
+        var isDueAgain = false
     }
 
     private struct Finish {
@@ -71,7 +74,7 @@ struct PaymentQueueStateMachine {
         var callers: [Caller] = []
         var transactions: [StoreTransaction] = []
         var open: Set<TransactionID> = []
-        var rejected: Set<TransactionID> = []
+        var leftOut: Set<TransactionID> = []
         /// The first reason why one of them is not acknowledged yet.
         var pending: PaymentError?
         var rejection: PaymentError?
@@ -80,9 +83,14 @@ struct PaymentQueueStateMachine {
     private let policy: FinishPolicy
     private var waiting: Set<PaymentID> = []
     private var deliveries: [TransactionID: Delivery] = [:]
+    /// What was rejected or held, oldest first: nothing is done about it until it is asked for again. What there is no
+    /// room for is unfinished at the store all the same, and comes back at the next launch.
+    private var setAside: [(transaction: StoreTransaction, mustFinish: Bool)] = []
     private var finishing: [TransactionID: Finish] = [:]
     private var restore: Restore?
     private var isShutDown = false
+
+    static let maximumSetAside = 1000
 
     init(policy: FinishPolicy) { self.policy = policy }
 
@@ -94,6 +102,7 @@ struct PaymentQueueStateMachine {
         case .delivered(let verdicts): return verdicts.keys.sorted().flatMap { settle($0, verdicts[$0]) }
         case .retryDue(let id, let attempt): return deliveries[id]?.attempt == attempt ? retry(id) : []
         case .redeliver(let id, let caller): return redeliver(id, for: caller)
+        case .redeliverAll: return redeliverAll()
         case .finished(let id): return finished(id)
         case .finishFailed(let id): return finishFailed(id)
         case .finishRetryDue(let id): return finishAgain(id)
@@ -171,6 +180,7 @@ struct PaymentQueueStateMachine {
         _ transaction: StoreTransaction, mustFinish: Bool, note: (inout Delivery) -> Void
     ) -> [Action] {
         guard var delivery = deliveries[transaction.id] else {
+            let mustFinish = takeFromAside(transaction.id)?.mustFinish == true || mustFinish
             var delivery = Delivery(transaction: transaction, mustFinish: mustFinish)
             note(&delivery)
             deliveries[transaction.id] = delivery
@@ -196,7 +206,13 @@ struct PaymentQueueStateMachine {
 
     private mutating func settle(_ id: TransactionID, _ verdict: DeliveryVerdict?) -> [Action] {
         guard var delivery = deliveries[id], delivery.isRunning, let verdict else { return [] }
+        switch verdict {
+        case .rejected, .held:
+            if delivery.isDueAgain, !isShutDown { return [deliverAgain(delivery)] }
+        case .acknowledged, .unavailable: break
+        }
         delivery.isRunning = false
+        delivery.isDueAgain = false
         switch verdict {
         case .acknowledged:
             deliveries[id] = nil
@@ -205,9 +221,14 @@ struct PaymentQueueStateMachine {
             deliveries[id] = nil
             let refusal = PaymentError(
                 .rejected, "The purchase was not accepted as true and stays unfinished.", underlying: error)
-            // What the refused signature left unfinished is for the next one to finish.
-            let next = delivery.next.map { ($0.transaction, $0.mustFinish || delivery.mustFinish) }
-            return answerAll(delivery, failure: refusal) + closeRestore(id, rejection: refusal) + deliverNext(next)
+            return answerAll(delivery, failure: refusal) + closeRestore(id, isLeftOut: true, rejection: refusal)
+                + putAside(delivery)
+        case .held(let error):
+            deliveries[id] = nil
+            let pending = PaymentError(
+                .acknowledgementPending, "The purchase is paid and is kept until its customer is there.",
+                underlying: error)
+            return answerAll(delivery, failure: pending) + closeRestore(id, isLeftOut: true) + putAside(delivery)
         case .unavailable(let error):
             let pending = PaymentError(
                 .acknowledgementPending, "The purchase is paid and is acknowledged when the server can be reached.",
@@ -238,6 +259,35 @@ struct PaymentQueueStateMachine {
         return actions + answers + closeRestore(id)
     }
 
+    /// Hands over what was refused, for whoever is there now; everybody who waits for it goes on waiting.
+    private mutating func deliverAgain(_ refused: Delivery) -> Action {
+        var delivery = refused
+        if let next = delivery.next {
+            delivery.transaction = next.transaction
+            delivery.mustFinish = delivery.mustFinish || next.mustFinish
+            delivery.next = nil
+        }
+        delivery.isDueAgain = false
+        deliveries[delivery.transaction.id] = delivery
+        return .deliver([delivery.transaction])
+    }
+
+    /// What a refused signature left unfinished is for the next one to finish; without one it is kept.
+    private mutating func putAside(_ delivery: Delivery) -> [Action] {
+        if let next = delivery.next {
+            return deliverNext((next.transaction, next.mustFinish || delivery.mustFinish))
+        }
+        if setAside.count == Self.maximumSetAside { setAside.removeFirst() }
+        setAside.append((delivery.transaction, delivery.mustFinish))
+        return []
+    }
+
+    private mutating func takeFromAside(
+        _ id: TransactionID
+    ) -> (transaction: StoreTransaction, mustFinish: Bool)? {
+        setAside.firstIndex { $0.transaction.id == id }.map { setAside.remove(at: $0) }
+    }
+
     private mutating func deliverNext(_ next: (transaction: StoreTransaction, mustFinish: Bool)?) -> [Action] {
         guard let next, !isShutDown else { return [] }
         return deliver(next.transaction, mustFinish: next.mustFinish) { _ in }
@@ -262,12 +312,27 @@ struct PaymentQueueStateMachine {
     /// Delivers now what waits for its next attempt; joins a delivery that is under way.
     private mutating func redeliver(_ id: TransactionID, for caller: Caller) -> [Action] {
         guard !isShutDown else { return [.answerRedelivery(caller, .failure(Self.afterShutDown))] }
+        if let kept = setAside.first(where: { $0.transaction.id == id }) {
+            return deliver(kept.transaction, mustFinish: kept.mustFinish) { $0.redeliveries = [caller] }
+        }
         guard deliveries[id] != nil else {
             let unknown = PaymentError(.unknownTransaction, "No transaction \(id) waits to be acknowledged.")
             return [.answerRedelivery(caller, .failure(unknown))]
         }
         deliveries[id]?.redeliveries.append(caller)
         return retry(id)
+    }
+
+    /// Delivers now what waits for its next attempt and what was set aside; what is under way is delivered once more
+    /// should it be refused.
+    private mutating func redeliverAll() -> [Action] {
+        guard !isShutDown else { return [] }
+        for (id, delivery) in deliveries where delivery.isRunning { deliveries[id]?.isDueAgain = true }
+        var due = deliveries.values.filter { !$0.isRunning }.map { ($0.transaction, $0.mustFinish) }
+        due += setAside.map { ($0.transaction, $0.mustFinish) }
+        due.sort { $0.0.id < $1.0.id }
+        let actions = due.flatMap { deliver($0.0, mustFinish: $0.1) { _ in } }
+        return actions.isEmpty ? [] : [.deliver(due.map(\.0))]
     }
 
     private mutating func giveUpRedelivery(_ caller: Caller) -> [Action] {
@@ -339,20 +404,18 @@ struct PaymentQueueStateMachine {
         return fresh.isEmpty ? [] : [.deliver(fresh)]
     }
 
-    /// One transaction of the restore has ended. The restore fails while any of them is pending, and when all were
-    /// rejected; a single rejected one is left out.
+    /// One transaction of the restore has ended. The restore fails while any of them is pending, and when nothing is left
+    /// and some were rejected; a rejected one and one that is somebody else's are left out.
     private mutating func closeRestore(
-        _ id: TransactionID, rejection: PaymentError? = nil, pending: PaymentError? = nil
+        _ id: TransactionID, isLeftOut: Bool = false, rejection: PaymentError? = nil, pending: PaymentError? = nil
     ) -> [Action] {
         guard var current = restore, current.open.remove(id) != nil else { return [] }
-        if let rejection {
-            current.rejected.insert(id)
-            current.rejection = current.rejection ?? rejection
-        }
+        if isLeftOut { current.leftOut.insert(id) }
+        current.rejection = current.rejection ?? rejection
         current.pending = current.pending ?? pending
         restore = current
         guard current.open.isEmpty else { return [] }
-        let restored = current.transactions.filter { !current.rejected.contains($0.id) }
+        let restored = current.transactions.filter { !current.leftOut.contains($0.id) }
         if let failure = current.pending ?? (restored.isEmpty ? current.rejection : nil) {
             return endRestore(.failure(failure))
         }

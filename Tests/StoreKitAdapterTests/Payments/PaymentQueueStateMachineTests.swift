@@ -34,6 +34,7 @@ struct PaymentQueueStateMachineTests {
     }
     private func unavailable(_ id: TransactionID) -> Machine.Event { .delivered([id: .unavailable(Silence())]) }
     private func rejected(_ id: TransactionID) -> Machine.Event { .delivered([id: .rejected(Silence())]) }
+    private func held(_ id: TransactionID) -> Machine.Event { .delivered([id: .held(Silence())]) }
 
     // MARK: - Payments
 
@@ -238,7 +239,83 @@ struct PaymentQueueStateMachineTests {
         ])
     }
 
+    // MARK: - Somebody else is there
+
+    @Test func `what is held is answered as pending, and waits without a timer until everything is asked for`() {
+        expect([
+            (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
+            (held("1"), ["answer p failed acknowledgementPending"]), (.retryDue("1", attempt: 0), []),
+            (.redeliverAll, ["deliver 1"]), (held("1"), []), (.redeliverAll, ["deliver 1"]),
+            (acknowledged("1"), ["finish 1", "complete 1"]), (.redeliverAll, []),
+        ])
+    }
+
+    @Test func `what was rejected or waits for its next attempt is presented with what is held`() {
+        expect([
+            (sold("3"), ["deliver 3"]), (rejected("3"), []), (sold("2"), ["deliver 2"]), (held("2"), []),
+            (sold("1"), ["deliver 1"]), (unavailable("1"), ["retry 1 after 1"]),
+            (.redeliverAll, ["deliver 1 2 3"]), (.retryDue("1", attempt: 1), []),
+            (unavailable("1"), ["retry 1 after 2"]), (acknowledged("2"), ["finish 2", "complete 2"]),
+            (rejected("3"), []), (.redeliver("3", 1), ["deliver 3"]),
+            (rejected("3"), ["redelivered 1 failed rejected"]), (.redeliver("3", 2), ["deliver 3"]),
+            (.gaveUpRedelivery(2), ["redelivered 2 failed cancelled"]),
+            (acknowledged("3"), ["finish 3", "complete 3"]),
+        ])
+    }
+
+    @Test func `a refusal that somebody else overtakes is not the last word, and is nobody's answer`() {
+        let newer = update(nil, .renewalChanged(.of("1", signature: "newer")))
+        for refused in [held("1"), rejected("1")] {
+            expect([
+                (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]), (.redeliverAll, []), (.redeliverAll, []),
+                (refused, ["deliver 1"]), (acknowledged("1"), ["finish 1", "answer p purchased pack"]),
+            ])
+            expect([
+                (sold("1"), ["deliver 1"]), (newer, []), (.redeliverAll, []), (refused, ["deliver 1 newer"]),
+                (refused, []), (.redeliverAll, ["deliver 1 newer"]), (.shutDown, []), (refused, []),
+            ])
+        }
+        expect([
+            (sold("1"), ["deliver 1"]), (.redeliverAll, []), (unavailable("1"), ["retry 1 after 1"]),
+            (.retryDue("1", attempt: 1), ["deliver 1"]), (held("1"), []),
+        ])
+    }
+
+    @Test func `a newer update of what is held takes its place and finishes it`() {
+        expect([
+            (sold("1"), ["deliver 1"]), (held("1"), []),
+            (update(nil, .renewalChanged(.of("1", signature: "newer"))), ["deliver 1 newer"]),
+            (acknowledged("1"), ["finish 1", "complete 1 newer"]), (.redeliverAll, []),
+            (update(nil, .renewalChanged(.of("2"))), ["deliver 2"]), (held("2"), []), (.redeliverAll, ["deliver 2"]),
+            (acknowledged("2"), []),
+        ])
+    }
+
+    @Test func `of what is set aside the latest is kept`() {
+        var machine = Machine(policy: .afterAcknowledgement)
+        let ids = (0...Machine.maximumSetAside).map { TransactionID(unchecked: "\(10_000 + $0)") }
+        for id in ids {
+            _ = machine.handle(sold(id))
+            #expect(machine.handle(held(id)).isEmpty)
+        }
+        #expect(
+            machine.handle(.redeliverAll).map(\.words) == [
+                "deliver " + ids.dropFirst().map(\.rawValue).joined(separator: " ")
+            ])
+    }
+
     // MARK: - Restoring
+
+    @Test func `what is held is left out of a restore, also when nothing else is in it`() {
+        expect([
+            (.restore(1), ["request restore"]), (.restored([.of("1"), .of("2")]), ["deliver 1 2"]),
+            (held("1"), []), (acknowledged("2"), ["restored 1: 2"]), (.restore(2), ["request restore"]),
+            (.restored([.of("1")]), ["deliver 1"]), (held("1"), ["restored 2: "]), (.redeliverAll, ["deliver 1"]),
+            (acknowledged("1"), []), (.restore(3), ["request restore"]),
+            (.restored([.of("3"), .of("4")]), ["deliver 3 4"]), (held("3"), []),
+            (rejected("4"), ["restored 3 failed rejected"]),
+        ])
+    }
 
     @Test func `a restore delivers everything and answers all who joined`() {
         expect([

@@ -1,0 +1,245 @@
+import Primitives
+import Purchases
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// Whose a purchase is when the customers of a device change.
+@Suite(.timeLimit(.minutes(2)))
+struct StoreCustomerChangeTests {
+    private let test = Surroundings()
+    private let anna: CustomerID = "anna"
+    private let boris: CustomerID = "boris"
+
+    private typealias Call = ScriptedReceiptValidator.Call
+
+    private var presented: [Call] { test.server.calls.all.filter(Self.isPresentation) }
+
+    private static func isPresentation(_ call: Call) -> Bool {
+        if case .validate = call { true } else { false }
+    }
+
+    private func presentations(_ count: Int) async {
+        await test.server.calls.wait { $0.filter(Self.isPresentation).count >= count }
+    }
+
+    private func finished(_ count: Int) async {
+        await test.connection.calls.wait { $0.filter { if case .finish = $0 { true } else { false } }.count >= count }
+    }
+
+    /// A transaction of the store that names its customer, or nobody.
+    private func transaction(_ id: TransactionID, of customer: CustomerID?) -> StoreTransaction {
+        ScriptedStoreConnection.transaction(id, "pack", appAccountToken: customer?.appAccountToken)
+    }
+
+    private func report(_ transaction: StoreTransaction) {
+        test.connection.send(
+            StoreUpdate(productID: transaction.productID, state: .purchased(transaction, alreadyOwned: false)))
+    }
+
+    /// The server refuses whatever somebody other than `owner` presents.
+    private func serve(only owner: CustomerID) {
+        test.server.judge { transactions, customer in
+            guard customer != owner else {
+                return TransactionValidation(
+                    customer: Fixture.customer(customer), acknowledged: Set(transactions.map(\.id)))
+            }
+            return TransactionValidation(
+                customer: Fixture.customer(customer), acknowledged: [],
+                rejected: transactions.indices.map {
+                    RejectedTransaction(index: $0, code: "boundToAnotherCustomer", detail: "No.", retryable: false)
+                })
+        }
+    }
+
+    private func refusal(of transaction: TransactionID, by store: Store) async -> StoreError.Code? {
+        do {
+            try await store.validateTransaction(transaction.rawValue)
+            return nil
+        } catch {
+            return (error as? StoreError)?.code
+        }
+    }
+
+    @Test func `a purchase that the server has not heard of is not presented as the next customer's`() async throws {
+        test.breakServer()
+        let store = try await test.open(customer: anna)
+        await #expect(throws: StoreError(.acknowledgementPending, "")) { try await store.purchaseProduct("pack") }
+        let bought = try #require(test.connection.unfinished.first)
+
+        try await store.logOut()
+        test.say(Fixture.customer())
+        try await store.logIn(boris)
+        await #expect {
+            try await store.validateTransaction(bought.id.rawValue)
+        } throws: { error in
+            (error as? StoreError)?.code == .acknowledgementPending && "\(error)".contains("another customer")
+        }
+        #expect(!presented.contains(.validate([bought.id], boris)))
+        #expect(test.connection.finished.isEmpty)
+
+        try await store.logIn(anna)
+        await finished(1)
+        #expect(presented.last == .validate([bought.id], anna))
+        await store.close()
+        #expect(test.connection.finished == [bought.id])
+        #expect(presented.filter { $0 == .validate([bought.id], anna) }.count == 2, "in vain, and when she was back")
+    }
+
+    @Test func `a renewal that arrives for another customer waits for them, and somebody is told`() async throws {
+        let store = try await test.open(customer: boris)
+        var events = store.events.makeAsyncIterator()
+        var completed = store.completedTransactions.makeAsyncIterator()
+        report(transaction("7", of: anna))
+        let event = await events.next()
+        #expect(event?.kind == .nonCriticalError)
+        #expect(event?.transactionID == "7")
+        report(transaction("8", of: nil))
+        #expect(await completed.next()?.id == "8")
+        #expect(presented == [.validate(["8"], boris)], "nobody's is whose it is that is there")
+
+        try await store.logIn(anna)
+        #expect(await completed.next()?.id == "7")
+        await finished(2)
+        await store.close()
+        #expect(presented == [.validate(["8"], boris), .validate(["7"], anna)])
+    }
+
+    @Test func `what waits for a customer survives others coming and going`() async throws {
+        let store = try await test.open(customer: boris)
+        var events = store.events.makeAsyncIterator()
+        report(transaction("7", of: anna))
+        _ = await events.next()
+        for customer in ["carla", "dmitri", "boris"] as [CustomerID] {
+            try await store.logIn(customer)
+            #expect(await events.next()?.transactionID == "7")
+        }
+        try await store.logOut()
+        #expect(await events.next()?.transactionID == "7")
+        #expect(presented.isEmpty)
+        try await store.logIn(anna)
+        await finished(1)
+        await store.close()
+        #expect(presented == [.validate(["7"], anna)])
+    }
+
+    @Test func `a log-in presents what waits also when the server cannot be asked about the customer`() async throws {
+        let store = try await test.open(customer: boris)
+        var events = store.events.makeAsyncIterator()
+        report(transaction("7", of: anna))
+        _ = await events.next()
+        test.server.answer { _ in throw PurchaseError(.unreachable) }
+        test.server.judge { transactions, customer in
+            TransactionValidation(
+                customer: Fixture.customer(customer, purchases: [Fixture.purchase("pack")]),
+                acknowledged: Set(transactions.map(\.id)))
+        }
+        await #expect(throws: StoreError(.receiptValidationFailed, "")) { try await store.logIn(anna) }
+        await finished(1)
+        #expect(store.purchasedProducts == ["pack"])
+        await store.close()
+    }
+
+    @Test func `a restore leaves out what is another customer's, and says so`() async throws {
+        test.say(Fixture.customer())
+        let store = try await test.open(customer: boris)
+        var events = store.events.makeAsyncIterator()
+        let (hers, his) = (
+            ScriptedStoreConnection.transaction("1", "pro.monthly", appAccountToken: anna.appAccountToken),
+            ScriptedStoreConnection.transaction("2", "pack", appAccountToken: boris.appAccountToken)
+        )
+        test.connection.set(restorable: [hers, his])
+        let result = try await store.restorePurchases()
+        #expect(result.restored == ["pack"])
+        #expect(!result.nothingToRestore)
+        #expect(presented == [.validate(["2"], boris)])
+        #expect(await events.next()?.transactionID == "1")
+
+        test.connection.set(restorable: [hers])
+        #expect(try await store.restorePurchases().nothingToRestore, "there is nothing of his")
+        try await store.logIn(anna)
+        #expect(try await store.restorePurchases().restored == ["pro.monthly"])
+        await store.close()
+    }
+
+    @Test func `what one customer may not present is presented again by the next`() async throws {
+        serve(only: anna)
+        let store = try await test.open(customer: boris)
+        var events = store.events.makeAsyncIterator()
+        report(transaction("7", of: nil))
+        #expect(await events.next()?.kind == .criticalError)
+        #expect(test.connection.finished.isEmpty)
+        try await store.logIn(anna)
+        await finished(1)
+        await store.close()
+        #expect(presented == [.validate(["7"], boris), .validate(["7"], anna)])
+        #expect(test.connection.finished == ["7"])
+    }
+
+    @Test func `what was refused can be validated once more`() async throws {
+        serve(only: anna)
+        let store = try await test.open(customer: boris)
+        await #expect(throws: StoreError(.purchaseFailed, "")) { try await store.purchaseProduct("coins") }
+        let id = try #require(test.connection.unfinished.first?.id)
+        await #expect(throws: StoreError(.purchaseFailed, "")) { try await store.validateTransaction(id.rawValue) }
+        serve(only: boris)
+        try await store.validateTransaction(id.rawValue)
+        await finished(1)
+        await store.close()
+        #expect(test.connection.finished == [id])
+    }
+
+    @Test func `a customer who comes while the one before is being refused is not forgotten`() async throws {
+        let mayAnswer = Gate()
+        test.server.judge { transactions, customer in
+            guard customer == "boris" else {
+                return TransactionValidation(
+                    customer: Fixture.customer(customer), acknowledged: Set(transactions.map(\.id)))
+            }
+            try await mayAnswer.pass()
+            return TransactionValidation(
+                customer: Fixture.customer(customer), acknowledged: [],
+                rejected: [.init(index: 0, code: "boundToAnotherCustomer", detail: "No.", retryable: false)])
+        }
+        let store = try await test.open(customer: boris)
+        report(transaction("7", of: nil))
+        await presentations(1)
+        let logIn = Task { try await store.logIn(anna) }
+        while store.customer != anna { await Task.yield() }
+        mayAnswer.open()
+        try await logIn.value
+        await finished(1)
+        await store.close()
+        #expect(presented == [.validate(["7"], boris), .validate(["7"], anna)])
+    }
+
+    @Test func `a purchase that its customer left behind is delivered at the launch at which they are back`()
+        async throws
+    {
+        test.breakServer()
+        let first = try await test.open(customer: anna)
+        await #expect(throws: StoreError(.acknowledgementPending, "")) { try await first.purchaseProduct("pack") }
+        let bought = try #require(test.connection.unfinished.first)
+        await first.close()
+        test.say(Fixture.customer())
+
+        for customer in [boris, anna] {
+            let reconnected = test.connection.reconnected()
+            var configuration = test.configuration(customer: customer)
+            configuration.connection = reconnected
+            let store = try Store(configuration: configuration)
+            if customer == anna {
+                await finished(1)
+            } else {
+                // Until the store has reported it, it is not known at all.
+                while await refusal(of: bought.id, by: store) == .invalidTransactionIdentifier { await Task.yield() }
+                #expect(await refusal(of: bought.id, by: store) == .acknowledgementPending)
+            }
+            await store.close()
+        }
+        #expect(presented.last == .validate([bought.id], anna))
+        #expect(!presented.contains(.validate([bought.id], boris)))
+    }
+}
