@@ -48,7 +48,7 @@ bench: ## Measure the hot paths beside their references
 	swift build -c release --product Benchmarks -j $(JOBS)
 	@"$$(swift build -c release --show-bin-path)/Benchmarks" $(ARGS)
 
-crash: ## Kill the app and the server at every point of a purchase (the tests do it at every third)
+crash: ## Kill the app and the server at every point of a purchase (the tests do it too)
 	@Scripts/install-dependencies run
 	swift build --product CrashLoop -j $(JOBS)
 	@"$$(swift build --show-bin-path)/CrashLoop" all 1

@@ -84,7 +84,9 @@ let package = Package(
             .executableTarget(
                 name: "souk",
                 dependencies: (libraryNames + systemLibraries.map(\.name) + ["CBuildInfo"]).map { .byName(name: $0) },
-                resources: [.embedInCode("Resources/darkroom.storekit")],
+                resources: [
+                    .embedInCode("Resources/darkroom.storekit"), .embedInCode("Resources/darkroom.features.json"),
+                ],
                 swiftSettings: strict),
         ]
         + modules.map { module in

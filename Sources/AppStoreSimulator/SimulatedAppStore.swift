@@ -76,6 +76,10 @@ public final class SimulatedAppStore: Sendable {
         }
     }
 
+    /// Ends what waits: long polls answer at once with what there is, and later ones do not wait. Everything else goes on.
+    /// A listener that is about to stop calls this first.
+    public func endWaiting() { signal.close() }
+
     /// Ends what waits, lets what is being written end and closes the books. Everything asked afterwards is refused.
     public func close() async {
         signal.close()

@@ -1,5 +1,13 @@
 import Foundation
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// The `souk` command: the only place that composes all modules.
 @main
 enum Souk {
@@ -9,7 +17,15 @@ enum Souk {
         VersionCommand.command,
     ]
 
+    /// Commands that later versions will have.
+    private static let notBuilt: Set<String> = [
+        "receipt", "offer", "token", "policy", "hub", "inspect", "intercept", "har", "scenario", "migrate", "ledger",
+        "backup", "restore", "sync", "keys", "import", "bench",
+    ]
+
     static func main() async {
+        // Whoever reads our output may leave; what was begun is still ended properly.
+        signal(SIGPIPE, SIG_IGN)
         let status = await run(Array(CommandLine.arguments.dropFirst()))
         exit(status.rawValue)
     }
@@ -23,6 +39,10 @@ enum Souk {
         if first == "--version" { return await run(["version"] + typed.dropFirst()) }
         guard let command = commands.first(where: { typed.starts(with: $0.words) }) else {
             let group = commands.filter { $0.words.first == first }
+            guard !notBuilt.contains(first), typed.prefix(2) != ["catalog", "encrypt"] else {
+                Terminal.note("souk: \(first) is not built yet; souk --help lists what is")
+                return .misuse
+            }
             guard !group.isEmpty else {
                 Terminal.note("souk: there is no command \"\(first)\"; see souk --help")
                 return .misuse
@@ -45,11 +65,10 @@ enum Souk {
         } catch let error as Misuse {
             Terminal.note("souk: \(error.sentence)")
             return .misuse
-        } catch let error as Failure {
-            Terminal.note("souk: \(error.sentence)")
-            return .doesNotHold
         } catch {
-            Terminal.note("souk: \(error)")
+            let sentence = (error as? Failure)?.sentence ?? "\(error)"
+            Terminal.note("souk: \(sentence)")
+            if rest.contains("--json") { Terminal.print(json: ["error": ["reason": .string(sentence)]]) }
             return .doesNotHold
         }
     }

@@ -2,6 +2,14 @@ import Foundation
 import Primitives
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 @Suite(.serialized) struct DemoTests {
     private static let steps = [
         "products", "subscription", "nonConsumable", "consumable", "grant", "renewal", "cancellation", "expiry",
@@ -39,13 +47,59 @@ import Testing
     }
 
     @Test func `kept processes answer, and end with the demonstration`() async throws {
+        let demo = try KeptDemo()
+        let store = try #require(demo.urls.first)
+        let products = try await SoukExecutable.run(["store", "--url", store, "products", "--json"])
+        #expect(products.json?["products"]?.arrayValue?.count == 6)
+        #expect(demo.end() == 0)
+        let after = try await SoukExecutable.run(["store", "--url", store, "products", "--json"])
+        #expect(after.status == 1)
+        #expect(after.errors.contains("cannot be reached"))
+        #expect(after.json?["error"]?["reason"] != nil)
+    }
+
+    @Test func `a kept process that dies ends the demonstration, which names it`() async throws {
+        let demo = try KeptDemo()
+        let server = try #require(try await demo.child(running: "serve"))
+        kill(server, SIGKILL)
+        #expect(demo.status() == 1)
+        #expect(demo.errors.contains("the server has died"))
+        #expect(try await demo.child(running: "simulate") == nil)
+    }
+
+    @Test func `an interrupted demonstration reports what it reached and leaves nobody behind`() async throws {
         let folder = try TemporaryFolder()
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: SoukExecutable.path())
-        process.arguments = ["demo", "--keep", "--data", folder.file("data")]
+        process.arguments = ["demo", "--json", "--data", folder.file("data")]
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
+        try process.run()
+        while !FileManager.default.fileExists(atPath: folder.file("data/server.log")) { usleep(1000) }
+        process.terminate()
+        let text = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 1)
+        let report = try JSONValue(parsing: text)
+        #expect(report["ok"] == false)
+        #expect(report["steps"]?.arrayValue?.count == Self.steps.count)
+    }
+}
+
+/// `souk demo --keep`, told to the end of its story.
+private final class KeptDemo {
+    let urls: [String]
+    private let process = Process()
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: SoukExecutable.path())
+        process.arguments = ["demo", "--keep", "--data", folder.file("data")]
+        process.standardOutput = output
+        process.standardError = try folder.emptyFile("errors")
         try process.run()
         var text = ""
         while !text.contains("Bearer") {
@@ -53,23 +107,38 @@ import Testing
             guard !data.isEmpty else { break }
             text += String(decoding: data, as: UTF8.self)
         }
-        let urls = text.matches(of: /http:\/\/127\.0\.0\.1:[0-9]+/).map { String($0.output) }
-        let store = try #require(urls.first)
-        let products = try await SoukExecutable.run(["store", "--url", store, "products", "--json"])
-        #expect(products.json?["products"]?.arrayValue?.count == 6)
+        urls = text.matches(of: /http:\/\/127\.0\.0\.1:[0-9]+/).map { String($0.output) }
+    }
+
+    deinit { if process.isRunning { process.terminate() } }
+
+    var errors: String { (try? folder.text("errors")) ?? "" }
+
+    /// Ctrl-C, and the exit status.
+    func end() -> Int32 {
         process.interrupt()
+        return status()
+    }
+
+    func status() -> Int32 {
         process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        let after = try await SoukExecutable.run(["store", "--url", store, "products", "--json"])
-        #expect(after.status == 1)
-        #expect(after.errors.contains("cannot be reached"))
+        return process.terminationStatus
+    }
+
+    /// The process that runs `souk WORD` in this demonstration's folder.
+    func child(running word: String) async throws -> Int32? {
+        let names = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }
+        return names.first { number in
+            let words = (try? String(contentsOfFile: "/proc/\(number)/cmdline", encoding: .utf8)) ?? ""
+            return words.contains("souk\0\(word)\0") && words.contains(folder.path)
+        }
     }
 }
 
 @Suite struct CrashLoopTests {
     @Test(.timeLimit(.minutes(10)))
     func `a purchase survives the death of the app and of the server`() async throws {
-        let every = ProcessInfo.processInfo.environment["SOUK_CRASH_EVERY"] ?? "3"
+        let every = ProcessInfo.processInfo.environment["SOUK_CRASH_EVERY"] ?? "1"
         let outcome = try await SoukExecutable.run(["all", every], program: "CrashLoop")
         #expect(outcome.status == 0, "\(outcome.errors)")
         #expect(outcome.output.contains("acknowledged and finished once"))

@@ -72,6 +72,8 @@ import Testing
         Case(arguments: ["store", "--url", "http://127.0.0.1:1", "refund", "1"], status: 1, sentence: "not built yet"),
         Case(arguments: ["catalog", "convert", "/nowhere"], status: 2, sentence: "no such file"),
         Case(arguments: ["demo", "--catalog", "/nowhere"], status: 2, sentence: "no such file"),
+        Case(arguments: ["receipt", "verify", "x"], status: 2, sentence: "receipt is not built yet"),
+        Case(arguments: ["serve", "--bundle-id", "b", "--config", "x"], status: 2, sentence: "--config"),
         Case(arguments: ["demo", "--inspect"], status: 2, sentence: "not built yet"),
         Case(arguments: ["demo", "--data", TestFiles.repository], status: 2, sentence: "not empty"),
     ])
@@ -101,6 +103,23 @@ import Testing
         ])
         #expect(serve.status == 2)
         #expect(serve.errors.contains("features.json") && serve.errors.contains("/features/pro/0"))
+    }
+
+    @Test func `a port in use changes nothing`() async throws {
+        let folder = try TemporaryFolder()
+        let service = try SoukService(["simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store")])
+        let port = String(try #require(service.url.split(separator: ":").last))
+        let serve = try await SoukExecutable.run([
+            "serve", "--bundle-id", "b", "--database", "sqlite:\(folder.file("ledger.sqlite"))", "--port", port,
+        ])
+        let simulate = try await SoukExecutable.run([
+            "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("other"), "--port", port,
+        ])
+        for outcome in [serve, simulate] {
+            #expect(outcome.status == 2)
+            #expect(outcome.errors.contains(port))
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["store"])
     }
 
     @Test func `a file that is no database is refused and left as it was`() async throws {

@@ -33,6 +33,7 @@ struct Arguments: Sendable {
             guard let option = command.options.first(where: { $0.name == name }) else {
                 throw Misuse("\(command.name) has no option --\(name); see \(command.name) --help")
             }
+            guard option.isBuilt else { throw Misuse("--\(name) of \(command.name) is not built yet; leave it out") }
             guard let valueName = option.value else {
                 guard parts.count == 1 else { throw Misuse("--\(name) takes no value") }
                 switches.insert(name)

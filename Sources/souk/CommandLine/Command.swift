@@ -20,6 +20,8 @@ struct Command: Sendable {
         let help: String
         /// Not shown in the help: for one part of Souk starting another.
         var isHidden = false
+        /// Whether there is anything behind it yet.
+        var isBuilt = true
     }
 
     var name: String { (["souk"] + words).joined(separator: " ") }

@@ -10,7 +10,7 @@ import Primitives
     import Darwin
 #endif
 
-/// The wish to stop: SIGTERM, SIGINT, or the end of standard input for a process whose starter asked for that.
+/// The wish to stop: SIGTERM, SIGINT, SIGHUP, or the end of standard input for a process whose starter asked for that.
 ///
 /// From when it is made, a signal no longer ends the process, and is not forgotten before somebody waits.
 final class StopSignal: Sendable {
@@ -20,7 +20,7 @@ final class StopSignal: Sendable {
     init(alsoAtEndOfInput: Bool = false) {
         let wishes = wishes
         sources.withLock { sources in
-            sources = [SIGTERM, SIGINT].map { number in
+            sources = [SIGTERM, SIGINT, SIGHUP].map { number in
                 signal(number, SIG_IGN)
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
                 source.setEventHandler { wishes.send(()) }

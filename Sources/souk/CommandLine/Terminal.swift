@@ -62,11 +62,16 @@ enum InputFile {
             throw Misuse("\(path): there is no such file")
         }
         guard !isDirectory.boolValue else { throw Misuse("\(path): this is a folder, not a file") }
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw Misuse("\(path): the file cannot be read; check its permissions")
-        }
+        // Not `FileManager.contents`, which reads regular files only: this may be a pipe.
+        guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: limit + 1) ?? Data()
+        else { throw Misuse("\(path): the file cannot be read; check its permissions") }
         guard data.count <= limit else { throw Misuse("\(path): the file holds more than \(limit) bytes") }
         return Array(data)
+    }
+
+    /// `path` from the root on.
+    static func absolute(_ path: String) -> String {
+        path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
     /// The text of `path` without white space at its ends.

@@ -46,7 +46,12 @@ enum JWSCommands {
 
     static let inspect = Command(
         words: ["jws", "inspect"], summary: "show what a JWS says, without checking that it is true",
-        operands: ["FILE|-"], options: [typeOption, .init(name: "json", help: "print one JSON value")]
+        operands: ["FILE|-"],
+        // The flags of `verify` are taken too, so that one can be put for the other.
+        options: [typeOption, .init(name: "json", help: "print one JSON value")]
+            + ["bundle-id", "environment", "app-apple-id", "root", "at"].map {
+                .init(name: $0, value: "VALUE", repeats: true, help: "", isHidden: true)
+            }
     ) { arguments in
         if let type = arguments.text("type") { _ = try kind(named: type) }
         let jws = try InputFile.text(arguments.operands[0])

@@ -28,31 +28,30 @@ enum ServeCommand {
             .init(name: "clock", value: "URL", help: "follow the virtual time of a simulator; needs --root"),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
-            .stopWithParent,
+            .stopWithParent, .notBuilt("app-store-key", "FILE"), .notBuilt("key-id", "K"), .notBuilt("issuer-id", "I"),
+            .notBuilt("app-store-url", "U"), .notBuilt("config", "FILE"),
         ],
         details: """
             The first line of standard output is one JSON object: where it listens and, for each app that is new to the
             database, a public key and the file that holds its secret key. It stops on SIGTERM and SIGINT.
             """
     ) { arguments in
-        let path = try databasePath(arguments.text("database") ?? "sqlite:souk.sqlite")
+        let path = InputFile.absolute(try databasePath(arguments.text("database") ?? "sqlite:souk.sqlite"))
+        let plan = try Plan(arguments)
         var configuration = try listenerConfiguration(arguments)
         configuration.maximumBodyBytes = 4 << 20
         let clock = try await followedClock(arguments)
-        let database = try openDatabase(path)
-        let service = try await makeService(arguments, database: database, clock: clock ?? SystemClock())
-        let keys = try await service.createMissingKeys { try save($0, beside: path) }
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
-        let listener = HTTPListener(handler: service, configuration: configuration)
-        do {
-            let address = try listener.start()
-            Terminal.print(json: announcement(address.url, path: path, keys: keys))
-        } catch let error as HTTPListenerError {
-            await database.close()
-            throw Misuse(error.reason)
+        let doorway = try Doorway(configuration)
+        let database = try await doorway.whileClosed { try openDatabase(path) }
+        let keys = try await doorway.whileClosed {
+            let service = try await plan.service(database: database, clock: clock ?? SystemClock())
+            doorway.open(to: service)
+            return try await service.createMissingKeys { try save($0, beside: path) }
         }
+        Terminal.print(json: announcement(doorway.url, path: path, keys: keys))
         await stop.wait()
-        await listener.stop()
+        await doorway.close()
         await clock?.stop()
         await database.close()
         return .success
@@ -102,50 +101,62 @@ enum ServeCommand {
         return clock
     }
 
-    private static func makeService(
-        _ arguments: Arguments, database: SQLiteDatabase, clock: any WallClock
-    ) async throws -> EntitlementService {
-        let bundles = try arguments.texts("bundle-id").map {
-            try Arguments.identifier($0, called: "--bundle-id") as BundleID
+    /// What was asked for, read and checked before anything is touched.
+    private struct Plan {
+        let apps: [EntitlementService.Configuration.App]
+        let environments: [StoreEnvironment]
+        let anchors: [TrustAnchor]
+
+        init(_ arguments: Arguments) throws {
+            let bundles = try arguments.texts("bundle-id").map {
+                try Arguments.identifier($0, called: "--bundle-id") as BundleID
+            }
+            guard !bundles.isEmpty else { throw Misuse("souk serve needs --bundle-id") }
+            let features = try arguments.text("features").map { try CatalogCommands.featureMap(in: $0) } ?? FeatureMap()
+            let number = try arguments.integer("app-apple-id", in: 1...Int.max)
+            guard number == nil || bundles.count == 1 else {
+                throw Misuse("--app-apple-id says one number: give one --bundle-id with it")
+            }
+            apps = bundles.map { .init(bundleID: $0, appAppleID: number, features: features) }
+            let named = try arguments.texts("environment").map { text in
+                _ = try JWSCommands.environment(named: text)
+                return StoreEnvironment(rawValue: text)
+            }
+            environments = named.isEmpty ? [.production, .sandbox] : named
+            let roots = arguments.texts("root")
+            anchors = roots.isEmpty ? TrustAnchor.apple : try JWSCommands.anchors(in: roots)
         }
-        guard !bundles.isEmpty else { throw Misuse("souk serve needs --bundle-id") }
-        let features = try arguments.text("features").map { try CatalogCommands.featureMap(in: $0) } ?? FeatureMap()
-        let number = try arguments.integer("app-apple-id", in: 1...Int.max)
-        guard number == nil || bundles.count == 1 else {
-            throw Misuse("--app-apple-id says one number: give one --bundle-id with it")
-        }
-        let named = try arguments.texts("environment").map { text in
-            _ = try JWSCommands.environment(named: text)
-            return StoreEnvironment(rawValue: text)
-        }
-        var configuration = EntitlementService.Configuration(
-            database: database, apps: bundles.map { .init(bundleID: $0, appAppleID: number, features: features) },
-            environments: named.isEmpty ? [.production, .sandbox] : named)
-        let roots = arguments.texts("root")
-        if !roots.isEmpty { configuration.trustAnchors = try JWSCommands.anchors(in: roots) }
-        configuration.clock = clock
-        configuration.reportFailure = { request, error in Terminal.note("request \(request) failed: \(error)") }
-        do {
-            return try await EntitlementService(configuration: configuration)
-        } catch let error as EntitlementServerError {
-            throw Misuse(error.description)
-        } catch let error as SQLError {
-            throw Misuse(error.description)
+
+        func service(database: SQLiteDatabase, clock: any WallClock) async throws -> EntitlementService {
+            var configuration = EntitlementService.Configuration(
+                database: database, apps: apps, environments: environments)
+            configuration.trustAnchors = anchors
+            configuration.clock = clock
+            configuration.reportFailure = { request, error in Terminal.note("request \(request) failed: \(error)") }
+            do {
+                return try await EntitlementService(configuration: configuration)
+            } catch let error as EntitlementServerError {
+                throw Misuse(error.description)
+            } catch let error as SQLError {
+                throw Misuse(error.description)
+            }
         }
     }
 
-    /// The secret key goes into a file that only its owner may read; it is never printed.
+    /// The secret key goes into a file that only its owner may read; it is never printed. The public one has a file as
+    /// well, because the ledger keeps only digests.
     private static func save(_ keys: IssuedKeys, beside database: String) throws {
         let path = secretFile(of: keys.bundleID, beside: database)
         try? FileManager.default.removeItem(atPath: path)
         let isWritten = FileManager.default.createFile(
             atPath: path, contents: Data((keys.secretKey + "\n").utf8), attributes: [.posixPermissions: 0o600])
         guard isWritten else { throw Misuse("\(path): the secret key cannot be written; no key was made") }
+        let publicFile = "\(database).\(keys.bundleID).public-key"
+        try Data((keys.publicKey + "\n").utf8).write(to: URL(fileURLWithPath: publicFile))
     }
 
     private static func secretFile(of bundle: BundleID, beside database: String) -> String {
-        let name = bundle.rawValue.replacingOccurrences(of: "/", with: "_")
-        return "\(database).\(name).secret-key"
+        "\(database).\(bundle).secret-key"
     }
 
     private static func announcement(_ url: String, path: String, keys: [IssuedKeys]) -> JSONValue {

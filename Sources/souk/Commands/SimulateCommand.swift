@@ -2,6 +2,7 @@ import AppStoreSimulator
 import Foundation
 import HTTPListener
 import Primitives
+import SQLStorage
 import StoreModel
 
 /// `souk simulate`: an App Store in a process.
@@ -18,7 +19,7 @@ enum SimulateCommand {
                 name: "time-rate", value: "R",
                 help: "how fast virtual time runs: \(TimeRate.names.joined(separator: ", "))"),
             .init(name: "seed", value: "N", help: "make a new store's numbers repeatable"),
-            .stopWithParent,
+            .stopWithParent, .notBuilt("notifications-url", "U"), .notBuilt("content", "DIR"),
         ],
         details: """
             The first line of standard output is one JSON object: where it listens, its root certificate and its keys.
@@ -27,7 +28,7 @@ enum SimulateCommand {
     ) { arguments in
         let catalogue = try CatalogCommands.catalogue(in: try arguments.required("catalog"))
         for warning in catalogue.warnings { Terminal.note("warning: \(warning)") }
-        let folder = try DataFolder(arguments.text("data"))
+        let folder = DataFolder(arguments.text("data"))
         defer { folder.removeIfTemporary() }
         var configuration = SimulatedAppStore.Configuration(
             catalogue: catalogue, bundleID: try arguments.identifier("bundle-id") ?? "com.example.souk",
@@ -39,25 +40,24 @@ enum SimulateCommand {
             configuration.timeRate = rate
         }
         configuration.seed = try arguments.integer("seed", in: 0...Int.max).map(UInt64.init)
-        let store: SimulatedAppStore
-        do {
-            store = try await SimulatedAppStore.open(configuration)
-        } catch let error as SimulatorError {
-            throw Misuse(error.description)
-        }
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
-        let listener = HTTPListener(
-            handler: store.handler, configuration: .init(port: try arguments.integer("port", in: 0...65535) ?? 0))
-        do {
-            let address = try listener.start()
-            Terminal.print(json: store.summary.announcement(listeningAt: address.url))
-        } catch let error as HTTPListenerError {
-            await store.close()
-            throw Misuse(error.reason)
+        let doorway = try Doorway(.init(port: try arguments.integer("port", in: 0...65535) ?? 0))
+        let store = try await doorway.whileClosed {
+            try folder.make()
+            do {
+                return try await SimulatedAppStore.open(configuration)
+            } catch let error as SimulatorError {
+                throw Misuse(error.description)
+            } catch let error as SQLError {
+                throw Misuse(error.description)
+            }
         }
+        doorway.open(to: store.handler)
+        Terminal.print(json: store.summary.announcement(listeningAt: doorway.url))
         await stop.wait()
+        store.endWaiting()
+        await doorway.close()
         await store.close()
-        await listener.stop()
         return .success
     }
 }
@@ -65,19 +65,29 @@ enum SimulateCommand {
 extension Command.Option {
     /// For one part of Souk that starts another: stop when standard input ends.
     static let stopWithParent = Command.Option(name: "stop-with-parent", help: "", isHidden: true)
+
+    /// A flag that the command will have.
+    static func notBuilt(_ name: String, _ value: String? = nil) -> Command.Option {
+        Command.Option(name: name, value: value, help: "", isHidden: true, isBuilt: false)
+    }
 }
 
 /// A folder that a command keeps its files in: the one that was named, or a temporary one that goes with the command.
 struct DataFolder: Sendable {
+    /// Absolute.
     let path: String
     private let isTemporary: Bool
 
-    init(_ named: String?) throws {
+    init(_ named: String?) {
         isTemporary = named == nil
         path =
-            named
+            named.map(InputFile.absolute)
             ?? FileManager.default.temporaryDirectory.appendingPathComponent("souk-\(UUID().uuidString.lowercased())")
             .path
+    }
+
+    /// Throws `Misuse` when it cannot be made.
+    func make() throws {
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

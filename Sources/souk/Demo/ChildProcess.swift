@@ -42,6 +42,11 @@ final class ChildProcess: Sendable {
 
     var isRunning: Bool { process.isRunning }
 
+    /// Returns when it has ended, or when the waiting task is cancelled.
+    func ended() async {
+        while isRunning, (try? await Task.sleep(for: .milliseconds(50))) != nil {}
+    }
+
     /// Ends it without warning, as a power failure would; returns when it is gone.
     func kill() async { await process.end(SIGKILL) }
 

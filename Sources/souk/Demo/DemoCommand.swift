@@ -27,50 +27,48 @@ enum DemoCommand {
             throw Misuse("\(named): the folder is not empty; name an empty or a new one with --data")
         }
         let bundleID: BundleID = try arguments.identifier("bundle-id") ?? "com.example.souk"
-        let folder = try DataFolder(named)
+        let folder = DataFolder(named)
+        if let file = arguments.text("catalog"), file != "-" { _ = try CatalogCommands.catalogue(in: file) }
+        try folder.make()
         defer { folder.removeIfTemporary() }
-        let file = try catalogueFile(arguments.text("catalog"), in: folder)
-        let catalogue = try CatalogCommands.catalogue(in: file)
-        try Data(catalogue.productList.text(pretty: true).utf8)
+        let goods = try DemoGoods(arguments.text("catalog"), in: folder)
+        try Data(goods.catalogue.productList.text(pretty: true).utf8)
             .write(to: URL(fileURLWithPath: folder.file("products.json")))
         let stop = StopSignal()
         let isQuiet = arguments.has("json")
         if !isQuiet { Terminal.note("Starting an App Store simulator and an entitlement server …") }
-        let world = try await DemoWorld.begin(
-            catalogue: catalogue, catalogueFile: file, bundleID: bundleID, folder: folder)
-        let report = await withTaskGroup(of: DemoReport?.self) { group in
+        let world = try await DemoWorld.begin(goods, bundleID: bundleID, folder: folder)
+        let (report, isInterrupted) = await story(in: world, isQuiet: isQuiet, until: stop)
+        if isQuiet { Terminal.print(json: report.json) } else { await conclude(report, world) }
+        do {
+            if arguments.has("keep"), !isInterrupted { try await keep(world, until: stop, quiet: isQuiet) }
+        } catch {
+            await world.end()
+            throw error
+        }
+        await world.end()
+        if isInterrupted { Terminal.note("souk: interrupted") }
+        return report.isFine ? .success : .doesNotHold
+    }
+
+    /// The story up to its end, its first fault or the wish to stop.
+    private static func story(
+        in world: DemoWorld, isQuiet: Bool, until stop: StopSignal
+    ) async -> (report: DemoReport, isInterrupted: Bool) {
+        await withTaskGroup(of: DemoReport?.self) { group in
             group.addTask { await story(in: world, isQuiet: isQuiet) }
             group.addTask {
                 await stop.wait()
                 return nil
             }
-            let first = await group.next() ?? nil
-            group.cancelAll()
-            return first
-        }
-        guard let report else {
-            await world.end()
-            throw Failure("interrupted")
-        }
-        if isQuiet { Terminal.print(json: report.json) } else { await conclude(report, world) }
-        if arguments.has("keep") { await keep(world, until: stop, quiet: isQuiet) }
-        await world.end()
-        return report.isFine ? .success : .doesNotHold
-    }
-
-    /// The catalogue that was named, or the one that comes with `souk`.
-    private static func catalogueFile(_ named: String?, in folder: DataFolder) throws -> String {
-        if let named {
-            guard named != "-" else {
-                let path = folder.file("catalogue.storekit")
-                try Data(try InputFile.read("-")).write(to: URL(fileURLWithPath: path))
-                return path
+            var report: DemoReport?
+            var isInterrupted = false
+            for await outcome in group {
+                if let outcome { report = outcome } else { isInterrupted = report == nil }
+                group.cancelAll()
             }
-            return named
+            return (report ?? DemoReport(isQuiet: isQuiet), isInterrupted)
         }
-        let path = folder.file("darkroom.storekit")
-        try Data(PackageResources.darkroom_storekit).write(to: URL(fileURLWithPath: path))
-        return path
     }
 
     private static func story(in world: DemoWorld, isQuiet: Bool) async -> DemoReport {
@@ -118,13 +116,24 @@ enum DemoCommand {
             .joined(separator: "\n")
     }
 
-    private static func keep(_ world: DemoWorld, until stop: StopSignal, quiet: Bool) async {
+    /// Leaves both processes running. Throws `Failure` naming the one that ends by itself.
+    private static func keep(_ world: DemoWorld, until stop: StopSignal, quiet: Bool) async throws {
         let lines = [
             "", "The simulator listens at \(world.storeURL), the server at \(world.serverURL). Ctrl-C ends both.",
             "  curl \(world.storeURL)/control/v1/products",
             "  curl -H 'Authorization: Bearer \(world.publicKey)' \(world.serverURL)\(world.customerPath)",
         ]
         for line in lines { if quiet { Terminal.note(line) } else { Terminal.print(line) } }
-        await stop.wait()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await stop.wait() }
+            group.addTask { await world.someProcessEnded() }
+            await group.next()
+            group.cancelAll()
+        }
+        do {
+            try await world.checkProcesses()
+        } catch let fault as DemoFault {
+            throw Failure(fault.sentence)
+        }
     }
 }

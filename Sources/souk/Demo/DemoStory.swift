@@ -25,7 +25,14 @@ struct DemoStory {
     mutating func tell(to report: inout DemoReport) async {
         for step in DemoStep.allCases {
             let isFine = await report.tell(step) {
-                let detail = try await perform(step)
+                let detail: String
+                do {
+                    detail = try await perform(step)
+                } catch {
+                    // A process that has died is the reason for whatever else went wrong.
+                    try await world.checkProcesses()
+                    throw error
+                }
                 try await world.checkProcesses()
                 if let fault = phone.watch.faults.first { throw DemoFault(fault) }
                 return detail
@@ -81,7 +88,7 @@ struct DemoStory {
             throw DemoFault("the server does not know an active subscription of \(item.id)")
         }
         try await checkActive(item, true)
-        return "\(detail); active until \(RFC3339.string(from: entry.expiresAt))"
+        return "\(detail); gives \(world.goods.feature(of: item)) until \(RFC3339.string(from: entry.expiresAt))"
     }
 
     private mutating func nonConsumable() async throws -> String {
@@ -114,8 +121,15 @@ struct DemoStory {
             throw DemoFault("transaction \(id) was signed for \(sum.payload.productId ?? "nothing")")
         }
         lastTransaction = id
-        let price = item.price
-        return "\(item.id) for \(price.amount) \(price.currency): signed, verified, acknowledged, then finished"
+        return "\(item.id) \(price(of: sum.payload, item)): signed, verified, acknowledged, then finished"
+    }
+
+    /// What was paid, and what will be once an offer is over.
+    private func price(of payload: JWSTransactionDecodedPayload, _ item: CatalogueItem) -> String {
+        let full = "\(item.price.amount) \(item.price.currency)"
+        guard payload.offerType != nil, let milliunits = payload.price else { return "for \(full)" }
+        let paid = Price(milliunits: Int64(milliunits), currency: item.price.currency)
+        return "for \(paid.amount) \(paid.currency) (an introductory offer, then \(full))"
     }
 
     private func checkDelivered(_ id: TransactionID) async throws {
@@ -160,7 +174,9 @@ struct DemoStory {
         guard merged.hasActiveFeature(with: feature, at: now) else {
             throw DemoFault("the grant does not appear among the app's features")
         }
-        let bought = [subscribed?.id, hasUnlocked ? try cheapest(.nonConsumable).id : nil].compactMap { $0?.rawValue }
+        let bought = [subscribed, hasUnlocked ? try cheapest(.nonConsumable) : nil].compactMap { item in
+            item.map(world.goods.feature)
+        }
         for name in bought where !merged.hasActiveFeature(with: name, at: now) {
             throw DemoFault("\(name) is missing beside the grant")
         }
@@ -169,13 +185,14 @@ struct DemoStory {
 
     /// Checks that server and app agree on whether what `item` gives may be used now.
     private func checkActive(_ item: CatalogueItem, _ expected: Bool) async throws {
-        let isActive = try await world.customerAnswer().features.contains { $0.name == item.id.rawValue && $0.isActive }
+        let name = world.goods.feature(of: item)
+        let isActive = try await world.customerAnswer().features.contains { $0.name == name && $0.isActive }
         guard isActive == expected else {
-            throw DemoFault("the server says \(item.id) is \(isActive ? "active" : "not active")")
+            throw DemoFault("the server says \(name) is \(isActive ? "active" : "not active")")
         }
-        _ = try await eventually("the app sees \(item.id) \(expected ? "active" : "not active")") {
+        _ = try await eventually("the app sees \(name) \(expected ? "active" : "not active")") {
             let features = try await phone.client.getPaidFeatures()
-            return features.hasActiveFeature(with: item.id.rawValue, at: world.clock.now()) == expected ? true : nil
+            return features.hasActiveFeature(with: name, at: world.clock.now()) == expected ? true : nil
         }
     }
 
@@ -224,7 +241,8 @@ struct DemoStory {
         try await checkActive(item, true)
         try await world.advance(to: entry.expiresAt)
         try await checkActive(item, false)
-        return "active a millisecond before \(RFC3339.string(from: entry.expiresAt)), off at that instant"
+        return
+            "\(world.goods.feature(of: item)) is active a millisecond before \(RFC3339.string(from: entry.expiresAt)), off at that instant"
     }
 
     // MARK: - Trouble
@@ -350,6 +368,7 @@ struct DemoStory {
             throw DemoFault("the second device has \(actual.sorted()), the first \(expected.sorted())")
         }
         let count = result["restored"]?.arrayValue?.count ?? 0
-        return "a second device restored \(count) products and has the same \(expected.count) features"
+        return "a second device restored \(count == 1 ? "one product" : "\(count) products") and may use the same: "
+            + (expected.isEmpty ? "nothing" : expected.sorted().joined(separator: ", "))
     }
 }

@@ -21,24 +21,25 @@ actor DemoWorld {
     let publicKey: String
     let rootFile: String
     let simulatorFolder: String
+    nonisolated let goods: DemoGoods
     private let folder: DataFolder
     private let secretKey: String
     private let network: any HTTPTransport
     private let simulator: ChildProcess
     private var server: ChildProcess
+    /// The server is down because the story says so.
+    private var isServerKilled = false
     private var devices: [DemoDevice] = []
 
     /// Starts the simulator and the server, and an account at the store.
-    static func begin(catalogue: Catalogue, catalogueFile: String, bundleID: BundleID, folder: DataFolder) async throws
-        -> DemoWorld
-    {
+    static func begin(_ goods: DemoGoods, bundleID: BundleID, folder: DataFolder) async throws -> DemoWorld {
         let simulator = try await ChildProcess.start(
             [
-                "simulate", "--catalog", catalogueFile, "--bundle-id", bundleID.rawValue, "--data",
+                "simulate", "--catalog", goods.file, "--bundle-id", bundleID.rawValue, "--data",
                 folder.file("store"), "--time-rate", "frozen",
             ], named: "simulator", log: folder.file("simulator.log"))
         do {
-            return try await DemoWorld(catalogue, bundleID, folder, simulator)
+            return try await DemoWorld(goods, bundleID, folder, simulator)
         } catch {
             await simulator.stop()
             throw error
@@ -46,17 +47,17 @@ actor DemoWorld {
     }
 
     private init(
-        _ catalogue: Catalogue, _ bundleID: BundleID, _ folder: DataFolder, _ simulator: ChildProcess
+        _ goods: DemoGoods, _ bundleID: BundleID, _ folder: DataFolder, _ simulator: ChildProcess
     ) async throws {
         let greeting = simulator.greeting
         guard let storeURL = greeting["listening"]?.stringValue, let root = greeting["rootCertificate"]?.stringValue
         else { throw Failure("the simulator did not say where it listens") }
-        let (list, findings) = ProductList.lint(catalogue.productList.encoded(), file: "product list")
+        let (list, findings) = ProductList.lint(goods.catalogue.productList.encoded(), file: "product list")
         guard let list else { throw Failure(findings.map(\.description).joined(separator: "; ")) }
         network = CurlTransport.platformDefault()
         clock = FollowedClock(url: storeURL, transport: network)
         try await clock.start()
-        let server = try await Self.startServer(bundleID, folder, port: 0, root: root, storeURL: storeURL)
+        let server = try await Self.startServer(goods, bundleID, folder, port: 0, root: root, storeURL: storeURL)
         do {
             guard let serverURL = server.greeting["listening"]?.stringValue,
                 let publicKey = server.greeting["publicKey"]?.stringValue,
@@ -69,7 +70,8 @@ actor DemoWorld {
             await server.stop()
             throw error
         }
-        self.catalogue = catalogue
+        self.goods = goods
+        catalogue = goods.catalogue
         self.bundleID = bundleID
         products = list
         rootFile = root
@@ -83,31 +85,48 @@ actor DemoWorld {
     }
 
     private static func startServer(
-        _ bundleID: BundleID, _ folder: DataFolder, port: Int, root: String, storeURL: String
+        _ goods: DemoGoods, _ bundleID: BundleID, _ folder: DataFolder, port: Int, root: String, storeURL: String
     ) async throws -> ChildProcess {
         try await ChildProcess.start(
             [
                 "serve", "--database", "sqlite:\(folder.file("ledger.sqlite"))", "--bundle-id", bundleID.rawValue,
                 "--environment", "sandbox", "--root", root, "--clock", storeURL, "--port", "\(port)",
-            ], named: "server", log: folder.file("server.log"))
+            ] + (goods.featureFile.map { ["--features", $0] } ?? []), named: "server", log: folder.file("server.log"))
     }
 
     // MARK: - The processes
 
-    func killServer() async { await server.kill() }
+    func killServer() async {
+        isServerKilled = true
+        await server.kill()
+    }
 
     /// Starts the server again on the same port and the same ledger.
     func restartServer() async throws {
         let port = serverURL.split(separator: ":").last.flatMap { Int($0) } ?? 0
-        server = try await Self.startServer(bundleID, folder, port: port, root: rootFile, storeURL: storeURL)
+        server = try await Self.startServer(goods, bundleID, folder, port: port, root: rootFile, storeURL: storeURL)
+        isServerKilled = false
     }
 
-    /// Throws unless both processes are still there.
+    /// Throws unless both processes are there that should be.
     func checkProcesses() throws {
-        guard simulator.isRunning else {
-            throw DemoFault("the simulator has died; see \(folder.file("simulator.log"))")
+        if !simulator.isRunning { throw DemoFault("the simulator has died\(lastWords(in: "simulator.log"))") }
+        if !server.isRunning, !isServerKilled { throw DemoFault("the server has died\(lastWords(in: "server.log"))") }
+    }
+
+    private func lastWords(in log: String) -> String {
+        let text = (try? String(contentsOfFile: folder.file(log), encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").last.map { "; its last words: \($0)" } ?? " without a word"
+    }
+
+    /// Returns when either process has ended.
+    func someProcessEnded() async {
+        let (simulator, server) = (simulator, server)
+        await withTaskGroup(of: Void.self) { group in
+            for process in [simulator, server] { group.addTask { await process.ended() } }
+            await group.next()
+            group.cancelAll()
         }
-        guard server.isRunning else { throw DemoFault("the server has died; see \(folder.file("server.log"))") }
     }
 
     /// Closes the devices and ends both processes.

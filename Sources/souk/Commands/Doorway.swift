@@ -1,0 +1,53 @@
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+
+/// A service's place on the network, taken before the service touches anything: if the port is in use, nothing was
+/// changed. Until the service is there, requests are answered 503.
+final class Doorway: Sendable {
+    let url: String
+    private let listener: HTTPListener
+    private let entrance: Entrance
+
+    /// Throws `Misuse` naming the address and the reason.
+    init(_ configuration: HTTPListener.Configuration) throws {
+        entrance = Entrance()
+        listener = HTTPListener(handler: entrance, configuration: configuration)
+        do {
+            url = try listener.start().url
+        } catch let error as HTTPListenerError {
+            throw Misuse(error.reason)
+        }
+    }
+
+    /// From now on `handler` answers.
+    func open(to handler: any HTTPHandler) { entrance.handler.withLock { $0 = handler } }
+
+    /// Stops accepting, lets what is being answered end, and closes.
+    func close() async { await listener.stop() }
+
+    /// What `body` makes behind the door; the door is closed again when it throws.
+    func whileClosed<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            await close()
+            throw error
+        }
+    }
+
+    private final class Entrance: HTTPHandler {
+        let handler = Locked<(any HTTPHandler)?>(nil)
+
+        func respond(to request: HTTPRequest) -> HTTPReply {
+            if let handler = handler.withLock({ $0 }) { return handler.respond(to: request) }
+            var response = HTTPProblem(
+                status: 503, code: "starting", title: "Starting", detail: "The service is starting; ask again.",
+                isRetryable: true
+            ).response
+            response.headers["Retry-After"] = "1"
+            return .ready(response)
+        }
+    }
+}
