@@ -135,10 +135,10 @@ final class Connection: Sendable {
         abandoned?.abandon()
     }
 
-    /// Lets an idle connection end: what has been received is still answered.
-    func closeIfIdle() {
+    /// Lets a connection end whose next request has not arrived whole: what is there already is still answered.
+    func stopReading() {
         state.withLock { state in
-            guard state.isOpen, state.exchange == nil else { return }
+            guard state.isOpen, state.phase != .serving else { return }
             shut(socket, SHUT_RD)
         }
     }

@@ -35,10 +35,11 @@ final class ConnectionRegistry: Sendable {
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
     func open(_ connection: Connection) {
-        let forbidsParking = state.withLock { state in
+        let (isDraining, forbidsParking) = state.withLock { state in
             state.connections[ObjectIdentifier(connection)] = connection
-            return state.forbidsParking
+            return (state.isDraining, state.forbidsParking)
         }
+        if isDraining { connection.stopReading() }
         if forbidsParking { connection.forbidParking() }
     }
 
@@ -54,13 +55,13 @@ final class ConnectionRegistry: Sendable {
         if let refused { Foundation.close(refused) }
     }
 
-    /// Idle connections end, the others after their answer.
+    /// Connections on which no whole request has arrived end, the others after their answer.
     func drain() {
         let connections = state.withLock { state in
             state.isDraining = true
             return Array(state.connections.values)
         }
-        for connection in connections { connection.closeIfIdle() }
+        for connection in connections { connection.stopReading() }
     }
 
     /// Ends every wait for a reply.

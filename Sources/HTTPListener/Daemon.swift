@@ -169,7 +169,10 @@ private enum Callbacks {
         let service = Unmanaged<Service>.fromOpaque(context).takeUnretainedValue()
         Unmanaged<Exchange>.fromOpaque(stored).takeRetainedValue().abandon()
         if let stored = souk_mhd_connection_context(connection) {
-            Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue().enter(.awaitingRequest, nil)
+            let connection = Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue()
+            connection.enter(.awaitingRequest, nil)
+            // An answer made just before the listener began to stop has kept its connection open.
+            if service.connections.isDraining { connection.stopReading() }
         }
         service.underWay.leave()
     }

@@ -68,8 +68,9 @@ public final class HTTPListener: Sendable {
         }
     }
 
-    /// Stops: no new connections, idle ones closed, requests under way answered within the grace period, the rest
-    /// refused with 503 and their tasks cancelled. Returns when the socket and every thread are gone.
+    /// Stops: no new connections; those on which no whole request has arrived end at once; requests the handler works on
+    /// are answered within the grace period, the rest refused with 503 and their tasks cancelled. Returns when the
+    /// socket and every thread are gone.
     public func stop() async {
         await withCheckedContinuation { continuation in
             control.async { [self] in

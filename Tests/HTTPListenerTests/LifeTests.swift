@@ -97,6 +97,44 @@ import Testing
         await stop.value
     }
 
+    @Test(arguments: [
+        "Content-Length: 10\r\n\r\nhalf", "Content-Length: 2000\r\n\r\nhalf",
+        "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
+        "Content-Length: 10\r\n\r\n",
+    ])
+    func `stopping does not wait for a body that has not arrived, only for what is worked on`(half: String) async throws
+    {
+        let (started, gate) = (Signal(), Signal())
+        let handler = AnyHTTPHandler { request in
+            guard request.url == "/wait" else { return echo.respond(to: request) }
+            return .suspended {
+                started.fire()
+                await gate.wait()
+                return HTTPResponse(status: 200, body: .text("answered"))
+            }
+        }
+        var configuration = HTTPListener.Configuration()
+        configuration.maximumBodyBytes = 1000
+        configuration.bodyTimeout = .seconds(3600)
+        configuration.idleTimeout = .seconds(3600)
+        configuration.stopGracePeriod = .seconds(3600)
+        let listener = HTTPListener(handler: handler, configuration: configuration)
+        let port = try listener.start().port
+        let client = try RawClient(port: port)
+        await client.send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n")
+        var reader = AnswerReader(client)
+        #expect(try await reader.next().body == "GET /first\n")
+        await client.send("POST /half HTTP/1.1\r\nHost: x\r\n\(half)")
+        let busy = try RawClient(port: port)
+        await busy.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+        await started.wait()
+        async let stop: Void = listener.stop()
+        #expect(try await client.receiveToEnd() == "")
+        gate.fire()
+        #expect(try await busy.receiveToEnd().hasSuffix("answered"))
+        await stop
+    }
+
     @Test func `what outlives the grace period is cancelled and answered 503`() async throws {
         let (started, cancelled) = (Signal(), Signal())
         let handler = AnyHTTPHandler { _ in
