@@ -71,8 +71,8 @@ let package = Package(
             .executableTarget(
                 name: "Benchmarks",
                 dependencies: [
-                    "EntitlementServer", "HTTPCore", "HTTPListener", "Primitives", "SQLStorage", "SignedData",
-                    "StoreModel",
+                    "EntitlementServer", "HTTPCore", "HTTPListener", "PluginHub", "Primitives", "SQLStorage",
+                    "SignedData", "StoreModel",
                 ], path: "Benchmarks", swiftSettings: strict),
             .executableTarget(
                 name: "CrashLoop",
