@@ -35,7 +35,8 @@ static inline struct MHD_Daemon *souk_mhd_start(const souk_mhd_settings *setting
     options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_TIMEOUT, settings->idle_seconds, NULL};
     options[count++] =
         (struct MHD_OptionItem){MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)settings->memory_per_connection, NULL};
-    options[count++] = (struct MHD_OptionItem){MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL};
+    // Its strict checks answer in HTML or not at all; the listener makes them itself.
+    options[count++] = (struct MHD_OptionItem){MHD_OPTION_STRICT_FOR_CLIENT, 0, NULL};
     options[count++] =
         (struct MHD_OptionItem){MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)&souk_mhd_keep_escapes, NULL};
     options[count++] = (struct MHD_OptionItem){
@@ -78,6 +79,11 @@ static inline size_t souk_mhd_header_size(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     return info == NULL ? 0 : info->header_size;
+}
+
+/// Has an answer of unknown length end with its connection.
+static inline void souk_mhd_forbid_chunks(struct MHD_Response *response) {
+    MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
 }
 
 static inline enum MHD_Result souk_mhd_tls_available(void) {

@@ -154,13 +154,14 @@ private enum Callbacks {
         return Unmanaged.passRetained(exchange).toOpaque()
     }
 
-    static let access: MHD_AccessHandlerCallback = { _, connection, _, method, _, data, size, slot in
-        guard let connection, let method, let size, let stored = slot?.pointee else { return .NO }
+    static let access: MHD_AccessHandlerCallback = { _, connection, _, method, version, data, size, slot in
+        guard let connection, let method, let version, let size, let stored = slot?.pointee else { return .NO }
         let exchange = Unmanaged<Exchange>.fromOpaque(stored).takeUnretainedValue()
         let bytes = UnsafeRawBufferPointer(start: data, count: size.pointee)
         size.pointee = 0
         return exchange.advance(
-            MHDConnection(pointer: connection), method: String(cString: method), data: bytes)
+            MHDConnection(pointer: connection), method: String(cString: method), version: String(cString: version),
+            data: bytes)
     }
 
     static let completed: MHD_RequestCompletedCallback = { context, connection, slot, _ in

@@ -38,11 +38,11 @@ final class Exchange: @unchecked Sendable {
     /// One call of microhttpd: first after the headers, then for each part of the body, then for the answer, and again
     /// whenever a parked connection is resumed.
     func advance(
-        _ handle: MHDConnection, method: String, data: UnsafeRawBufferPointer
+        _ handle: MHDConnection, method: String, version: String, data: UnsafeRawBufferPointer
     ) -> MHD_Result {
         switch step {
         case .headers:
-            return begin(handle, method)
+            return begin(handle, method, version)
         case .body, .discarding:
             if !data.isEmpty { return receive(data) }
             connection.enter(.serving, self)
@@ -52,9 +52,11 @@ final class Exchange: @unchecked Sendable {
         }
     }
 
-    private func begin(_ handle: MHDConnection, _ method: String) -> MHD_Result {
+    private func begin(_ handle: MHDConnection, _ method: String, _ version: String) -> MHD_Result {
         let headers = RequestHeaders.read(from: handle)
-        switch RequestHeaders.check(headers, size: souk_mhd_header_size(handle.pointer), service.limits) {
+        let head = RequestHeaders(
+            target: target, version: version, headers: headers, size: souk_mhd_header_size(handle.pointer))
+        switch head.check(service.limits) {
         case .accept(let length):
             request = HTTPRequest(method: .init(method), url: target, headers: headers)
             step = .body
@@ -65,7 +67,7 @@ final class Exchange: @unchecked Sendable {
         case .refuse(let problem):
             connection.enter(.serving, self)
             connection.lingerAfterClose()
-            return send(problem.response, to: handle, closes: true)
+            return refuse(problem, on: handle)
         }
         connection.enter(.readingBody, self)
         return .YES
@@ -90,7 +92,7 @@ final class Exchange: @unchecked Sendable {
     // MARK: - The answer
 
     private func reply(_ handle: MHDConnection) -> MHD_Result {
-        if let refusal { return send(refusal.response, to: handle, closes: true) }
+        if let refusal { return refuse(refusal, on: handle) }
         request.body = .bytes(body)
         body = []
         switch service.handler.respond(to: request) {
@@ -125,14 +127,20 @@ final class Exchange: @unchecked Sendable {
             switch connection.park(handle) {
             case .parked: return .YES
             case .again: continue
-            case .refused: return send(Self.stopping.response, to: handle, closes: true)
+            case .refused: return refuse(Self.stopping, on: handle)
             }
         }
     }
 
+    /// Answers in the handler's place.
+    private func refuse(_ problem: HTTPProblem, on handle: MHDConnection) -> MHD_Result {
+        send(service.limits.response(to: problem), to: handle, closes: true)
+    }
+
     private func send(_ response: HTTPResponse, to handle: MHDConnection, closes: Bool = false) -> MHD_Result {
         let writer = ResponseWriter(
-            isHead: request.method == .head, closesConnection: closes || service.connections.isDraining)
+            isHead: request.method == .head, closesConnection: closes || service.connections.isDraining,
+            invalidAnswer: { [service] in service.limits.response(to: Self.invalidAnswer) })
         switch writer.prepare(response) {
         case .bytes(let prepared): return writer.queue(prepared, on: handle)
         case .stream(let prepared, let stream):
@@ -159,6 +167,10 @@ final class Exchange: @unchecked Sendable {
         task?.cancel()
         feed?.cancel()
     }
+
+    private static let invalidAnswer = HTTPProblem(
+        status: 500, code: "invalid_answer", title: "Invalid answer",
+        detail: "The server produced an answer that cannot be sent.")
 
     private static let stopping = HTTPProblem(
         status: 503, code: "stopping", title: "Stopping", detail: "The server is stopping; try again later.",

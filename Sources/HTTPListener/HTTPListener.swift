@@ -11,6 +11,13 @@ import Primitives
 ///
 /// Replies that are `.ready` are sent from the listener's own thread; `.suspended` ones run as tasks meanwhile. The
 /// request target reaches the handler byte for byte. Bodies are read whole before the handler is called.
+///
+/// A request that breaks a limit or a rule is refused with a problem (RFC 9457) before the handler is called. What the
+/// listener cannot parse at all is answered by libmicrohttpd, in HTML and without `refusalHeaders`: a request line that
+/// is none, another HTTP version, a header line without a colon, a `Content-Length` that is no number of 64 bits, a
+/// broken chunk, and headers more than twice as long as allowed.
+///
+/// A 304 should state as `Content-Length` how long the 200 would have been; without it, the connection ends.
 public final class HTTPListener: Sendable {
     /// Where a listener can be reached.
     public struct Address: Sendable, Hashable, CustomStringConvertible {
@@ -96,7 +103,7 @@ extension HTTPListener {
         public var threads = 2
         /// Further connections wait in the system's queue.
         public var maximumConnections = 1024
-        /// Request line and headers; more is answered 431 (a longer target 414).
+        /// Request line and headers; more is answered 431, a longer target alone 414.
         public var maximumHeaderBytes = 16 << 10
         /// More is answered 413.
         public var maximumBodyBytes = 1 << 20
@@ -110,6 +117,9 @@ extension HTTPListener {
         public var idleTimeout: Duration = .seconds(60)
         /// How long `stop()` waits for requests under way.
         public var stopGracePeriod: Duration = .seconds(10)
+        /// Made for each answer the listener gives without its handler (400, 413, 414, 431, 500, 501, 503) and added to
+        /// it, such as a request id. Called on the listener's threads.
+        public var refusalHeaders: @Sendable () -> HTTPHeaders = { [:] }
         /// Certificate and key for https; `nil` is plain http.
         public var tls: TLS?
 

@@ -10,18 +10,15 @@ struct ResponseWriter {
 
     let isHead: Bool
     let closesConnection: Bool
+    /// What is sent in place of an answer that would break the message.
+    let invalidAnswer: () -> HTTPResponse
 
-    /// Decides what is sent: no body where none may be (RFC 9110 section 6.4.1), and 500 for an answer that would
-    /// break the message.
+    /// Decides what is sent: no body where none may be (RFC 9110 section 6.4.1), and `invalidAnswer` if need be.
     func prepare(_ response: HTTPResponse) -> Prepared {
         var response = response
         if !(200...599).contains(response.status) || (try? response.headers.validate()) == nil {
             if case .stream(let stream) = response.body { stream.cancel() }
-            response =
-                HTTPProblem(
-                    status: 500, code: "invalid_answer", title: "Invalid answer",
-                    detail: "The server produced an answer that cannot be sent."
-                ).response
+            response = invalidAnswer()
         }
         guard case .stream(let stream) = response.body else {
             if response.status == 204 || response.status == 304 { response.body = .empty }
@@ -40,9 +37,17 @@ struct ResponseWriter {
 
     func queue(_ response: HTTPResponse, on connection: MHDConnection) -> MHD_Result {
         let bytes = response.body.buffered ?? []
-        // An answer to HEAD may state the length of a body that nobody made.
-        if isHead, bytes.isEmpty, let length = response.headers["Content-Length"].flatMap({ UInt64($0) }) {
-            let unread = MHD_create_response_from_callback(length, 1, Self.nothing, nil, nil)
+        // Answers to HEAD, and 304, may state the length of a body that nobody made.
+        let stated = isHead || response.status == 304 ? response.headers["Content-Length"].flatMap { UInt64($0) } : nil
+        if bytes.isEmpty, let stated {
+            let unread = MHD_create_response_from_callback(stated, 1, Self.nothing, nil, nil)
+            return queue(unread, response, on: connection)
+        }
+        if response.status == 304 {
+            // RFC 9110 section 8.6 forbids a length other than that of the 200. To microhttpd, an answer without one
+            // ends with its connection; left to itself it would send an empty chunk, which 304 must not have either.
+            let unread = MHD_create_response_from_callback(UInt64.max, 1, Self.nothing, nil, nil)
+            if let unread { souk_mhd_forbid_chunks(unread) }
             return queue(unread, response, on: connection)
         }
         let created = bytes.withUnsafeBytes { bytes in

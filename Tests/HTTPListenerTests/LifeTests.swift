@@ -169,12 +169,14 @@ import Testing
         }
         var configuration = HTTPListener.Configuration()
         configuration.stopGracePeriod = .milliseconds(50)
+        configuration.refusalHeaders = { ["X-Request": "r1"] }
         let listener = HTTPListener(handler: handler, configuration: configuration)
         let client = try RawClient(port: try listener.start().port)
         await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         await started.wait()
         async let stop: Void = listener.stop()
-        #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 503 "))
+        let answer = try await client.receiveToEnd()
+        #expect(answer.hasPrefix("HTTP/1.1 503 ") && answer.contains("X-Request: r1\r\n"), "\(answer)")
         await stop
         gate.fire()
     }

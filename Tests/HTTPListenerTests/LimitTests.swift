@@ -105,6 +105,40 @@ import Testing
         }
     }
 
+    @Test func `what the listener refuses is a problem with the headers made for it`() async throws {
+        let made = Locked(0)
+        let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200, headers: ["X": "a\nb"])) }
+        try await withListener(handler) {
+            $0.maximumBodyBytes = 1000
+            $0.refusalHeaders = {
+                [
+                    "X-Request": made.withLock { made in
+                        made += 1
+                        return "r\(made)"
+                    }
+                ]
+            }
+        } body: { address, _ in
+            let long = String(repeating: "l", count: 20_000)
+            let requests = [
+                ("GET /\(long) HTTP/1.1\r\nHost: x\r\n\r\n", 414, "target_too_long"),
+                ("GET / HTTP/1.1\r\nHost: x\r\nX-Long: \(long)\r\n\r\n", 431, "headers_too_large"),
+                ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n\(long)", 413, "body_too_large"),
+                ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "unsupported"),
+                ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 500, "invalid_answer"),
+            ]
+            for (number, (request, status, code)) in requests.enumerated() {
+                let client = try RawClient(port: address.port)
+                await client.send(request)
+                var reader = AnswerReader(client)
+                let answer = try await reader.next()
+                #expect(answer.status == status)
+                #expect(HTTPProblem(parsing: Array(answer.body.utf8))?.code == code)
+                #expect(answer.headers.values("X-Request") == ["r\(number + 1)"])
+            }
+        }
+    }
+
     @Test func `headers that drip are cut off at their deadline`() async throws {
         try await withListener(echo) {
             $0.headerTimeout = .milliseconds(300)

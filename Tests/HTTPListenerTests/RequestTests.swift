@@ -98,14 +98,41 @@ import Testing
     }
 
     @Test(arguments: [
-        "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+        "GET /a b HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost : x\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA b: c\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ])
+    func `an ambiguous or malformed request is refused with one problem, and closes`(request: String) async throws {
+        let calls = Locked(0)
+        let handler = AnyHTTPHandler { _ in
+            calls.withLock { $0 += 1 }
+            return .ready(HTTPResponse(status: 200))
+        }
+        try await withListener(handler) {
+            $0.refusalHeaders = { ["X-Request": "r1"] }
+        } body: { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send(request)
+            var reader = AnswerReader(client)
+            let answer = try await reader.next()
+            #expect(answer.status == 400)
+            #expect(answer.headers["Content-Type"] == "application/problem+json")
+            #expect(answer.headers.values("X-Request") == ["r1"])
+            #expect(HTTPProblem(parsing: Array(answer.body.utf8))?.status == 400)
+            await #expect(throws: RawClient.Failure.self) { try await reader.next() }
+            #expect(calls.withLock { $0 } == 0)
+        }
+    }
+
+    @Test(arguments: [
+        "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n",
     ])
-    func `an ambiguous or malformed request is 400 and closes`(request: String) async throws {
+    func `what cannot be parsed is 400 and closes`(request: String) async throws {
         let calls = Locked(0)
         let handler = AnyHTTPHandler { _ in
             calls.withLock { $0 += 1 }

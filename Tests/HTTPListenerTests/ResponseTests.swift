@@ -54,13 +54,27 @@ import Testing
     @Test(arguments: [204, 304])
     func `an answer that has no body sends none`(status: Int) async throws {
         let (first, next) = try await answer("GET") {
-            HTTPResponse(status: status, headers: ["ETag": "\"a\""], body: .text("ignored"))
+            HTTPResponse(status: status, headers: ["ETag": "\"a\"", "Content-Length": "12345"], body: .text("ignored"))
         }
         #expect(first.status == status)
         #expect(first.headers["ETag"] == "\"a\"")
         #expect(first.headers["Transfer-Encoding"] == nil)
-        #expect(status != 204 || first.headers["Content-Length"] == nil)
+        #expect(first.headers["Content-Length"] == (status == 304 ? "12345" : nil))
         #expect(next.body == "next")
+    }
+
+    @Test(arguments: ["GET", "HEAD"])
+    func `a 304 that states no length has none, and ends its connection`(method: String) async throws {
+        let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 304, headers: ["ETag": "\"a\""])) }
+        try await withListener(handler) { address, _ in
+            let client = try RawClient(port: address.port)
+            await client.send("\(method) / HTTP/1.1\r\nHost: x\r\n\r\n")
+            let text = try await client.receiveToEnd()
+            #expect(text.hasPrefix("HTTP/1.1 304 ") && text.hasSuffix("\r\n\r\n"), "\(text)")
+            #expect(text.components(separatedBy: "\r\n\r\n").count == 2, "\(text)")
+            #expect(text.contains("Connection: close\r\n"), "\(text)")
+            #expect(!text.contains("Content-Length") && !text.contains("Transfer-Encoding"), "\(text)")
+        }
     }
 
     @Test func `headers keep their spelling and repeats, lengths are the listener's`() async throws {
