@@ -70,7 +70,7 @@ import Testing
     @Test func `a body over the limit is refused`() async throws {
         let bench = try await ServerBench { $0.maximumBody = 1000 }
         let reply = try await bench.post(String(repeating: "x", count: 1000))
-        #expect(reply.status == 413 && reply.code == "too_large")
+        #expect(reply.status == 413 && reply.code == "body_too_large")
         await bench.close()
     }
 

@@ -54,7 +54,10 @@ extension StoredAnswer {
         guard let condition, matches(condition) else {
             return HTTPResponse(status: 200, headers: headers, body: .bytes(bytes))
         }
-        return HTTPResponse(status: 304, headers: ["ETag": etag, "Cache-Control": "private, no-cache"])
+        // The length of the 200, which keeps the connection open.
+        return HTTPResponse(
+            status: 304,
+            headers: ["ETag": etag, "Cache-Control": "private, no-cache", "Content-Length": String(bytes.count)])
     }
 
     /// Compared weakly, as this condition is (RFC 9110 section 13.1.2).

@@ -59,7 +59,7 @@ extension Refusal {
     static func tooLarge(_ limit: Int) -> Refusal {
         Refusal(
             HTTPProblem(
-                status: 413, code: "too_large", title: "Body too large",
+                status: 413, code: "body_too_large", title: "Body too large",
                 detail: "The body is longer than the \(limit) bytes allowed."))
     }
 
