@@ -62,7 +62,7 @@ public final class SimulatedAppStore: Sendable {
             bundleID: configuration.bundleID, rootCertificate: SigningChain.rootFile(in: url).path,
             rootFingerprint: Hex.encode(chain.root.fingerprint),
             serverAPI: try ServerAPIKey.open(in: folder, issuer: chain.root.fingerprint))
-        let database = try configuration.database ?? SQLiteDatabase(path: folder + "/store.sqlite")
+        let database = try configuration.database ?? openBooks(in: folder)
         do {
             try database.migrate(BooksSchema.migrations)
             let anchor = try await database.write { try Founding(configuration).open(Books($0)) }
@@ -79,6 +79,13 @@ public final class SimulatedAppStore: Sendable {
     /// Ends what waits: long polls answer at once with what there is, and later ones do not wait. Everything else goes on.
     /// A listener that is about to stop calls this first.
     public func endWaiting() { signal.close() }
+
+    /// For one process at a time: each wakes only those who wait for its own entries.
+    private static func openBooks(in folder: String) throws -> SQLiteDatabase {
+        var configuration = SQLiteDatabase.Configuration()
+        configuration.isExclusive = true
+        return try SQLiteDatabase(path: folder + "/store.sqlite", configuration: configuration)
+    }
 
     /// Ends what waits, lets what is being written end and closes the books. Everything asked afterwards is refused.
     public func close() async {

@@ -21,7 +21,8 @@ extension EntitlementService {
             }
         }
 
-        /// Where the ledger lies. The service migrates it when it starts and does not close it.
+        /// Where the ledger lies. The service migrates it when it starts and does not close it. While answers are kept in
+        /// memory (`cachedAnswers`), no other process may write it: open a SQLite file with `isExclusive`.
         public var database: any SQLDatabase
         public var apps: [App]
         /// The environments whose facts are accepted; the first answers requests that name none.
@@ -34,7 +35,8 @@ extension EntitlementService {
         public var realClock: any WallClock = SystemClock()
         /// The most bytes of a body. 100 transactions of the usual size need a fifth of it.
         public var maximumBody = 4 << 20
-        /// How many customers' answers are kept in memory; 0 when other processes write the same database.
+        /// How many customers' answers are kept in memory, where another process's writes would not be seen; 0 when others
+        /// write the same database.
         public var cachedAnswers = 100_000
         /// Names requests; every answer carries the name as `Souk-Request-Id`.
         public var makeRequestID: @Sendable () -> String = RequestNumbers().next

@@ -33,7 +33,8 @@ extension SQLError.Code {
     public static let cannotOpen = Self(rawValue: "cannotOpen")
     /// The file is something else than a database.
     public static let notADatabase = Self(rawValue: "notADatabase")
-    /// The file is open in this process already; share that database instead.
+    /// The file is open in this process already, and the database should be shared; or, where it was to be exclusive,
+    /// another process has it.
     public static let alreadyOpen = Self(rawValue: "alreadyOpen")
     /// The file is damaged.
     public static let corrupt = Self(rawValue: "corrupt")

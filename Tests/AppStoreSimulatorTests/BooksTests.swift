@@ -125,6 +125,23 @@ struct BooksTests {
         }
     }
 
+    @Test func `a folder is one process's at a time`() async throws {
+        let folder = try ScratchFolder()
+        try await TestStore.with(in: folder) { test in
+            await #expect(processExitsWith: .success) { [path = folder.path as String] in
+                let configuration = SimulatedAppStore.Configuration(
+                    catalogue: try Fixtures.catalogue(), dataDirectory: path)
+                let error = await #expect(throws: SQLError.self) { try await SimulatedAppStore.open(configuration) }
+                #expect(error?.code == .alreadyOpen && error?.message.contains(path) == true)
+            }
+            try await test.buy("coins")
+        }
+        try await TestStore.with(in: folder) { test in
+            let kept = try await test.store.transactions(of: "anna")
+            #expect(kept.count == 1)
+        }
+    }
+
     @Test func `a data folder that cannot be made is named`() async throws {
         let folder = try ScratchFolder()
         let file = folder.path + "/file"

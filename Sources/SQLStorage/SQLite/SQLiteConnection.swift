@@ -216,6 +216,7 @@ final class SQLiteConnection: @unchecked Sendable {
         } else {
             throw refusal(String(cString: strerror(errno)))
         }
+        if !isReader { PrivateFile.makeIfMissing(path) }
         var opened: OpaquePointer?
         let mode = isReader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         let result = sqlite3_open_v2(path, &opened, mode | SQLITE_OPEN_NOMUTEX, nil)

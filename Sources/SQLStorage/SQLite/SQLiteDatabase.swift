@@ -6,8 +6,10 @@ import Primitives
 ///     let database = try SQLiteDatabase(path: "/var/lib/souk/ledger.sqlite")
 ///
 /// A file is open once in a process (`alreadyOpen` otherwise): share the database. Another process may open the same
-/// file; the two then wait for each other's commits, up to `Configuration.busyTimeout`. The file must be on a local
-/// file system, where the log and the shared memory (`-wal`, `-shm`) lie beside it while it is open.
+/// file; the two then wait for each other's commits, up to `Configuration.busyTimeout`. Who keeps in memory what the
+/// database says must keep others from writing it: see `Configuration.isExclusive`. The file must be on a local file
+/// system, where the log and the shared memory (`-wal`, `-shm`) lie beside it while it is open. A file that is made here
+/// can be read by its owner alone.
 ///
 /// Text in double quotes is a name, never a string. Of the pragmas, only those that inspect may be used.
 public final class SQLiteDatabase: SQLDatabase {
@@ -21,6 +23,10 @@ public final class SQLiteDatabase: SQLDatabase {
         public var cachedStatements = 128
         /// How many queued writes share one commit at most.
         public var groupLimit = 256
+        /// Whether to refuse, with `alreadyOpen`, a file that another process has open with this set, and to be the one
+        /// that has it open until `close`. The lock is advisory, on `<file>.lock`, and ends with the process however that
+        /// ends; tools that read or copy the file are not kept out.
+        public var isExclusive = false
 
         public init() {}
     }
@@ -63,8 +69,15 @@ public final class SQLiteDatabase: SQLDatabase {
         let limits = SQLiteConnection.Limits(configuration)
         let connection = try SQLiteConnection(path: path, mode: .write(durability), limits: limits)
         let file: OpenFile
+        let lock: ProcessLock?
         do {
             file = try OpenFile(path: path)
+            do {
+                lock = configuration.isExclusive ? try ProcessLock(database: path) : nil
+            } catch {
+                file.release()
+                throw error
+            }
         } catch {
             connection.close()
             throw error
@@ -74,6 +87,7 @@ public final class SQLiteDatabase: SQLDatabase {
             // The readers go first: the last connection to close must be one that may fold the log into the file.
             readers.close()
             connection.close()
+            lock?.release()
             file.release()
             if let folderToRemove { TemporaryFolder.remove(folderToRemove) }
         }

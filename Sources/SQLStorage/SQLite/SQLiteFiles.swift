@@ -34,6 +34,67 @@ struct OpenFile: Sendable {
     }
 }
 
+/// The claim of this process on a database file against all others: an advisory lock on `<file>.lock`, held until
+/// `release`, the end of the process or its death.
+///
+/// Not on the file itself: closing any descriptor of that would let go of SQLite's own locks. Nor by the existence of the
+/// lock file, which would outlive a killed process.
+struct ProcessLock: Sendable {
+    private let descriptor: CInt
+    private let path: String
+
+    /// Locks the database at `database`, which exists. Links to one file share a lock. Throws `alreadyOpen`.
+    init(database: String) throws(SQLError) {
+        func refusal(_ code: CInt) -> SQLError {
+            SQLError(
+                .cannotOpen, "The database \(database) cannot be locked: \(String(cString: strerror(code))).")
+        }
+        guard let resolved = realpath(database, nil) else { throw refusal(errno) }
+        defer { free(resolved) }
+        let path = String(cString: resolved) + ".lock"
+        while true {
+            let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { throw refusal(errno) }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                let code = errno
+                close(descriptor)
+                guard code == EWOULDBLOCK else { throw refusal(code) }
+                throw SQLError(
+                    .alreadyOpen,
+                    "The database \(database) is in use by another process; end that one first or name another file.")
+            }
+            // Whoever held it may have removed it between our opening and our locking; then it locks nothing any more.
+            var (held, named) = (stat(), stat())
+            if fstat(descriptor, &held) == 0, stat(path, &named) == 0, held.st_dev == named.st_dev,
+                held.st_ino == named.st_ino
+            {
+                (self.descriptor, self.path) = (descriptor, path)
+                return
+            }
+            close(descriptor)
+        }
+    }
+
+    func release() {
+        unlink(path)
+        close(descriptor)
+    }
+}
+
+/// The permissions of a database file: its owner's alone, because what is in it is not everybody's to read. SQLite gives
+/// the log and the shared memory beside it the same.
+enum PrivateFile {
+    /// Makes an empty file at `path` if there is none; one that is there stays as it is. What cannot be done is left to
+    /// SQLite, which says why.
+    static func makeIfMissing(_ path: String) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return }
+        // The process's mask may have taken the owner's rights too.
+        fchmod(descriptor, 0o600)
+        close(descriptor)
+    }
+}
+
 /// A folder of its own for a database that nobody keeps.
 enum TemporaryFolder {
     static func make(in folder: String?) throws(SQLError) -> String {

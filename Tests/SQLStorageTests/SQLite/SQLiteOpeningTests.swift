@@ -160,6 +160,84 @@ import Testing
         }
     }
 
+    private var exclusive: SQLiteDatabase.Configuration {
+        var configuration = SQLiteDatabase.Configuration()
+        configuration.isExclusive = true
+        return configuration
+    }
+
+    @Test func `an exclusive database is open in one process, by whatever path, until it is closed`() async throws {
+        let database = try SQLiteDatabase(path: folder.file(), configuration: exclusive)
+        try await database.write { try $0.execute("CREATE TABLE t (v INTEGER)") }
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link.sqlite"), withDestinationPath: folder.file())
+        await #expect(processExitsWith: .success) { [folder = folder.path as String] in
+            var exclusive = SQLiteDatabase.Configuration()
+            exclusive.isExclusive = true
+            for name in ["test.sqlite", "link.sqlite"] {
+                let path = "\(folder)/\(name)"
+                let error = #expect(throws: SQLError.self) {
+                    _ = try SQLiteDatabase(path: path, configuration: exclusive)
+                }
+                #expect(error?.code == .alreadyOpen)
+                #expect(error?.message.contains("\(path) is in use by another process") == true)
+            }
+            // Whoever does not ask for it alone may read it still.
+            let reader = try SQLiteDatabase(path: folder + "/test.sqlite")
+            #expect(try reader.read { try $0.query("SELECT * FROM t") }.isEmpty)
+            await reader.close()
+        }
+        let error = #expect(throws: SQLError.self) {
+            _ = try SQLiteDatabase(path: folder.file(), configuration: exclusive)
+        }
+        #expect(error?.code == .alreadyOpen && error?.message.contains("in this process") == true)
+        await database.close()
+        #expect(try folder.contents == ["link.sqlite", "test.sqlite"])
+        await #expect(processExitsWith: .success) { [path = folder.file() as String] in
+            var exclusive = SQLiteDatabase.Configuration()
+            exclusive.isExclusive = true
+            await (try SQLiteDatabase(path: path, configuration: exclusive)).close()
+        }
+    }
+
+    @Test func `a killed process holds no lock`() async throws {
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.file() as String] in
+            var exclusive = SQLiteDatabase.Configuration()
+            exclusive.isExclusive = true
+            let database = try SQLiteDatabase(path: path, configuration: exclusive)
+            try await database.write { try $0.execute("CREATE TABLE t (v INTEGER)") }
+            kill(getpid(), SIGKILL)
+        }
+        #expect(try folder.contents.contains("test.sqlite.lock"))
+        let database = try SQLiteDatabase(path: folder.file(), configuration: exclusive)
+        #expect(try database.read { try $0.query("SELECT * FROM t") }.isEmpty)
+        await database.close()
+        #expect(try folder.contents == ["test.sqlite"])
+    }
+
+    @Test func `a new file is its owner's alone, whatever the mask; one that was there stays as it was`() async throws {
+        // In processes of their own, because the mask is the whole process's.
+        for mask: mode_t in [0, 0o022, 0o777] {
+            await #expect(processExitsWith: .success) {
+                [path = folder.file("\(mask).sqlite") as String, mask = mask as mode_t] in
+                umask(mask)
+                let database = try SQLiteDatabase(path: path)
+                try await database.write { try $0.execute("CREATE TABLE t (v INTEGER)") }
+                for name in [path, path + "-wal", path + "-shm"] {
+                    let attributes = try FileManager.default.attributesOfItem(atPath: name)
+                    #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600, "\(name)")
+                }
+                await database.close()
+            }
+        }
+        try Data().write(to: URL(fileURLWithPath: folder.file()))
+        chmod(folder.file(), 0o640)
+        let database = try SQLiteDatabase(path: folder.file())
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.file())
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o640)
+        await database.close()
+    }
+
     @Test func `a file is written to the disk with every commit, and foreign keys hold`() async throws {
         let durable = try SQLiteConnection(path: folder.file(), mode: .write(.full), limits: .init(.init()))
         let pragmas = [("synchronous", "2"), ("foreign_keys", "1"), ("journal_mode", "wal")]
