@@ -125,8 +125,13 @@ public final class Store: ProductsInfoProvider, ProductsManager {
             try await keeper.acquire(product.id)
             return nil
         }
-        try await checkStore(sells: product.id)
         let owner = keeper.owner
+        try await checkStore(sells: product.id)
+        // Who asked for it has left: nobody else is made to pay.
+        guard keeper.owner == owner else {
+            throw StoreError(
+                .operationCancelled, "The customer changed before the store was asked; nothing was bought.")
+        }
         let answer = await queue.purchase(
             product.id, quantity: quantity,
             appAccountToken: owner.isAnonymous ? nil : owner.customer.appAccountToken, offerID: offerID)

@@ -33,6 +33,9 @@ actor StoreKeeper {
     private nonisolated let who: Locked<Owner>
     private var lastSent: StoreSnapshot?
     private var conversation: Task<Void, Never>?
+    /// How to give up each turn that has not ended.
+    private var turns: [UInt64: @Sendable () -> Void] = [:]
+    private var lastTurn: UInt64 = 0
     private var timer: Task<Void, Never>?
     /// The question that the clock began.
     private var question: Task<Void, Never>?
@@ -296,11 +299,12 @@ actor StoreKeeper {
         publish()
     }
 
-    /// Ends: no more snapshots, no more watching of the clock.
+    /// Ends: no more snapshots, no more watching of the clock. Who still waits for the server is answered.
     func close() async {
         isStarted = false
         let ending = [timer, question].compactMap { $0 }
         for task in ending { task.cancel() }
+        for giveUp in turns.values { giveUp() }
         for task in ending { await task.value }
         await conversation?.value
         snapshots.finish()
@@ -316,9 +320,11 @@ actor StoreKeeper {
         note: @escaping @Sendable (Answer) -> Customer?
     ) async throws -> Answer {
         let before = conversation
+        lastTurn += 1
+        let number = lastTurn
         let turn = Task {
-            await before?.value
-            try Task.checkCancellation()
+            defer { self.turns[number] = nil }
+            try await Self.end(of: before)
             let customer = self.owner.customer
             do {
                 let answer = try await ask(customer)
@@ -331,12 +337,29 @@ actor StoreKeeper {
                 throw error
             }
         }
-        conversation = Task { _ = await turn.result }
+        turns[number] = { turn.cancel() }
+        conversation = Task {
+            await before?.value
+            _ = await turn.result
+        }
         return try await withTaskCancellationHandler {
             try await turn.value
         } onCancel: {
             turn.cancel()
         }
+    }
+
+    /// Waits for a conversation; whoever gives up leaves at once, and the conversation goes on.
+    private static func end(of conversation: Task<Void, Never>?) async throws {
+        if let conversation {
+            let (ending, continuation) = AsyncStream.makeStream(of: Never.self)
+            Task {
+                await conversation.value
+                continuation.finish()
+            }
+            for await _ in ending {}
+        }
+        try Task.checkCancellation()
     }
 
     private func note(_ customer: Customer) {

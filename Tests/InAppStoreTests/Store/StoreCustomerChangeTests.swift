@@ -215,6 +215,25 @@ struct StoreCustomerChangeTests {
         #expect(presented == [.validate(["7"], boris), .validate(["7"], anna)])
     }
 
+    @Test func `nothing is bought for somebody who came after it was asked for`() async throws {
+        let store = try await test.open(customer: anna)
+        let (mayGoOn, isAsked) = (Gate(), Gate())
+        test.connection.before { call in
+            guard call == .canMakePayments else { return }
+            isAsked.open()
+            try await mayGoOn.pass()
+        }
+        let purchase = Task { try await store.purchaseProduct("pack") }
+        try await isAsked.pass()
+        try await store.logIn(boris)
+        mayGoOn.open()
+        await #expect(throws: StoreError(.operationCancelled, "")) { try await purchase.value }
+        #expect(test.connection.payments.isEmpty)
+        try await store.purchaseProduct("pack")
+        #expect(test.connection.payments.map(\.appAccountToken) == [boris.appAccountToken])
+        await store.close()
+    }
+
     @Test func `a purchase that its customer left behind is delivered at the launch at which they are back`()
         async throws
     {

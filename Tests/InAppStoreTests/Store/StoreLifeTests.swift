@@ -55,6 +55,24 @@ struct StoreLifeTests {
         }
     }
 
+    @Test func `closing waits for nobody who asks the server, and answers them`() async throws {
+        let mayAnswer = Gate()
+        test.server.answer { customer in
+            try await mayAnswer.pass()
+            return Fixture.customer(customer)
+        }
+        let store = try Store(configuration: test.configuration())
+        await test.server.calls.wait { $0 == [.customer("anna")] }
+        let question = Task { try await store.validateReceipt() }
+        let purchase = Task { try await store.purchaseProduct("pack") }
+        while test.connection.unfinished.isEmpty { await Task.yield() }
+        await store.close()
+        await #expect(throws: StoreError(.operationCancelled, "")) { try await question.value }
+        await #expect(throws: StoreError(.purchaseFailed, "")) { try await purchase.value }
+        #expect(test.server.calls.all == [.customer("anna")], "what was never asked is not asked at the end")
+        #expect(test.connection.finished.isEmpty)
+    }
+
     // MARK: - Restarting
 
     @Test func `the answer and what was acquired survive a restart without the server`() async throws {
