@@ -99,7 +99,9 @@ let package = Package(
         + [
             // Runs the programs that are built beside it.
             .testTarget(
-                name: "soukTests", dependencies: ["PluginHub", "Primitives", "souk", "CrashLoop"], swiftSettings: strict
+                name: "soukTests",
+                dependencies: ["CurlTransport", "HTTPCore", "PluginHub", "Primitives", "souk", "CrashLoop"],
+                swiftSettings: strict
             )
         ],
     swiftLanguageModes: [.v6]

@@ -39,7 +39,7 @@ extension EntitlementService {
         /// write the same database.
         public var cachedAnswers = 100_000
         /// Names requests; every answer carries the name as `Souk-Request-Id`.
-        public var makeRequestID: @Sendable () -> String = RequestNumbers().next
+        public var makeRequestID: @Sendable () -> String = uniqueRequestIDs()
         /// Names grants.
         public var makeGrantID: @Sendable () -> String = { UUID().uuidString.lowercased() }
         /// Told what failed on this side, with the id the request's sender was given. Called on any thread.
@@ -49,6 +49,9 @@ extension EntitlementService {
             var source = SystemRandomNumberGenerator()
             return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &source) }
         }
+
+        /// Names that are given out once, for requests that others answer beside the service, such as a listener.
+        public static func uniqueRequestIDs() -> @Sendable () -> String { RequestNumbers().next }
 
         public init(database: any SQLDatabase, apps: [App], environments: [StoreEnvironment]) {
             self.database = database

@@ -1,4 +1,6 @@
+import CurlTransport
 import Foundation
+import HTTPCore
 import Primitives
 import Testing
 
@@ -115,6 +117,27 @@ import Testing
         #expect(service.stop() == 0)
         service = try SoukService(arguments)
         #expect(service.greeting["publicKey"] == nil)
+    }
+
+    @Test func `every answer of the server has a request id, a body over the limit too`() async throws {
+        let folder = try TemporaryFolder()
+        let service = try SoukService([
+            "serve", "--bundle-id", "com.example.one", "--database", "sqlite:\(folder.file("ledger.sqlite"))",
+        ])
+        let network = CurlTransport.platformDefault()
+        let path = "/v1/customers/ada/transactions"
+        let oversize = HTTPBody.bytes([UInt8](repeating: 0x20, count: (4 << 20) + 1))
+        var ids: Set<String> = []
+        for (url, body, status) in [("/healthz", HTTPBody.empty, 200), (path, oversize, 413), (path, .empty, 401)] {
+            let method: HTTPRequest.Method = status == 200 ? .get : .post
+            let answer = try await network.send(HTTPRequest(method: method, url: service.url + url, body: body))
+            #expect(answer.status == status)
+            ids.insert(try #require(answer.headers["Souk-Request-Id"]))
+            guard status != 200 else { continue }
+            #expect(answer.headers["Content-Type"] == "application/problem+json")
+        }
+        #expect(ids.count == 3)
+        #expect(service.stop() == 0)
     }
 
     @Test(.enabled(if: TestFiles.conformance != nil, "SOUK_CONFORMANCE is not set"))

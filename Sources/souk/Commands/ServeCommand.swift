@@ -40,12 +40,16 @@ enum ServeCommand {
         let plan = try Plan(arguments)
         var configuration = try listenerConfiguration(arguments)
         configuration.maximumBodyBytes = 4 << 20
+        // What the listener refuses by itself has a name too.
+        let makeRequestID = EntitlementService.Configuration.uniqueRequestIDs()
+        configuration.refusalHeaders = { ["Souk-Request-Id": makeRequestID()] }
         let clock = try await followedClock(arguments)
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         let doorway = try Doorway(configuration)
         let database = try await doorway.whileClosed { try openDatabase(path) }
         let keys = try await doorway.whileClosed {
-            let service = try await plan.service(database: database, clock: clock ?? SystemClock())
+            let service = try await plan.service(
+                database: database, clock: clock ?? SystemClock(), makeRequestID: makeRequestID)
             doorway.open(to: service)
             return try await service.createMissingKeys { try save($0, beside: path) }
         }
@@ -127,11 +131,14 @@ enum ServeCommand {
             anchors = roots.isEmpty ? TrustAnchor.apple : try JWSCommands.anchors(in: roots)
         }
 
-        func service(database: SQLiteDatabase, clock: any WallClock) async throws -> EntitlementService {
+        func service(
+            database: SQLiteDatabase, clock: any WallClock, makeRequestID: @escaping @Sendable () -> String
+        ) async throws -> EntitlementService {
             var configuration = EntitlementService.Configuration(
                 database: database, apps: apps, environments: environments)
             configuration.trustAnchors = anchors
             configuration.clock = clock
+            configuration.makeRequestID = makeRequestID
             configuration.reportFailure = { request, error in Terminal.note("request \(request) failed: \(error)") }
             do {
                 return try await EntitlementService(configuration: configuration)
