@@ -43,17 +43,54 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a token of nobody known binds nobody, until its customer comes`() async throws {
-        let bench = try await ServerBench()
+    @Test(arguments: [0, 100])
+    func `a token of nobody known binds nobody, until its customer comes`(cached: Int) async throws {
+        let bench = try await ServerBench { $0.cachedAnswers = cached }
         let id = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
         let signed = try bench.purchase("1") { $0.appAccountToken = UUID(uuidString: id) }
-        #expect(try await bench.post(signed, for: "anna").active() == ["tools"])
-        // Merely reading does not take it away; presenting it does, for good.
-        #expect(try await bench.get(id).active() == [])
-        #expect(try await bench.get("anna").active() == ["tools"])
-        #expect(try await bench.post(signed, for: id).active() == ["tools"])
-        #expect(try await bench.get("anna").active() == [])
+        let open = try bench.purchase("2", product: "more")
+        #expect(try await bench.post([signed, open], for: "anna").active() == ["more", "tools"])
+        #expect(try await bench.get("anna").active() == ["more", "tools"])
+        // To be asked about is to be known.
+        #expect(try await bench.get(id).active() == ["tools"])
+        #expect(try await bench.get("anna").active() == ["more"])
+        #expect(try await bench.get("anna").wasReady)
+        #expect(try await bench.get(id).wasReady)
         #expect(try await bench.post(signed, for: "anna").code == "boundToAnotherCustomer")
+        #expect(try await bench.post(signed, for: id).active() == ["tools"])
+        #expect(try await bench.get("anna").active() == ["more"])
+        await bench.close()
+    }
+
+    @Test func `the customer of a token takes the purchase over by any first request`() async throws {
+        let token = CustomerID("anna").appAccountToken
+        let firsts: [@Sendable (ServerBench) async throws -> ServerBench.Reply] = [
+            { bench in try await bench.post(bench.purchase("1") { $0.appAccountToken = token }) },
+            { bench in try await bench.post(bench.purchase("2", product: "more")) },
+            { bench in try await bench.grant("pro") },
+        ]
+        for (first, expected) in zip(firsts, [["tools"], ["more", "tools"], ["pro", "tools"]]) {
+            let bench = try await ServerBench()
+            let signed = try bench.purchase("1") { $0.appAccountToken = token }
+            #expect(try await bench.post(signed, for: "ben").active() == ["tools"])
+            #expect(try await first(bench).active() == expected)
+            #expect(try await bench.get("anna").active() == expected)
+            #expect(try await bench.get("ben").active() == [])
+            await bench.close()
+        }
+    }
+
+    @Test func `a token the store states later beats the claim made before`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.grant("pro", to: "anna")
+        let payload = bench.purchasePayload("1")
+        #expect(try await bench.post(bench.sign(payload), for: "ben").active() == ["tools"])
+        bench.clock.advance(by: 60)
+        var bound = payload
+        bound.appAccountToken = CustomerID("anna").appAccountToken
+        bound.signedDate = bench.clock.now()
+        #expect(try await bench.post(bench.sign(bound), for: "anna").active() == ["pro", "tools"])
+        #expect(try await bench.get("ben").active() == [])
         await bench.close()
     }
 

@@ -39,6 +39,9 @@ import Testing
         #expect(Attribution.owner(token: anna.appAccountToken, claims: [anna, ben], bearer: anna) == anna)
         #expect(Attribution.owner(token: anna.appAccountToken, claims: [], bearer: anna) == anna)
         #expect(Attribution.owner(token: anna.appAccountToken, claims: [ben], bearer: nil) == ben)
+        #expect(Attribution.owner(token: anna.appAccountToken, claims: [ben], bearer: anna) == anna)
+        let twin = CustomerID(unchecked: anna.appAccountToken.uuidString.lowercased())
+        #expect(Attribution.owner(token: anna.appAccountToken, claims: [twin, ben], bearer: anna) == twin)
     }
 
     @Test func `only the token of a customer somebody saw keeps others out`() {

@@ -69,7 +69,7 @@ struct Ledger: Sendable {
                 cache.keep(stored, for: key, ticket: ticket)
                 return .answer(stored)
             }
-            if try transaction.hasUnclaimedPurchase(of: key.customer) { return .needsRefresh }
+            if try transaction.hasPurchaseWaiting(for: key.customer) { return .needsRefresh }
             return .answer(try StoredAnswer(ofUnknown: key.customer, in: key.book.environment, at: now))
         }
     }

@@ -27,7 +27,7 @@ struct LedgerTransaction {
 
     // MARK: - Customers
 
-    /// Remembers a customer and the token of its purchases; what is nobody's and bears that token becomes theirs.
+    /// Remembers a customer and the token of its purchases; what bears that token becomes theirs, whoever claimed it.
     mutating func register(_ customer: CustomerID) throws {
         let known = try connection.first(
             "SELECT 1 AS one FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3",
@@ -39,12 +39,12 @@ struct LedgerTransaction {
             INSERT INTO customer (app, environment, id, app_account_token, first_seen_at, revision, answer, etag,
                 content_digest, valid_from, valid_until) VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, '', ?6, 0, 0)
             """, values(.text(customer.rawValue), .text(token), .integer(now.milliseconds), .blob([])))
-        try connection.execute(
-            """
-            UPDATE purchase SET owner = ?3 WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4
-                AND owner IS NULL
-            """, values(.text(customer.rawValue), .text(token)))
         affected.insert(customer)
+        let bound = try connection.query(
+            """
+            SELECT original_transaction_id FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
+            """, values(.text(token)))
+        for row in bound { try attribute(TransactionID(unchecked: try row["original_transaction_id"])) }
     }
 
     private func customer(bearing token: UUID) throws -> CustomerID? {
@@ -189,12 +189,12 @@ struct LedgerTransaction {
         ).map(StoredAnswer.init)
     }
 
-    /// Whether a purchase waits for the first time this customer is seen.
-    func hasUnclaimedPurchase(of customer: CustomerID) throws -> Bool {
+    /// Whether there is a purchase that becomes this customer's, never seen before, as soon as they are.
+    func hasPurchaseWaiting(for customer: CustomerID) throws -> Bool {
         try connection.first(
             """
             SELECT 1 AS one FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
-                AND owner IS NULL LIMIT 1
+            LIMIT 1
             """, values(.text(customer.appAccountToken.wireText))) != nil
     }
 

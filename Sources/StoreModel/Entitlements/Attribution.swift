@@ -2,10 +2,9 @@ import Foundation
 
 /// Whose a purchase is: a pure fold over the claims customers made by presenting it, in the order they were made.
 ///
-/// A purchase that carries an `appAccountToken` belongs to the customer of that token before all others: nobody else may
-/// claim it once that customer is known, and a claim of theirs beats every other. Among customers without the token the
-/// latest claim wins (transfer mode `transfer`: a purchase follows who presents it last). A purchase nobody claimed belongs
-/// to the known customer of its token, else to nobody until it is claimed.
+/// A purchase that carries an `appAccountToken` belongs to the customer of that token before all others: once that customer
+/// is known it is theirs, whoever claimed it before, and nobody else may claim it. As long as that customer is unknown, and
+/// where there is no token, the latest claim wins (transfer mode `transfer`: a purchase follows who presents it last).
 public enum Attribution {
     /// Whether `customer` may not present a purchase bound to `token`.
     ///
@@ -15,7 +14,8 @@ public enum Attribution {
         return try isKnown(token)
     }
 
-    /// The owner of a purchase, `nil` when nobody claimed it and its token is nobody's.
+    /// The owner of a purchase, `nil` when nobody claimed it and its token is nobody's. Of several customers of the token the
+    /// one who claimed it last, else `bearer`.
     ///
     /// - Parameters:
     ///   - token: the newest token the store states for the purchase.
@@ -23,6 +23,6 @@ public enum Attribution {
     ///   - bearer: the known customer of the token.
     public static func owner(token: UUID?, claims: [CustomerID], bearer: CustomerID?) -> CustomerID? {
         if let token, let bound = claims.last(where: { $0.appAccountToken == token }) { return bound }
-        return claims.last ?? bearer
+        return bearer ?? claims.last
     }
 }
