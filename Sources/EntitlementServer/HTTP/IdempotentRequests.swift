@@ -7,6 +7,7 @@ import StoreModel
 final class IdempotentRequests: Sendable {
     private struct Running: Hashable {
         let book: Book
+        let sender: KeyKind
         let key: String
     }
 
@@ -31,12 +32,13 @@ final class IdempotentRequests: Sendable {
         guard (1...255).contains(key.utf8.count) else {
             throw Refusal.invalid(Self.header, "should have 1 to 255 characters")
         }
-        let name = Running(book: visit.book, key: key)
+        let name = Running(book: visit.book, sender: visit.caller.kind, key: key)
         guard running.withLock({ $0.insert(name).inserted }) else { throw Refusal.idempotencyInProgress }
         defer { running.withLock { _ = $0.remove(name) } }
 
         let request = IdempotentRequest(
-            book: visit.book, key: key, digest: Self.digest(of: visit.request, body), now: realClock.now())
+            book: visit.book, sender: visit.caller.kind, key: key, digest: Self.digest(of: visit.request, body),
+            now: realClock.now())
         if let kept = try ledger.database.read({ try request.kept($0) }) { return kept.response }
         do {
             return try await work(request).response

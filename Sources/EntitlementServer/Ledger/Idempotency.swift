@@ -8,6 +8,8 @@ struct IdempotentRequest: Sendable {
     static let lifetime: TimeInterval = 24 * 3600
 
     let book: Book
+    /// Whose keys these are: what an app on a device names a request must not meet what the app's server names one.
+    let sender: KeyKind
     let key: String
     /// SHA-256 of method, path and body.
     let digest: [UInt8]
@@ -51,7 +53,7 @@ extension IdempotentRequest {
     }
 
     private var identity: [SQLValue] {
-        [.text(book.app.rawValue), .text(book.environment.rawValue), .text(key)]
+        [.text(book.app.rawValue), .text(book.environment.rawValue), .text("\(sender.rawValue):\(key)")]
     }
 
     private var oldest: Int64 { now.addingTimeInterval(-Self.lifetime).milliseconds }
