@@ -1,27 +1,45 @@
 import Foundation
 import Primitives
 
-/// A text that names something: 1 to 255 bytes of UTF-8 without control characters.
+/// A text that names something: 1 to 255 bytes of UTF-8 without control characters, or what a type's own rule says.
 public protocol Identifier: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible,
     ExpressibleByStringLiteral
 where RawValue == String {
+    /// Without looking at the text: for texts that were looked at before.
     init(unchecked rawValue: String)
+    /// Whether a text can be such a name.
+    static func isValid(_ text: String) -> Bool
+    /// What `isValid` asks for, in words that go on after "should have".
+    static var rule: String { get }
     /// The one spelling under which a valid text is kept.
     static func canonical(_ text: String) -> String
 }
 
 extension Identifier {
-    /// `nil` when the text is empty, longer than 255 bytes or holds a control character.
+    /// `nil` when the text is not valid: empty, longer than 255 bytes or with a control character, unless the type's own
+    /// rule says otherwise.
     public init?(rawValue: String) {
-        let text = rawValue.utf8
-        guard !text.isEmpty, text.count <= 255, !text.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
+        guard Self.isValid(rawValue) else { return nil }
         self.init(unchecked: Self.canonical(rawValue))
     }
+
+    /// The control characters are those of ASCII and of Latin-1, U+0080 to U+009F.
+    public static func isValid(_ text: String) -> Bool {
+        guard (1...255).contains(text.utf8.count) else { return false }
+        var before: UInt8 = 0
+        for byte in text.utf8 {
+            if byte < 0x20 || byte == 0x7F || before == 0xC2 && byte < 0xA0 { return false }
+            before = byte
+        }
+        return true
+    }
+
+    public static var rule: String { "1 to 255 bytes and no control characters" }
 
     public static func canonical(_ text: String) -> String { text }
 
     public init(stringLiteral value: String) {
-        precondition(Self(rawValue: value) != nil, "an identifier has 1 to 255 bytes and no control characters")
+        precondition(Self.isValid(value), "\(Self.self) should have \(Self.rule)")
         self.init(unchecked: Self.canonical(value))
     }
 
@@ -29,9 +47,7 @@ extension Identifier {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let value = Self(rawValue: text) else {
             throw DecodingError.dataCorrupted(
-                .init(
-                    codingPath: decoder.codingPath,
-                    debugDescription: "an identifier has 1 to 255 bytes and no control characters"))
+                .init(codingPath: decoder.codingPath, debugDescription: "it should have \(Self.rule)"))
         }
         self = value
     }
@@ -63,10 +79,24 @@ extension TransactionID {
     public var subscriptionUUID: UUID { UUID(namespace: CustomerID.namespace, name: "subscription:\(rawValue)") }
 }
 
-/// An app, as its bundle identifier.
+/// An app, as its bundle identifier: 1 to 155 letters and digits of ASCII, hyphens and periods.
 public struct BundleID: Identifier {
     public let rawValue: String
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
+
+    public static func isValid(_ text: String) -> Bool {
+        (1...155).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+
+    public static var rule: String { "1 to 155 letters and digits of ASCII, hyphens and periods" }
 }
 
 /// One attempt of an app to buy: made by the caller, named in every update that answers it.

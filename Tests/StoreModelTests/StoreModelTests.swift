@@ -11,10 +11,30 @@ import Testing
         #expect(CustomerID(rawValue: "Ada") != CustomerID(rawValue: "ada"))
     }
 
-    @Test(arguments: ["", "a\u{1}", "a\nb", "\u{7F}", String(repeating: "x", count: 256)])
+    @Test(arguments: [
+        "", "a\u{1}", "a\nb", "\u{7F}", "\u{80}", "a\u{85}b", "\u{9F}", String(repeating: "x", count: 256),
+    ])
     func `an empty, long or unprintable name is refused`(text: String) {
         #expect(CustomerID(rawValue: text) == nil)
         #expect(throws: DecodingError.self) { try JSONValue.string(text).decode(ProductID.self) }
+    }
+
+    @Test(arguments: ["\u{A0}", "é", "\u{FF}", "日本", "\u{180}", "👩‍👩‍👧", String(repeating: "x", count: 255)])
+    func `a name in any script is kept as it is`(text: String) {
+        #expect(CustomerID(rawValue: text)?.rawValue == text)
+    }
+
+    @Test func `a bundle id is made of letters, digits, hyphens and periods`() {
+        for text in ["com.example.Darkroom-2", "a", String(repeating: "x", count: 155)] {
+            #expect(BundleID(rawValue: text)?.rawValue == text)
+        }
+        for text in [
+            "", "com.example_app", "com example", "com.exämple", "*", "a\n", String(repeating: "x", count: 156),
+        ] {
+            #expect(BundleID(rawValue: text) == nil)
+            #expect(throws: DecodingError.self) { try JSONValue.string(text).decode(BundleID.self) }
+        }
+        #expect(BundleID(unchecked: "com.example_app").rawValue == "com.example_app")
     }
 
     @Test func `a name-based UUID is that of RFC 9562`() {
