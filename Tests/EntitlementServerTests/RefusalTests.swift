@@ -76,7 +76,7 @@ import Testing
 
     @Test func `a customer that cannot be named is refused`() async throws {
         let bench = try await ServerBench()
-        for name in [String(repeating: "x", count: 256), "%0A"] {
+        for name in [String(repeating: "x", count: 256), "%0A", "%C2%85"] {
             #expect(try await bench.get(name).field == "customer")
             #expect(try await bench.post("x", for: name).status == 400)
         }
@@ -89,6 +89,76 @@ import Testing
         let bench = try await ServerBench()
         let reply = try await bench.get(headers: ["Souk-Environment": "production"])
         #expect(reply.status == 400 && reply.field == "Souk-Environment")
+        #expect(reply.headers["Souk-Environment"] == nil)
+        await bench.close()
+    }
+
+    @Test func `a refusal names the environment it speaks for`() async throws {
+        let bench = try await ServerBench(environments: [.sandbox, .production])
+        let refused = [
+            try await bench.send(.get, "/v1/customers/anna", as: .none),
+            try await bench.send(.get, "/v1/customers/anna", as: .other("Bearer x")),
+            try await bench.send(.get, "/v1/customers/anna", as: .other("Basic")),
+            try await bench.send(.get, "/v1/customers/anna/facts"), try await bench.get("%0A"),
+            try await bench.send(.get, "/v1/customers/anna?nonce=1"), try await bench.post("x"),
+        ]
+        #expect(refused.map(\.status) == [401, 401, 400, 403, 400, 501, 422])
+        for reply in refused { #expect(reply.headers.values("Souk-Environment") == ["sandbox"]) }
+        let other = try await bench.send(
+            .get, "/v1/customers/anna", as: .none, headers: ["Souk-Environment": "production"])
+        #expect(other.status == 401 && other.headers.values("Souk-Environment") == ["production"])
+        await bench.close()
+    }
+
+    @Test func `a type of problem has one title`() async throws {
+        let bench = try await ServerBench { $0.maximumBody = 5000 }
+        let transactions = "/v1/customers/anna/transactions"
+        var refused = [
+            try await bench.post("x"), try await bench.send(.post, transactions, body: .text("{")),
+            try await bench.get("anna?x=%zz"), try await bench.send(.get, "/v1/customers/anna", as: .other("Basic")),
+            try await bench.post(bench.purchase("1") { $0.environment = .production }),
+            try await bench.send(.post, transactions, body: .text(String(repeating: "x", count: 6000))),
+            try await bench.get("%0A"), try await bench.get("anna?nonce=1"), try await bench.grant(""),
+            try await bench.send(.get, "/nowhere"), try await bench.send(.post, "/v1/customers/anna/aliases"),
+        ]
+        await bench.close()
+        refused.append(try await bench.get())
+        refused.append(try await bench.send(.get, "/readyz"))
+        let titles = Dictionary(grouping: refused) { $0.json["type"]?.stringValue ?? "" }
+            .mapValues { Set($0.map { $0.json["title"]?.stringValue ?? "" }) }
+        let codes: Set = [
+            "malformed", "environmentNotAccepted", "body_too_large", "invalid_field", "unsupported", "not_found",
+            "unavailable",
+        ]
+        #expect(Set(refused.compactMap(\.code)) == codes && titles.count == codes.count)
+        for (type, titles) in titles { #expect(titles.count == 1, "\(type): \(titles)") }
+        #expect(refused.filter { $0.code == "malformed" }.map(\.status).sorted() == [400, 400, 400, 422])
+    }
+
+    @Test(arguments: [
+        (#"{"customerId":"anna"}"#, "customerId", "customerId should be an object."),
+        (#"{"customerId":["anna"]}"#, "customerId", "customerId should be an object."),
+        (
+            #"{"customerId":{"type":"merchant-str","value":7}}"#, "customerId/value",
+            "customerId/value should be a text."
+        ),
+        (
+            #"{"customerId":{"type":"merchant-str","value":"a"},"onlyIds":["x"]}"#, "onlyIds/0",
+            "onlyIds/0 does not have the form that is taken here."
+        ),
+        (#"{"customerId":{"type":"merchant-str","value":"a"},"onlyIds":"x"}"#, "onlyIds", "onlyIds should be a list."),
+        (
+            #"{"customerId":{"type":"merchant-uuid","value":"a"}}"#, "customerId/value",
+            "customerId/value is wrong: a \"merchant-uuid\" has a UUID as its value."
+        ),
+    ])
+    func `a member of the wrong form is refused in our own words`(
+        body: String, field: String, detail: String
+    ) async throws {
+        let bench = try await ServerBench()
+        let reply = try await bench.send(.post, "/subscriptions-tracker/get-subscriptions", body: .text(body))
+        #expect(reply.status == 400 && reply.code == "invalid_field" && reply.field == field)
+        #expect(reply.json["detail"]?.stringValue == detail)
         await bench.close()
     }
 

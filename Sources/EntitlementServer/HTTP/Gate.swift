@@ -15,7 +15,7 @@ struct Visit: Sendable {
     /// The customer a path names. Throws 400.
     func customer(_ path: PathParameters) throws -> CustomerKey {
         guard let customer = CustomerID(rawValue: path["customer"]) else {
-            throw Refusal.invalid("customer", "should have 1 to 255 bytes and no control characters")
+            throw Refusal.invalid("customer", "should have \(CustomerID.rule)")
         }
         return CustomerKey(book: book, customer: customer)
     }
@@ -57,21 +57,24 @@ struct Gate: Sendable {
         _ request: HTTPRequest, needing kind: KeyKind = .public, by credential: Credential = .bearer,
         _ visit: (Visit) throws -> HTTPReply
     ) -> HTTPReply {
+        // Refusals name the environment too, those of the key as well, unless it is what is refused.
+        let environment = Result { try self.environment(of: request) }
+        let reply: HTTPReply
         do {
             let caller = try caller(of: request, by: credential)
             guard apps.contains(caller.app) else { throw Refusal.appNotServed }
             if kind == .secret, caller.kind != .secret { throw Refusal.secretKeyRequired }
-            let environment = try environment(of: request)
-            let reply = try visit(
-                Visit(request: request, caller: caller, environment: environment, report: report))
-            return reply.map { response in
-                var response = response
-                response.headers.add(Self.environmentHeader, environment.rawValue)
-                return response
-            }
+            reply = try visit(
+                Visit(request: request, caller: caller, environment: try environment.get(), report: report))
         } catch {
             if !(error is Refusal) { report(request, error) }
-            return .ready(Refusal.failure(error).response)
+            reply = .ready(Refusal.failure(error).response)
+        }
+        guard let known = try? environment.get() else { return reply }
+        return reply.map { response in
+            var response = response
+            response.headers.add(Self.environmentHeader, known.rawValue)
+            return response
         }
     }
 

@@ -42,7 +42,7 @@ struct GrantRoutes: Sendable {
         let now = ledger.clock.now().wholeMillisecond
         // A feature has the form of an identifier.
         guard ProductID(rawValue: asked.feature) != nil else {
-            throw Refusal.invalid("feature", "should have 1 to 255 bytes and no control characters")
+            throw Refusal.invalid("feature", "should have \(ProductID.rule)")
         }
         guard (1...1000).contains(asked.reason.utf8.count), !asked.reason.utf8.contains(0) else {
             throw Refusal.invalid("reason", "should say in 1 to 1000 bytes why this is granted")

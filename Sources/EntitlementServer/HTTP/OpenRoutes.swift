@@ -11,13 +11,7 @@ enum OpenRoutes {
                 _ = try database.read { try $0.first("SELECT 1 AS one") }
                 return .ready(HTTPResponse(json: ["status": "ready"]))
             } catch {
-                return .ready(
-                    Refusal(
-                        HTTPProblem(
-                            status: 503, code: "unavailable", title: "Not ready",
-                            detail: "The ledger cannot be read.", isRetryable: true),
-                        headers: ["Retry-After": "1"]
-                    ).response)
+                return .ready(Refusal.unavailable("The ledger cannot be read.").response)
             }
         }
         for (method, path, what) in notYet {

@@ -34,7 +34,7 @@ struct ProvisioningRoutes: Sendable {
                 let body = try await RequestBody.bytes(of: request, upTo: Self.maximumBody)
                 let asked = try RequestBody.decode(type, from: body)
                 guard let id = user(asked).customerID else {
-                    throw Refusal.invalid("customerId/value", "should have 1 to 255 bytes and no control characters")
+                    throw Refusal.invalid("customerId/value", "should have \(CustomerID.rule)")
                 }
                 let answer = try await ledger.answer(CustomerKey(book: visit.book, customer: id))
                 let customer = try WireJSON.decode(Customer.self, from: answer.bytes)

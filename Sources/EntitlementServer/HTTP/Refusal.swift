@@ -22,8 +22,11 @@ struct Refusal: Error {
 }
 
 extension Refusal {
+    /// Of a request and of signed data alike: a type of problem has one title (RFC 9457 section 3.1.3).
+    private static let malformedTitle = "Malformed"
+
     static func malformed(_ detail: String, field: String? = nil) -> Refusal {
-        Refusal(HTTPProblem(status: 400, code: "malformed", title: "Malformed request", detail: detail, field: field))
+        Refusal(HTTPProblem(status: 400, code: "malformed", title: malformedTitle, detail: detail, field: field))
     }
 
     static func invalid(_ field: String, _ reason: String) -> Refusal {
@@ -85,10 +88,11 @@ extension Refusal {
 
     /// Signed data that is not accepted as true, alone in its request.
     static func notTrue(_ rejected: RejectedTransaction, field: String) -> Refusal {
-        Refusal(
+        let isMalformed = rejected.code == SignedDataError.Code.malformed.rawValue
+        return Refusal(
             HTTPProblem(
-                status: 422, code: rejected.code, title: "Not accepted as true", detail: rejected.detail, field: field,
-                isRetryable: rejected.retryable))
+                status: 422, code: rejected.code, title: isMalformed ? malformedTitle : "Not accepted as true",
+                detail: rejected.detail, field: field, isRetryable: rejected.retryable))
     }
 
     /// What went wrong on this side. Whatever the database says stays here: it is not the sender's to read.
@@ -104,7 +108,7 @@ extension Refusal {
                 detail: "The server failed; nothing was changed. The request id names the case.", isRetryable: true))
     }
 
-    private static func unavailable(_ detail: String) -> Refusal {
+    static func unavailable(_ detail: String) -> Refusal {
         Refusal(
             HTTPProblem(
                 status: 503, code: "unavailable", title: "Unavailable", detail: detail, isRetryable: true),

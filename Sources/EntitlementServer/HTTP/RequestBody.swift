@@ -46,7 +46,7 @@ extension DecodingError {
         case .typeMismatch(let type, let context):
             .invalid(Self.field(context.codingPath), "should be \(Self.words(for: type))")
         case .dataCorrupted(let context):
-            .invalid(Self.field(context.codingPath), "is wrong: \(context.debugDescription)")
+            .invalid(Self.field(context.codingPath), Self.reason(context))
         @unknown default: .malformed("The body is not what this path takes.")
         }
     }
@@ -55,11 +55,18 @@ extension DecodingError {
         path.isEmpty ? "body" : path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: "/")
     }
 
+    /// What our own types say is for the sender to read; what Foundation says of its own types is not.
+    private static func reason(_ context: Context) -> String {
+        let said = context.debugDescription
+        return said.hasSuffix(".") ? "does not have the form that is taken here" : "is wrong: \(said)"
+    }
+
     private static func words(for type: any Any.Type) -> String {
         switch type {
         case is String.Type, is UUID.Type, is Date.Type: "a text"
         case is Bool.Type: "true or false"
         case is any BinaryInteger.Type, is Double.Type, is Decimal.Type: "a number"
+        case is any ExpressibleByDictionaryLiteral.Type: "an object"
         case is any Collection.Type: "a list"
         default: "an object"
         }
