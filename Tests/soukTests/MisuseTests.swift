@@ -58,6 +58,7 @@ import Testing
                 "serve", "--bundle-id", "b", "--features", TestFiles.darkroom, "--database", "sqlite:/tmp/never",
             ],
             status: 2, sentence: "darkroom.storekit"),
+        Case(arguments: ["serve", "--bundle-id", "../b"], status: 2, sentence: "--bundle-id should have"),
         Case(arguments: ["serve", "--bundle-id", "b", "--tls-key", "x"], status: 2, sentence: "go together"),
         Case(arguments: ["store", "products"], status: 2, sentence: "needs --url"),
         Case(arguments: ["store", "--url", "http://127.0.0.1:1", "dance"], status: 2, sentence: "no action \"dance\""),

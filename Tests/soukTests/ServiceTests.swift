@@ -108,6 +108,11 @@ import Testing
             #expect(mode == 0o600)
             #expect(!service.greeting.text().contains(try String(contentsOfFile: file, encoding: .utf8).dropLast()))
         }
+        let intruder = try await SoukExecutable.run([
+            "serve", "--bundle-id", "com.example.one", "--database", "sqlite:\(database)",
+        ])
+        #expect(intruder.status == 2)
+        #expect(intruder.errors.contains("in use by another process"))
         let port = try #require(service.url.split(separator: ":").last)
         let second = try await SoukExecutable.run([
             "serve", "--bundle-id", "b", "--database", "sqlite:\(folder.file("other.sqlite"))", "--port", String(port),

@@ -8,6 +8,8 @@ import StoreModel
 actor StoreKeeper {
     private static let answerKey = "validation"
     private static let acquiredKey = "acquiredViaSubscription"
+    private static let tokensKey = "customersOfThisDevice"
+    private static let rememberedTokens = 100
 
     /// Whose purchases are kept.
     struct Owner: Sendable, Hashable {
@@ -42,6 +44,8 @@ actor StoreKeeper {
     /// Questions to the server under way; while there is one, none is begun by the clock.
     private var questions = 0
     private var unknownSubscriptions: Set<ProductID> = []
+    /// The account tokens of the customers who have logged in on this device, the latest last.
+    private var tokensOfThisDevice: [UUID]
     private var isStarted = false
 
     init(
@@ -58,6 +62,14 @@ actor StoreKeeper {
         state.acquiredViaSubscription = Self.read(Self.acquiredKey, of: owner, in: storage, &findings) ?? []
         who = Locked(owner)
         shared = Locked(state)
+        do {
+            let bytes = try storage.data(for: Self.tokensKey)
+            tokensOfThisDevice = try bytes.map { try WireJSON.decode([UUID].self, from: $0) } ?? []
+        } catch {
+            tokensOfThisDevice = []
+            let sentence = "Who has logged in on this device cannot be read and counts as unknown."
+            findings.append(StoreEvent(kind: .nonCriticalError, code: .storageFailed, sentence: sentence))
+        }
         self.findings = findings
     }
 
@@ -115,6 +127,7 @@ actor StoreKeeper {
     /// Sends the first snapshot, asks the server if that is due, and watches the clock from now on.
     func start() {
         isStarted = true
+        remember(owner)
         publish()
     }
 
@@ -145,6 +158,7 @@ actor StoreKeeper {
             return current
         }
         guard former.customer != owner.customer else { return false }
+        remember(owner)
         shared.withLock { state in
             state.answer = nil
             state.acquiredViaSubscription = []
@@ -161,25 +175,40 @@ actor StoreKeeper {
         return true
     }
 
+    /// Keeps the token of who has logged in, so that their purchases are never presented as somebody else's here.
+    private func remember(_ owner: Owner) {
+        let token = owner.customer.appAccountToken
+        guard !owner.isAnonymous, tokensOfThisDevice.last != token else { return }
+        tokensOfThisDevice.removeAll { $0 == token }
+        tokensOfThisDevice = (tokensOfThisDevice + [token]).suffix(Self.rememberedTokens)
+        do {
+            try storage.set(try WireJSON.encode(tokensOfThisDevice), for: Self.tokensKey)
+        } catch {
+            reportStorage("Who has logged in could not be written down", error)
+        }
+    }
+
     func set(locale: String) {
         guard state.locale != locale else { return }
         shared.withLock { $0.locale = locale }
         publish()
     }
 
-    /// Presents transactions to the server and says what became of each. One that names another customer than who is
-    /// there is not presented: nobody may have what somebody else paid for.
+    /// Presents transactions to the server and says what became of each. One that names a former customer of this device
+    /// waits for them: nobody may have what somebody else paid for. A token that nobody here had is for the server to
+    /// judge.
     func deliver(_ transactions: [StoreTransaction]) async -> [TransactionID: DeliveryVerdict] {
         do {
+            let tokens = tokensOfThisDevice
             let (own, answer) = try await inTurn { [validator] customer in
-                let own = Self.transactions(transactions, of: customer)
+                let own = Self.transactions(transactions, of: customer, othersHere: tokens)
                 return (own, own.isEmpty ? nil : try await validator.validate(own, for: customer))
             } note: { (_, answer: TransactionValidation?) in
                 answer?.customer
             }
             return hold(allBut: own, of: transactions).merging(verdicts(on: own, answer)) { $1 }
         } catch {
-            let own = Self.transactions(transactions, of: owner.customer)
+            let own = Self.transactions(transactions, of: owner.customer, othersHere: tokensOfThisDevice)
             if !Task.isCancelled, !own.isEmpty {
                 let sentence = "The server could not be asked about \(own.count) transactions; they are kept."
                 report(StoreEvent(kind: .nonCriticalError, code: .receiptValidationFailed, sentence: sentence))
@@ -188,10 +217,14 @@ actor StoreKeeper {
         }
     }
 
-    /// Those that name `customer` or nobody.
-    private static func transactions(_ all: [StoreTransaction], of customer: CustomerID) -> [StoreTransaction] {
-        let token = customer.appAccountToken
-        return all.filter { $0.appAccountToken == nil || $0.appAccountToken == token }
+    /// All but those that name one of `othersHere`.
+    private static func transactions(
+        _ all: [StoreTransaction], of customer: CustomerID, othersHere tokens: [UUID]
+    ) -> [StoreTransaction] {
+        let own = customer.appAccountToken
+        return all.filter { transaction in
+            transaction.appAccountToken.map { $0 == own || !tokens.contains($0) } ?? true
+        }
     }
 
     private func hold(

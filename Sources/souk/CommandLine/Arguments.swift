@@ -91,7 +91,7 @@ struct Arguments: Sendable {
 
     static func identifier<ID: Identifier>(_ text: String, called what: String) throws -> ID {
         guard let value = ID(rawValue: text) else {
-            throw Misuse("\(what) has 1 to 255 bytes and no control characters")
+            throw Misuse("\(what) should have \(ID.rule)")
         }
         return value
     }

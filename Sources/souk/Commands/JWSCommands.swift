@@ -110,20 +110,13 @@ enum JWSCommands {
     private static func configuration(from arguments: Arguments) throws -> SignedDataVerifier.Configuration {
         _ = try kind(named: try arguments.required("type"))
         var configuration = SignedDataVerifier.Configuration(
-            bundleIDs: try arguments.text("bundle-id").map { [try bundleID($0)] },
+            bundleIDs: try arguments.identifier("bundle-id", as: BundleID.self).map { [$0] },
             environments: try arguments.text("environment").map { [try environment(named: $0)] },
             appAppleID: try arguments.integer("app-apple-id", in: 1...Int.max))
         let roots = arguments.texts("root")
         if !roots.isEmpty { configuration.trustAnchors = try anchors(in: roots) }
         configuration.chainDate = try arguments.time("at")
         return configuration
-    }
-
-    private static func bundleID(_ text: String) throws -> BundleID {
-        guard let bundleID = BundleID(rawValue: text) else {
-            throw Misuse("--bundle-id takes 1 to 255 bytes without control characters")
-        }
-        return bundleID
     }
 
     static func anchors(in files: [String]) throws -> [TrustAnchor] {

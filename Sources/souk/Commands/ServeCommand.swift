@@ -73,7 +73,10 @@ enum ServeCommand {
 
     private static func openDatabase(_ path: String) throws -> SQLiteDatabase {
         do {
-            return try SQLiteDatabase(path: path)
+            // One server a file: each answers from its own memory.
+            var configuration = SQLiteDatabase.Configuration()
+            configuration.isExclusive = true
+            return try SQLiteDatabase(path: path, configuration: configuration)
         } catch let error as SQLError {
             throw Misuse(error.description)
         }

@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 import Purchases
 import StoreModel
@@ -37,6 +38,11 @@ struct StoreCustomerChangeTests {
     private func report(_ transaction: StoreTransaction) {
         test.connection.send(
             StoreUpdate(productID: transaction.productID, state: .purchased(transaction, alreadyOwned: false)))
+    }
+
+    /// In an earlier run `customer` was logged in on this device.
+    private func wasHere(_ customer: CustomerID) throws {
+        try test.storage.set(try WireJSON.encode([customer.appAccountToken]), for: "customersOfThisDevice")
     }
 
     /// The server refuses whatever somebody other than `owner` presents.
@@ -89,6 +95,7 @@ struct StoreCustomerChangeTests {
     }
 
     @Test func `a renewal that arrives for another customer waits for them, and somebody is told`() async throws {
+        try wasHere(anna)
         let store = try await test.open(customer: boris)
         var events = store.events.makeAsyncIterator()
         var completed = store.completedTransactions.makeAsyncIterator()
@@ -108,6 +115,7 @@ struct StoreCustomerChangeTests {
     }
 
     @Test func `what waits for a customer survives others coming and going`() async throws {
+        try wasHere(anna)
         let store = try await test.open(customer: boris)
         var events = store.events.makeAsyncIterator()
         report(transaction("7", of: anna))
@@ -126,6 +134,7 @@ struct StoreCustomerChangeTests {
     }
 
     @Test func `a log-in presents what waits also when the server cannot be asked about the customer`() async throws {
+        try wasHere(anna)
         let store = try await test.open(customer: boris)
         var events = store.events.makeAsyncIterator()
         report(transaction("7", of: anna))
@@ -143,6 +152,7 @@ struct StoreCustomerChangeTests {
     }
 
     @Test func `a restore leaves out what is another customer's, and says so`() async throws {
+        try wasHere(anna)
         test.say(Fixture.customer())
         let store = try await test.open(customer: boris)
         var events = store.events.makeAsyncIterator()
@@ -162,6 +172,23 @@ struct StoreCustomerChangeTests {
         try await store.logIn(anna)
         #expect(try await store.restorePurchases().restored == ["pro.monthly"])
         await store.close()
+    }
+
+    @Test func `a token that nobody on this device had is for the server to judge`() async throws {
+        let store = try await test.open(customer: boris)
+        report(transaction("7", of: anna))
+        await presentations(1)
+        await store.close()
+        #expect(presented == [.validate(["7"], boris)])
+    }
+
+    @Test func `who has logged in is remembered for the next run`() async throws {
+        test.server.answer { Fixture.customer($0) }
+        let store = try await test.open(customer: anna)
+        try await store.logIn(boris)
+        await store.close()
+        let kept = try #require(try test.storage.data(for: "customersOfThisDevice"))
+        #expect(try WireJSON.decode([UUID].self, from: kept) == [anna.appAccountToken, boris.appAccountToken])
     }
 
     @Test func `what one customer may not present is presented again by the next`() async throws {
