@@ -217,23 +217,24 @@ struct CatalogueReader {
         let period = period(place, "recurringSubscriptionPeriod", of: "the product \(id)")
         let level = count(place, "groupNumber") ?? 1
         let introductory = place["introductoryOffer"].flatMap { offer($0, isIntroductory: true) }
-        let promotional = list(place, "adHocOffers").compactMap { offer($0) }
+        let adHoc = list(place, "adHocOffers").compactMap { place in offer(place).map { (place.pointer, $0) } }
         let codes = list(place, "codeOffers").compactMap { offer($0, isSold: false) }
         let winBacks = list(place, "winbackOffers").compactMap { offer($0, isSold: false) }
-        warnAboutRepeatedOffers(promotional, at: "\(place.pointer)/adHocOffers")
+        warnAboutRepeated(adHoc)
         guard let price, let period else { return }
         let terms = SubscriptionTerms(
             groupID: group, level: level, period: period, introductoryOffer: introductory,
-            promotionalOffers: promotional)
+            promotionalOffers: adHoc.map(\.1))
         var item = item(id, .autoRenewableSubscription, price, place, terms)
         item.codeOffers = codes
         item.winBackOffers = winBacks
         items.append(item)
     }
 
-    private mutating func warnAboutRepeatedOffers(_ offers: [Offer], at pointer: String) {
+    private mutating func warnAboutRepeated(_ offers: [(pointer: String, offer: Offer)]) {
         var seen: Set<String> = []
-        for id in offers.compactMap(\.id) where !seen.insert(id).inserted {
+        for (pointer, offer) in offers {
+            guard let id = offer.id, !seen.insert(id).inserted else { continue }
             warn(.duplicateOffer, pointer, "the offer \(id) stands more than once; the first is sold")
         }
     }

@@ -18,9 +18,11 @@ enum CatalogCommands {
         } else {
             for finding in findings { Terminal.print(finding.line) }
             let errors = findings.filter(\.isError).count
-            let files = arguments.operands.count
-            Terminal.print(
-                "\(files) \(files == 1 ? "file" : "files"), \(errors) errors, \(findings.count - errors) warnings")
+            let parts = [
+                count(arguments.operands.count, "file"), count(errors, "error"),
+                count(findings.count - errors, "warning"),
+            ]
+            Terminal.print(parts.joined(separator: ", "))
         }
         return isFine ? .success : .doesNotHold
     }
@@ -32,6 +34,8 @@ enum CatalogCommands {
         Terminal.print(json: try catalogue(in: arguments.operands[0]).productList, pretty: true)
         return .success
     }
+
+    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 
     /// A catalogue that a command needs; a malformed one is misuse, named with its file and place.
     static func catalogue(in file: String) throws -> Catalogue {
