@@ -243,7 +243,7 @@ final class SQLiteConnection: @unchecked Sendable {
             guard sqlite3_db_readonly(handle, "main") == 0 else {
                 throw SQLError(.cannotOpen, "The database \(path) cannot be opened: the file may not be written.")
             }
-            guard try setJournalMode("wal") == "wal" else {
+            guard try setJournalMode("wal", within: limits.busyTimeout) == "wal" else {
                 throw SQLError(
                     .cannotOpen,
                     "The database \(path) cannot be opened: its file system cannot hold a write-ahead log.")
@@ -262,15 +262,21 @@ final class SQLiteConnection: @unchecked Sendable {
         sqlite3_set_authorizer(handle, authorize, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    private func setJournalMode(_ mode: String) throws(SQLError) -> String {
+    /// SQLite does not wait by itself where another connection changes the mode of the same new file: this waits.
+    private func setJournalMode(_ mode: String, within patience: Duration) throws(SQLError) -> String {
         var prepared: OpaquePointer?
         guard sqlite3_prepare_v2(handle, "PRAGMA journal_mode = \(mode)", -1, &prepared, nil) == SQLITE_OK else {
             throw failure()
         }
         defer { sqlite3_finalize(prepared) }
-        guard sqlite3_step(prepared) == SQLITE_ROW, let answer = sqlite3_column_text(prepared, 0) else {
-            throw failure()
+        let deadline = ContinuousClock.now + patience
+        var status = sqlite3_step(prepared)
+        while status & 0xFF == SQLITE_BUSY, ContinuousClock.now < deadline {
+            sqlite3_reset(prepared)
+            Thread.sleep(forTimeInterval: 0.002)
+            status = sqlite3_step(prepared)
         }
+        guard status == SQLITE_ROW, let answer = sqlite3_column_text(prepared, 0) else { throw failure() }
         return String(cString: answer)
     }
 }
