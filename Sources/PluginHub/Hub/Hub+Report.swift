@@ -24,15 +24,19 @@ extension Hub {
         public let plugin: String?
         /// The name of the message it is about.
         public let message: String?
+        /// The field of the plugin's policy it is about, such as `name` or `send.commands`.
+        public let field: String?
         public let sentence: String
 
         public init(
-            severity: Severity, code: PluginError.Code, plugin: String? = nil, message: String? = nil, sentence: String
+            severity: Severity, code: PluginError.Code, plugin: String? = nil, message: String? = nil,
+            field: String? = nil, sentence: String
         ) {
             self.severity = severity
             self.code = code
             self.plugin = plugin
             self.message = message
+            self.field = field
             self.sentence = sentence
         }
     }

@@ -88,12 +88,16 @@ extension Policy {
 
 extension Policy {
     /// The messages of `kind` the plugin may send, for an event ask for.
-    func outgoing(_ kind: MessageKind) -> [String] {
+    func outgoing(_ kind: MessageKind) -> [String] { outgoingLists(kind).flatMap(\.messages) }
+
+    /// The same, list by list.
+    func outgoingLists(_ kind: MessageKind) -> [(list: String, messages: [String])] {
         switch kind {
-        case .command: send.commands
-        case .query: send.queries
-        case .viewQuery: send.viewControllerQueries
-        case .event: subscribe.events + subscribeAtAppLaunch.events
+        case .command: [(kind.outgoingList, send.commands)]
+        case .query: [(kind.outgoingList, send.queries)]
+        case .viewQuery: [(kind.outgoingList, send.viewControllerQueries)]
+        case .event:
+            [(kind.outgoingList, subscribe.events), ("subscribeAtAppLaunch.events", subscribeAtAppLaunch.events)]
         }
     }
 

@@ -21,9 +21,11 @@ struct PolicyReview {
     }
 
     /// Messages that plugins in `policies` send, or ask for, and none takes.
-    static func gaps(among policies: [Policy]) -> [Hub.Finding] {
+    static func gaps(among policies: [Policy]) -> [Hub.Finding] { gapsOfEach(policies).flatMap { $0 } }
+
+    static func gapsOfEach(_ policies: [Policy]) -> [[Hub.Finding]] {
         let offered = Offer(policies)
-        return policies.flatMap { gaps(in: $0, offered, severity: .warning) }
+        return policies.map { gaps(in: $0, offered, severity: .warning) }
     }
 
     /// Names and receivers go to the plugin that was registered first.
@@ -42,7 +44,7 @@ struct PolicyReview {
             if names.contains(policy.name) {
                 conflicts.append(
                     Hub.Finding(
-                        severity: .error, code: .duplicatePlugin, plugin: policy.name,
+                        severity: .error, code: .duplicatePlugin, plugin: policy.name, field: "name",
                         sentence:
                             "A plugin named \"\(policy.name)\" is registered already: give one of them another name."))
             }
@@ -52,6 +54,7 @@ struct PolicyReview {
                     conflicts.append(
                         Hub.Finding(
                             severity: .error, code: .ambiguousReceiver, plugin: policy.name, message: message,
+                            field: kind.incomingList,
                             sentence:
                                 "The \(kind.noun) \"\(message)\" is received by \"\(first)\" already: take it out of \(kind.incomingList) of \"\(policy.name)\" or of \"\(first)\"."
                         ))
@@ -63,18 +66,21 @@ struct PolicyReview {
     }
 
     private static func flaws(of policy: Policy) -> [Hub.Finding] {
-        func flaw(_ sentence: String, message: String? = nil) -> Hub.Finding {
+        func flaw(_ sentence: String, message: String? = nil, field: String) -> Hub.Finding {
             Hub.Finding(
-                severity: .error, code: .invalidPolicy, plugin: policy.name, message: message, sentence: sentence)
+                severity: .error, code: .invalidPolicy, plugin: policy.name, message: message, field: field,
+                sentence: sentence)
         }
         var findings: [Hub.Finding] = []
-        if let fault = NameRule.fault(of: policy.name) { findings.append(flaw("A plugin's name \(fault).")) }
+        if let fault = NameRule.fault(of: policy.name) {
+            findings.append(flaw("A plugin's name \(fault).", field: "name"))
+        }
         for kind in MessageKind.allCases {
-            let lists = [(kind.outgoingList, policy.outgoing(kind)), (kind.incomingList, policy.incoming(kind))]
-            for (list, messages) in lists {
+            for (list, messages) in policy.outgoingLists(kind) + [(kind.incomingList, policy.incoming(kind))] {
                 for message in messages {
                     guard let fault = NameRule.fault(of: message) else { continue }
-                    findings.append(flaw("A name in \(list) of \"\(policy.name)\" \(fault).", message: message))
+                    findings.append(
+                        flaw("A name in \(list) of \"\(policy.name)\" \(fault).", message: message, field: list))
                 }
             }
         }
@@ -86,6 +92,7 @@ struct PolicyReview {
             guard !requests.isEmpty else { return nil }
             return Hub.Finding(
                 severity: .warning, code: .unsupportedMessage, plugin: policy.name, message: requests[0],
+                field: "\(side).requests",
                 sentence:
                     "\(side).requests of \"\(policy.name)\" is ignored: there are no request messages; send a command and subscribe to an event."
             )
@@ -102,7 +109,8 @@ struct PolicyReview {
                     ? "No plugin publishes the event \"\(message)\" that \"\(policy.name)\" subscribes to: register one that lists it in publish.events."
                     : "No plugin receives the \(kind.noun) \"\(message)\" that \"\(policy.name)\" sends: register one that lists it in \(kind.incomingList)."
                 return Hub.Finding(
-                    severity: severity, code: .noReceiver, plugin: policy.name, message: message, sentence: sentence)
+                    severity: severity, code: .noReceiver, plugin: policy.name, message: message,
+                    field: policy.outgoingLists(kind).first { $0.messages.contains(message) }?.list, sentence: sentence)
             }
         }
     }
@@ -122,9 +130,44 @@ struct PolicyReview {
 extension Policy {
     /// Everything that is wrong among `policies`, as a hub that starts plugins with them in this order would report it.
     public static func findings(among policies: [Policy], isPartialSet: Bool = false) -> [Hub.Finding] {
+        placedFindings(among: policies, isPartialSet: isPartialSet).map(\.finding)
+    }
+
+    /// A finding, and where in the set of policies it is.
+    public struct PlacedFinding: Sendable, Equatable {
+        public let finding: Hub.Finding
+        /// Which of the policies it is about; names may be given twice.
+        public let index: Int
+        /// Where in that policy's JSON, as an RFC 6901 pointer such as `/send/commands/1`.
+        public let pointer: String
+    }
+
+    /// What `findings(among:isPartialSet:)` gives, each with its place.
+    public static func placedFindings(among policies: [Policy], isPartialSet: Bool = false) -> [PlacedFinding] {
         let review = PolicyReview(candidates: policies, members: [], mayLackPartners: isPartialSet)
-        let accepted = policies.indices.filter { review.errors[$0].isEmpty }.map { policies[$0] }
-        return zip(review.errors, review.warnings).flatMap { $0 + $1 } + PolicyReview.gaps(among: accepted)
+        let accepted = policies.indices.filter { review.errors[$0].isEmpty }
+        let gaps = zip(accepted, PolicyReview.gapsOfEach(accepted.map { policies[$0] }))
+        let found = policies.indices.map { ($0, review.errors[$0] + review.warnings[$0]) } + gaps
+        return found.flatMap { index, findings in
+            findings.map { PlacedFinding(finding: $0, index: index, pointer: policies[index].pointer(to: $0)) }
+        }
+    }
+
+    /// Where in the JSON of this policy `finding` is; the first place if the message is listed twice.
+    private func pointer(to finding: Hub.Finding) -> String {
+        guard let field = finding.field else { return "" }
+        let place = "/" + field.split(separator: ".").joined(separator: "/")
+        let index = finding.message.flatMap { lists[field]?.firstIndex(of: $0) }
+        return index.map { "\(place)/\($0)" } ?? place
+    }
+
+    private var lists: [String: [String]] {
+        var lists = ["send.requests": send.requests, "receive.requests": receive.requests]
+        for kind in MessageKind.allCases {
+            for (list, messages) in outgoingLists(kind) { lists[list] = messages }
+            lists[kind.incomingList] = incoming(kind)
+        }
+        return lists
     }
 }
 
