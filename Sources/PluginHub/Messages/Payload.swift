@@ -4,7 +4,8 @@ import Primitives
 extension JSONObject {
     /// The member called `field` as one of the caller's types.
     ///
-    /// Throws `PluginError`: `missingField` when it is absent or null, `invalidField` when it is something else.
+    /// Throws `PluginError`: `missingField` when it, or a field within it, is absent or null, `invalidField` when that is
+    /// something else. The sentence names the field by its path, as in `items[2].price`.
     ///
     ///     let productID = try payload.require("productID", as: String.self)
     public func require<T: Decodable>(_ field: String, as type: T.Type) throws -> T {
@@ -26,10 +27,9 @@ extension JSONObject {
             }
         if let plain = plain as? T { return plain }
         do {
-            return try value.decode(type)
+            return try PayloadDecoder.decode(type, from: value)
         } catch {
-            throw PluginError(
-                .invalidField, "The payload's field \"\(field)\" must be \(type).", underlying: error)
+            throw PayloadCoding.refusal(error, "payload", under: [PayloadKey(stringValue: field)], nil)
         }
     }
 }

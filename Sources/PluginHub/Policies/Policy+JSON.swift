@@ -30,13 +30,7 @@ extension Policy {
 
     private static func reason(_ error: any Error) -> String {
         func place(_ path: [any CodingKey]) -> String {
-            let text = path.reduce(into: "") { text, key in
-                if let index = key.intValue {
-                    text += "[\(index)]"
-                } else {
-                    text += text.isEmpty ? key.stringValue : "." + key.stringValue
-                }
-            }
+            let text = path.dotted
             return text.isEmpty ? "the document" : "\"\(text)\""
         }
         return switch error {
