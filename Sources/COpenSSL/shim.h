@@ -2,9 +2,11 @@
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
 #include <openssl/core_names.h>
+#include <openssl/crypto.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/obj_mac.h>
 #include <openssl/objects.h>
 #include <openssl/opensslv.h>
@@ -18,6 +20,8 @@
 static inline long souk_bio_contents(BIO *bio, char **contents) { return BIO_get_mem_data(bio, contents); }
 static inline void souk_openssl_free(void *pointer) { OPENSSL_free(pointer); }
 static inline EVP_PKEY *souk_generate_key(const char *curve) { return EVP_EC_gen(curve); }
+static inline EVP_PKEY *souk_generate_rsa_key(unsigned int bits) { return EVP_RSA_gen(bits); }
+static inline EVP_PKEY *souk_generate_ed25519_key(void) { return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"); }
 static inline STACK_OF(X509) *souk_x509_stack(X509 **certificates, int count) {
     STACK_OF(X509) *stack = sk_X509_new_null();
     for (int index = 0; stack && index < count; index++) {

@@ -92,6 +92,14 @@ extension SignedDataError.Code {
     public static let legacyReceipt = Self(rawValue: "legacyReceipt")
     /// A key that cannot be read, or of another kind than P-256.
     public static let keyMalformed = Self(rawValue: "keyMalformed")
+    /// Signed with a key that is not among those given.
+    public static let unknownKey = Self(rawValue: "unknownKey")
+    /// Encrypted with another key, or changed since.
+    public static let decryptionFailed = Self(rawValue: "decryptionFailed")
+    /// A value that cannot be signed, or that a signature of this kind may not say.
+    public static let claimInvalid = Self(rawValue: "claimInvalid")
+    /// Signed too long ago, or not yet.
+    public static let notCurrent = Self(rawValue: "notCurrent")
     /// Keys and certificates of one signing chain that do not belong together.
     public static let signingChainInvalid = Self(rawValue: "signingChainInvalid")
     /// A file that could not be read or written.

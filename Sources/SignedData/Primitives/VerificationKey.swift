@@ -16,20 +16,7 @@ public final class VerificationKey: @unchecked Sendable {
 
     /// From a SubjectPublicKeyInfo in DER (RFC 5280) or PEM. Throws `keyMalformed`.
     public convenience init(_ encoded: [UInt8]) throws(SignedDataError) {
-        let key: OpaquePointer?
-        if PEM.isPEM(encoded) {
-            key = OpenSSL.reading(encoded) { PEM_read_bio_PUBKEY($0, nil, nil, nil) }
-        } else {
-            key = encoded.withUnsafeBufferPointer { bytes in
-                var cursor = bytes.baseAddress
-                guard let key = d2i_PUBKEY(nil, &cursor, bytes.count) else { return nil }
-                if cursor == bytes.baseAddress.map({ $0 + bytes.count }) { return key }
-                EVP_PKEY_free(key)
-                return nil
-            }
-        }
-        OpenSSL.clearErrors()
-        guard let key else {
+        guard let key = Self.publicKey(encoded) else {
             throw SignedDataError(.keyMalformed, "The public key is neither a SubjectPublicKeyInfo in DER nor in PEM.")
         }
         guard Self.isP256(key) else {
@@ -37,6 +24,19 @@ public final class VerificationKey: @unchecked Sendable {
             throw SignedDataError(.keyMalformed, "The public key is not for P-256, the curve of ES256.")
         }
         self.init(owning: key)!
+    }
+
+    /// The key of a SubjectPublicKeyInfo, of whatever kind. Its reference is the caller's.
+    static func publicKey(_ encoded: [UInt8]) -> OpaquePointer? {
+        defer { OpenSSL.clearErrors() }
+        if PEM.isPEM(encoded) { return OpenSSL.reading(encoded) { PEM_read_bio_PUBKEY($0, nil, nil, nil) } }
+        return encoded.withUnsafeBufferPointer { bytes in
+            var cursor = bytes.baseAddress
+            guard let key = d2i_PUBKEY(nil, &cursor, bytes.count) else { return nil }
+            if cursor == bytes.baseAddress.map({ $0 + bytes.count }) { return key }
+            EVP_PKEY_free(key)
+            return nil
+        }
     }
 
     deinit { EVP_PKEY_free(pointer) }

@@ -75,7 +75,7 @@ public struct SigningChain: Sendable {
     private static func privateKeys(in pem: [UInt8]) -> [SigningKey] {
         var keys: [SigningKey] = []
         _ = OpenSSL.reading(pem) { bio -> Bool? in
-            while let key = PEM_read_bio_PrivateKey(bio, nil, SigningKey.refusePassphrase, nil) {
+            while let key = PEM_read_bio_PrivateKey(bio, nil, PrivateKeyFile.refusePassphrase, nil) {
                 guard VerificationKey.isP256(key) else {
                     EVP_PKEY_free(key)
                     continue

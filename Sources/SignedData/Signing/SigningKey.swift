@@ -18,30 +18,15 @@ public final class SigningKey: @unchecked Sendable {
         return SigningKey(owning: key)
     }
 
-    /// Answers OpenSSL's question for a passphrase; without it OpenSSL would ask on the terminal.
-    static let refusePassphrase:
-        @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?)
-            -> Int32 = { _, _, _, _ in -1 }
-
-    /// From PEM or DER: PKCS#8 (RFC 5958, Apple's `.p8`) or SEC 1 (RFC 5915), without a passphrase. Throws `keyMalformed`.
+    /// From PEM or DER: PKCS#8 (RFC 5958, Apple's `.p8`) or SEC 1 (RFC 5915), without a passphrase. Throws `keyMalformed`,
+    /// saying what it is instead where that can be told.
     public convenience init(_ encoded: [UInt8]) throws(SignedDataError) {
-        let key: OpaquePointer?
-        if PEM.isPEM(encoded) {
-            key = OpenSSL.reading(encoded) { PEM_read_bio_PrivateKey($0, nil, Self.refusePassphrase, nil) }
-        } else {
-            key = encoded.withUnsafeBufferPointer { bytes in
-                var cursor = bytes.baseAddress
-                return d2i_AutoPrivateKey(nil, &cursor, bytes.count)
-            }
-        }
-        OpenSSL.clearErrors()
-        guard let key else {
-            throw SignedDataError(
-                .keyMalformed, "The private key is not PKCS#8 or SEC 1 without a passphrase, in PEM or DER.")
-        }
+        let key = try PrivateKeyFile.read(encoded)
         guard VerificationKey.isP256(key) else {
+            let kind = PrivateKeyFile.kind(of: key)
             EVP_PKEY_free(key)
-            throw SignedDataError(.keyMalformed, "The private key is not for P-256, the curve of ES256.")
+            throw SignedDataError(
+                .keyMalformed, "This is a private key of \(kind), not of P-256, the curve of ES256; give the .p8 file.")
         }
         self.init(owning: key)
     }

@@ -1,0 +1,136 @@
+import COpenSSL
+import Primitives
+import StoreModel
+
+/// AES-256 in Galois/Counter Mode (NIST SP 800-38D): hides bytes and notices every change of them.
+///
+///     let cipher = try AES256GCM(hexKey: "feffe9928665731c…")        // 64 hexadecimal digits
+///     let sealed = try cipher.seal(plaintext)                        // nonce, ciphertext, tag
+///     let opened = try cipher.open(sealed)
+public struct AES256GCM: Sendable {
+    public static let keyLength = 32
+    /// The 96 bits that SP 800-38D recommends; other lengths are not taken.
+    public static let nonceLength = 12
+    /// Tags are whole, never cut.
+    public static let tagLength = 16
+
+    private let key: SecretBytes
+
+    /// Throws `keyMalformed` unless the key has 32 bytes.
+    public init(key: [UInt8]) throws(SignedDataError) {
+        guard key.count == Self.keyLength else {
+            throw SignedDataError(.keyMalformed, "A key of AES-256 has 32 bytes; this one has \(key.count).")
+        }
+        self.key = SecretBytes(key)
+    }
+
+    /// Throws `keyMalformed` unless the key is 64 hexadecimal digits.
+    public init(hexKey: String) throws(SignedDataError) {
+        guard hexKey.utf8.count == 2 * Self.keyLength, let key = Hex.decode(hexKey) else {
+            throw SignedDataError(.keyMalformed, "A key of AES-256 is 64 hexadecimal digits; this text is not.")
+        }
+        try self.init(key: key)
+    }
+
+    /// A new random key, to be kept. Throws `cryptographyFailed`.
+    public static func generateKey() throws(SignedDataError) -> [UInt8] { try RandomBytes.make(keyLength) }
+
+    /// A random nonce, the ciphertext and the tag. `context` is not hidden and not contained, but must be the same when
+    /// it is opened. Throws `tooLarge` beyond a gigabyte, `cryptographyFailed`.
+    public func seal(_ plaintext: [UInt8], authenticating context: [UInt8] = []) throws(SignedDataError) -> [UInt8] {
+        let nonce = try RandomBytes.make(Self.nonceLength)
+        return nonce + (try seal(plaintext, nonce: nonce, authenticating: context))
+    }
+
+    /// The ciphertext and the tag under a nonce of the caller's, 12 bytes.
+    ///
+    /// Never use a nonce twice with one key: whoever sees both ciphertexts can read and forge. Throws `malformed` for
+    /// another length, `tooLarge`, `cryptographyFailed`.
+    public func seal(
+        _ plaintext: [UInt8], nonce: [UInt8], authenticating context: [UInt8] = []
+    ) throws(SignedDataError) -> [UInt8] {
+        try Self.checkLengths(plaintext.count, context.count, nonce: nonce.count)
+        var sealed = [UInt8](repeating: 0, count: plaintext.count + Self.tagLength)
+        let isSealed = sealed.withUnsafeMutableBytes { sealed in
+            process(plaintext[...], into: sealed, nonce: nonce, context: context, encrypting: true) { cipher in
+                let tag = sealed.baseAddress! + plaintext.count
+                return EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagLength), tag) == 1
+            }
+        }
+        guard isSealed else { throw OpenSSL.failed("encrypt") }
+        return sealed
+    }
+
+    /// The plaintext of what `seal(_:authenticating:)` gave. Throws `decryptionFailed`, and gives no byte away, when the
+    /// key, the context or any byte is another.
+    public func open(_ sealed: [UInt8], authenticating context: [UInt8] = []) throws(SignedDataError) -> [UInt8] {
+        guard sealed.count >= Self.nonceLength + Self.tagLength else { throw Self.notOpened }
+        return try open(
+            Array(sealed.dropFirst(Self.nonceLength)), nonce: Array(sealed.prefix(Self.nonceLength)),
+            authenticating: context)
+    }
+
+    /// The plaintext of ciphertext and tag under `nonce`. Throws as `open(_:authenticating:)`.
+    public func open(
+        _ sealed: [UInt8], nonce: [UInt8], authenticating context: [UInt8] = []
+    ) throws(SignedDataError) -> [UInt8] {
+        try Self.checkLengths(sealed.count, context.count, nonce: nonce.count)
+        guard sealed.count >= Self.tagLength else { throw Self.notOpened }
+        var tag = Array(sealed.suffix(Self.tagLength))
+        let ciphertext = sealed.dropLast(Self.tagLength)
+        var plaintext = [UInt8](repeating: 0, count: ciphertext.count)
+        let isOpened = plaintext.withUnsafeMutableBytes { plaintext in
+            process(ciphertext, into: plaintext, nonce: nonce, context: context, encrypting: false) { cipher in
+                EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagLength), &tag) == 1
+            }
+        }
+        guard isOpened else {
+            OpenSSL.clearErrors()
+            throw Self.notOpened
+        }
+        return plaintext
+    }
+
+    /// One pass of the cipher. `handleTag` reads the tag after encryption, and gives the one expected before the end of
+    /// decryption, which fails when it is another.
+    private func process(
+        _ input: ArraySlice<UInt8>, into output: UnsafeMutableRawBufferPointer, nonce: [UInt8], context: [UInt8],
+        encrypting: Bool, handleTag: (OpaquePointer) -> Bool
+    ) -> Bool {
+        guard let cipher = EVP_CIPHER_CTX_new() else { return false }
+        defer { EVP_CIPHER_CTX_free(cipher) }
+        let isReady = key.withUnsafeBytes { key in
+            EVP_CipherInit_ex2(cipher, EVP_aes_256_gcm(), key.baseAddress, nonce, encrypting ? 1 : 0, nil) == 1
+        }
+        var length: Int32 = 0
+        var end = [UInt8](repeating: 0, count: 16)
+        guard isReady, context.isEmpty || EVP_CipherUpdate(cipher, nil, &length, context, Int32(context.count)) == 1
+        else { return false }
+        let isProcessed =
+            input.isEmpty
+            || input.withUnsafeBufferPointer { input in
+                EVP_CipherUpdate(cipher, output.baseAddress, &length, input.baseAddress, Int32(input.count)) == 1
+            }
+        guard isProcessed else { return false }
+        if encrypting { return EVP_CipherFinal_ex(cipher, &end, &length) == 1 && handleTag(cipher) }
+        return handleTag(cipher) && EVP_CipherFinal_ex(cipher, &end, &length) == 1
+    }
+
+    private static func checkLengths(_ lengths: Int..., nonce: Int) throws(SignedDataError) {
+        guard nonce == nonceLength else {
+            throw SignedDataError(.malformed, "A nonce of AES-GCM has 12 bytes; this one has \(nonce).")
+        }
+        guard lengths.allSatisfy({ $0 <= 1 << 30 }) else {
+            throw SignedDataError(.tooLarge, "More than a gigabyte is not encrypted in one piece.")
+        }
+    }
+
+    private static var notOpened: SignedDataError {
+        SignedDataError(
+            .decryptionFailed, "It was encrypted with another key, or changed since; give the key it was made with.")
+    }
+}
+
+extension AES256GCM: ProductListDecryptor {
+    public func decrypt(_ sealed: [UInt8]) throws -> [UInt8] { try open(sealed) }
+}
