@@ -22,6 +22,7 @@ let modules: [Module] = [
     Module(name: "CurlTransport", imports: ["HTTPCore", "Primitives", "CCurl"]),
     Module(name: "StoreKitAdapter", imports: ["StoreModel", "HTTPCore", "Primitives"]),
     Module(name: "Purchases", imports: ["StoreModel", "HTTPCore", "Primitives"]),
+    Module(name: "WebPages", imports: ["HTTPCore", "PluginHub", "Primitives"]),
     Module(
         name: "InAppStore",
         imports: ["StoreModel", "PluginHub", "HTTPCore", "Purchases", "StoreKitAdapter", "Primitives"],

@@ -160,6 +160,11 @@ public final class Hub: Sendable {
     /// What runs and what is wrong, now.
     public var report: Hub.Report { state.withLock { $0.report } }
 
+    /// Who says what to whom among the plugins that run, now; as text in several formats, see `HubGraph`.
+    public var graph: HubGraph {
+        HubGraph(policies: state.withLock { $0.members.map(\.policy) }, isPartialSet: configuration.isPartialSet)
+    }
+
     /// Every decision, from the moment somebody reads; costs nothing while nobody does.
     public var trace: HubTrace {
         HubTrace { [weak self, traceEntries] observer in
