@@ -103,7 +103,19 @@ let package = Package(
                 name: "soukTests",
                 dependencies: ["CurlTransport", "HTTPCore", "PluginHub", "Primitives", "souk", "CrashLoop"],
                 swiftSettings: strict
-            )
+            ),
+            // The plugins of Examples/FourPlugins, compiled here as well so that their tests run with all others.
+            .testTarget(
+                name: "FourPluginsTests",
+                dependencies: [
+                    "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "HTTPListener", "InAppStore",
+                    "PluginHub", "Primitives", "Purchases", "SQLStorage", "SignedData", "StoreModel",
+                ],
+                path: "Examples/FourPlugins/App",
+                exclude: ["FourPlugins.swift"],
+                resources: ["journey", "domain-model", "network"].map { .copy("Plugins/\($0).policy.json") }
+                    + [.copy("Story/storyteller.policy.json"), .copy("World/harbour.storekit")],
+                swiftSettings: strict),
         ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,44 @@
+import Foundation
+
+@main
+enum FourPlugins {
+    static let help = """
+        usage: swift run FourPlugins [--mermaid]
+
+        An app of four plugins (a journey, a domain model, the network, a store) that talk only through the hub. It plays
+        the four sequence diagrams of Alpha.9 and a purchase, and tells what was said: the calls as the hub's trace has
+        them, the events as they were sent. A solid arrow is a call or what it returned, a dotted one came later.
+
+          --mermaid   tell it as Mermaid sequence diagrams
+          --help      this
+        """
+
+    static func main() async throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.contains("--help") || arguments.contains("-h") { return print(help) }
+        guard arguments.allSatisfy({ $0 == "--mermaid" }) else {
+            FileHandle.standardError.write(Data((help + "\n").utf8))
+            exit(2)
+        }
+        let inMermaid = !arguments.isEmpty
+        let app = try await App.launch()
+        tell("Launch", app.launch, inMermaid)
+        for scene in Scene.all {
+            let (seen, arrows) = try await app.play(scene)
+            tell(scene.title, arrows, inMermaid)
+            if !inMermaid { print("  The user sees: \(seen)") }
+        }
+        await app.close()
+    }
+
+    private static func tell(_ title: String, _ arrows: [Arrow], _ inMermaid: Bool) {
+        if inMermaid {
+            print("\n%% \(title)\nsequenceDiagram")
+            for arrow in arrows { print("    \(arrow.mermaid)") }
+        } else {
+            print("\n\(title)\n")
+            for arrow in arrows { print("  \(arrow.text)") }
+            print()
+        }
+    }
+}

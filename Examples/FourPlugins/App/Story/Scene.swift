@@ -1,0 +1,56 @@
+import PluginHub
+
+/// What the user does, and what becomes of it.
+struct Scene: Sendable {
+    let title: String
+    /// Returns what the user sees in the end.
+    let play: @Sendable (App) async throws -> String
+
+    /// A scene that did not go as it should.
+    struct Fault: Error, CustomStringConvertible {
+        let description: String
+    }
+}
+
+extension Scene {
+    /// The four diagrams of Alpha.9, by their titles, and a purchase.
+    static let all = [errorInGetPublisher, errorInCommand, errorInTheServer, asyncSuccess, purchase]
+
+    static let errorInGetPublisher = Scene(title: "Error in getPublisher message") { app in
+        try refusal { try app.journey.openWithoutPlace() }
+    }
+
+    static let errorInCommand = Scene(title: "Error in command message") { app in
+        try app.journey.open("Lisbon")
+        return try refusal { try app.journey.refreshWithoutPlace(id: "abc") }
+    }
+
+    static let errorInTheServer = Scene(title: "Error in the server") { app in
+        app.server.isBroken = true
+        defer { app.server.isBroken = false }
+        try app.journey.open("Lisbon")
+        try app.journey.refresh("Lisbon", id: "abc")
+        return try await app.nextScreen()
+    }
+
+    static let asyncSuccess = Scene(title: "Async success") { app in
+        try app.journey.open("Lisbon")
+        try app.journey.refresh("Lisbon", id: "abc")
+        return try await app.nextScreen()
+    }
+
+    static let purchase = Scene(title: "A purchase") { app in
+        try app.journey.buy("com.example.harbour.tides", id: "def")
+        return try await app.nextScreen()
+    }
+
+    /// What `body` throws, for the user.
+    static func refusal(_ body: () throws -> Void) throws -> String {
+        do {
+            try body()
+        } catch let error as PluginError {
+            return error.sentence
+        }
+        throw Fault(description: "a message without a place was accepted")
+    }
+}

@@ -1,0 +1,173 @@
+import HTTPCore
+import PluginHub
+import Primitives
+
+/// Writes down what happens in an app: the calls from the hub's trace, the outputs of events as they are sent, and what
+/// the plugins say of themselves; all in the order in which it happened.
+final class Story: Sendable {
+    static let teller = "Storyteller"
+
+    private let state = Locked(State())
+
+    private struct State: Sendable {
+        var instant = 0
+        var facts: [(at: Int, fact: Fact)] = []
+        var audience: [String: [Listener]] = [:]
+    }
+
+    private enum Fact: Sendable {
+        case arrow(Arrow)
+        case listens(Listener, event: String)
+        case output(EventOutput, event: String)
+    }
+
+    private struct Listener: Equatable {
+        let publisher: String
+        let name: String
+    }
+
+    /// The hub's clock: it counts, so that no two things happen at once.
+    @Sendable func elapsed() -> Duration { .nanoseconds(next()) }
+
+    private func next() -> Int {
+        state.withLock { state in
+            state.instant += 1
+            return state.instant
+        }
+    }
+
+    // MARK: - What happens
+
+    /// Something that does not go through the hub.
+    func note(_ arrow: Arrow) { write(.arrow(arrow), at: next()) }
+
+    func note(_ plugin: String) -> Log {
+        { [self] what in note(Arrow(from: plugin, to: plugin, what: what)) }
+    }
+
+    func hear(_ output: EventOutput, of event: String) { write(.output(output, event: event), at: next()) }
+
+    private func write(_ fact: Fact, at instant: Int) { state.withLock { $0.facts.append((instant, fact)) } }
+
+    // MARK: - What is told of it
+
+    /// Runs `body` and returns what happened meanwhile.
+    func arrows<Value>(in hub: Hub, during body: () async throws -> Value) async rethrows -> (Value, [Arrow]) {
+        state.withLock { $0.facts = [] }
+        let trace = hub.trace.values(.unbounded)
+        let value = try await body()
+        trace.cancel()
+        for await entry in trace where entry.sender != Self.teller { read(entry) }
+        return (value, told())
+    }
+
+    private func read(_ entry: TraceEntry) {
+        let sender = entry.sender ?? "?"
+        let receiver = entry.receivers.first ?? "Hub"
+        let (asking, answer): (String, String?) =
+            switch entry.kind {
+            case .command:
+                ("command(\(entry.message.name)\(entry.message.id.map { ", id: `\($0)`" } ?? "")) throws", nil)
+            case .query: ("query(\(entry.message.name)) throws", "JSONObject")
+            case .viewQuery: ("viewQuery(\(entry.message.name)) throws", "ViewDocument")
+            case .event:
+                (
+                    "getPublisher(forEvent:\(entry.message.name), payload?) throws",
+                    "\(Self.publisher(of: entry.message.name)): EventPublisher"
+                )
+            }
+        let (began, ended) = (entry.began.instant, (entry.began + entry.duration).instant)
+        write(.arrow(Arrow(from: sender, to: receiver, what: asking)), at: began)
+        switch entry.verdict {
+        case .delivered:
+            if let answer { write(.arrow(Arrow(from: receiver, to: sender, what: answer)), at: ended) }
+            guard entry.kind == .event else { return }
+            for publisher in entry.receivers {
+                write(.listens(Listener(publisher: publisher, name: sender), event: entry.message.name), at: ended)
+            }
+        case .refused, .failed:
+            let code = entry.reason?.code.rawValue ?? "error"
+            write(.arrow(Arrow(from: receiver, to: sender, what: "throw(\(code))")), at: ended)
+        }
+    }
+
+    private func told() -> [Arrow] {
+        state.withLock { state in
+            var arrows: [Arrow] = []
+            for (_, fact) in state.facts.sorted(by: { $0.at < $1.at }) {
+                switch fact {
+                case .arrow(let arrow): arrows.append(arrow)
+                case .listens(let listener, let event):
+                    if state.audience[event]?.contains(listener) != true {
+                        state.audience[event, default: []].append(listener)
+                    }
+                case .output(let output, let event):
+                    for listener in state.audience[event] ?? [] {
+                        arrows.append(
+                            Arrow(
+                                from: listener.publisher, to: listener.name,
+                                what: Self.describe(output, of: event), isDeferred: true))
+                    }
+                }
+            }
+            return arrows
+        }
+    }
+
+    private static func describe(_ output: EventOutput, of event: String) -> String {
+        let result =
+            switch output.result {
+            case .success: "success: JSONObject(\(event))"
+            case .failure: "error"
+            }
+        let id = output.correlationId.map { "`\($0)`" } ?? "nil"
+        return "\(publisher(of: event))-> EventOutput(Result(\(result)), correlationId: \(id))"
+    }
+
+    /// `InfoPublisher` for `info`.
+    private static func publisher(of event: String) -> String {
+        event.prefix(1).uppercased() + event.dropFirst() + "Publisher"
+    }
+}
+
+extension Duration {
+    /// What `Story.elapsed` counted.
+    fileprivate var instant: Int {
+        Int(components.attoseconds / 1_000_000_000) + Int(components.seconds) * 1_000_000_000
+    }
+}
+
+/// Listens to every event from the launch on. The other plugins do not know it is there.
+final class StorytellerPlugin: PluginProtocol {
+    let policy: Policy
+    private let hub: any MessageSending
+    private let story: Story
+
+    convenience init(messageSender: any MessageSending, configurationFiles: [String: String]) throws {
+        try self.init(messageSender: messageSender, configurationFiles: configurationFiles, story: Story())
+    }
+
+    init(messageSender: any MessageSending, configurationFiles: [String: String], story: Story) throws {
+        policy = try Policy(contentsOfFile: configurationFiles["policy"] ?? "storyteller.policy.json")
+        hub = messageSender
+        self.story = story
+    }
+
+    func subscribe(toPublisher publisher: EventPublisher, forEvent event: Message) {
+        hub.context?.keep(publisher.sink { [story] in story.hear($0, of: event.name) })
+    }
+}
+
+/// A transport whose requests and answers are part of the story.
+struct ToldTransport: HTTPTransport {
+    let base: any HTTPTransport
+    let story: Story
+    let client: String
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        story.note(Arrow(from: client, to: "Server", what: "\(request.method) \(request.target)"))
+        let answer = try await base.send(request)
+        story.note(Arrow(from: "Server", to: client, what: "\(answer.status)", isDeferred: true))
+        return answer
+    }
+}

@@ -1,0 +1,81 @@
+import PluginHub
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct AppTests {
+    private func withApp(_ body: (App) async throws -> Void) async throws {
+        let app = try await App.launch()
+        do {
+            try await body(app)
+        } catch {
+            await app.close()
+            throw error
+        }
+        await app.close()
+    }
+
+    @Test func `at launch the hub hands out the events of subscribeAtAppLaunch`() async throws {
+        try await withApp { app in
+            #expect(
+                app.launch.map(\.mermaid) == [
+                    "JourneyPlugin->>store: getPublisher(forEvent:store.purchaseResult, payload?) throws",
+                    "store->>JourneyPlugin: Store.purchaseResultPublisher: EventPublisher",
+                    "DomainModel->>Network: getPublisher(forEvent:infoFetched, payload?) throws",
+                    "Network->>DomainModel: InfoFetchedPublisher: EventPublisher",
+                ])
+        }
+    }
+
+    @Test func `a purchase goes through the store's own plugin`() async throws {
+        try await withApp { app in
+            let played = try await app.play(.purchase)
+            #expect(
+                played.arrows.map(\.mermaid) == [
+                    "JourneyPlugin->>store: command(store.purchase, id: `def`) throws",
+                    "store-->>JourneyPlugin: Store.purchaseResultPublisher-> EventOutput(Result(success: JSONObject(store.purchaseResult)), correlationId: `def`)",
+                    "JourneyPlugin->>store: query(store.allowedProducts) throws", "store->>JourneyPlugin: JSONObject",
+                    "JourneyPlugin->>JourneyPlugin: updateUI(purchase)",
+                ])
+            #expect(played.seen == "com.example.harbour.tides: purchased. Yours: com.example.harbour.tides")
+        }
+    }
+
+    @Test func `the scenes follow each other in one app`() async throws {
+        try await withApp { app in
+            for scene in Scene.all {
+                let played = try await app.play(scene)
+                #expect(!played.arrows.isEmpty)
+            }
+            #expect(Scene.all.count == 5)
+        }
+    }
+
+    @Test func `a failure is shown only to who asked, an info to everybody`() async throws {
+        try await withApp { app in
+            app.hub.register { sender, _ in Neighbour(messageSender: sender, configurationFiles: [:]) }
+            let neighbour = try #require(app.hub.plugin(named: "Neighbour") as? Neighbour)
+            try app.journey.open("Lisbon")
+            app.server.isBroken = true
+            await #expect(throws: PluginError(.serverFailed, "")) { try await neighbour.refresh("Lisbon", id: "one") }
+            app.server.isBroken = false
+            #expect(try await neighbour.refresh("Lisbon", id: "two").text == "high water at 14:05")
+            // Had the failure been shown, it would come first.
+            #expect(try await app.nextScreen() == "Lisbon: high water at 14:05")
+        }
+    }
+}
+
+private final class Neighbour: PluginProtocol {
+    let policy = Policy(name: "Neighbour", send: .init(commands: ["refreshInfo"]), subscribe: ["info"])
+    private let hub: any MessageSending
+
+    init(messageSender: any MessageSending, configurationFiles: [String: String]) { hub = messageSender }
+
+    func refresh(_ place: String, id: MessageID) async throws -> InfoChanged {
+        let answers = try hub.events(InfoChanged.self, with: .init(place: place), as: self)
+            .filter(correlationId: id).values()
+        try hub.send(RefreshInfo(place: place), id: id, as: self)
+        for await answer in answers { return try answer.value() }
+        throw Scene.Fault(description: "the app ended")
+    }
+}

@@ -1,0 +1,84 @@
+import CurlTransport
+import Foundation
+import InAppStore
+import PluginHub
+
+/// The only place that knows the plugins: it registers them, and they never meet.
+struct App: Sendable {
+    let hub: Hub
+    let journey: JourneyPlugin
+    let server: InfoServer
+    let story: Story
+    /// What happened at launch.
+    let launch: [Arrow]
+    private let shop: Shop
+    private let folder: String
+
+    static func launch() async throws -> App {
+        let folder = FileManager.default.temporaryDirectory.path + "/four-plugins-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let shop = try await Shop.open(catalogue: try file("harbour", "storekit"), folder: folder)
+        let server = try InfoServer()
+        let story = Story()
+        let hub = Hub(configuration: .init(elapsed: story.elapsed))
+
+        // First, so that it hears of everything before what comes of it.
+        hub.register(configurationFiles: try policy("storyteller")) { sender, files in
+            try StorytellerPlugin(messageSender: sender, configurationFiles: files, story: story)
+        }
+        hub.register(configurationFiles: try policy("journey")) { sender, files in
+            try JourneyPlugin(
+                messageSender: sender, configurationFiles: files, log: story.note("JourneyPlugin"))
+        }
+        hub.register(configurationFiles: try policy("domain-model")) { sender, files in
+            try DomainModelPlugin(
+                messageSender: sender, configurationFiles: files, log: story.note("DomainModel"))
+        }
+        hub.register(configurationFiles: try policy("network")) { sender, files in
+            let network = ToldTransport(base: CurlTransport.platformDefault(), story: story, client: "Network")
+            return try NetworkPlugin(
+                messageSender: sender, configurationFiles: files, server: server.url, transport: network)
+        }
+        hub.register { sender, _ in
+            StoreHubPlugin(messageSender: sender, store: shop.store, client: shop.client)
+        }
+
+        let (report, launch) = await story.arrows(in: hub) { hub.start() }
+        guard report.findings.isEmpty, let journey = hub.plugin(named: "JourneyPlugin") as? JourneyPlugin else {
+            throw Scene.Fault(description: report.findings.map(\.description).joined(separator: "\n"))
+        }
+        return App(
+            hub: hub, journey: journey, server: server, story: story, launch: launch, shop: shop, folder: folder)
+    }
+
+    /// Plays `scene`; returns what the user sees in the end and everything that happened on the way.
+    func play(_ scene: Scene) async throws -> (seen: String, arrows: [Arrow]) {
+        defer { journey.close() }
+        let (seen, arrows) = try await story.arrows(in: hub) { try await scene.play(self) }
+        return (seen, arrows)
+    }
+
+    /// Waits for the screen to change, and returns what it shows then.
+    func nextScreen() async throws -> String {
+        for await screen in journey.screen { return screen }
+        throw Scene.Fault(description: "the app ended before the screen changed")
+    }
+
+    func close() async {
+        await hub.stop()
+        await shop.close()
+        await server.stop()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    private static func policy(_ plugin: String) throws -> [String: String] {
+        ["policy": try file("\(plugin).policy", "json")]
+    }
+
+    private static func file(_ name: String, _ type: String) throws -> String {
+        guard let path = Bundle.module.path(forResource: name, ofType: type) else {
+            throw Scene.Fault(description: "\(name).\(type) was not built into the app")
+        }
+        return path
+    }
+}

@@ -1,0 +1,26 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// An app of four plugins that talk only through the hub. `swift run` tells what they say to each other. The tests beside
+// the code run with those of Souk: there they are the target FourPluginsTests.
+let products = [
+    "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "HTTPListener", "InAppStore", "PluginHub",
+    "Primitives", "Purchases", "SQLStorage", "SignedData", "StoreModel",
+]
+
+let package = Package(
+    name: "FourPlugins",
+    platforms: [.iOS(.v17), .macOS(.v14)],
+    dependencies: [.package(name: "Souk", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "FourPlugins",
+            dependencies: products.map { .product(name: $0, package: "Souk") },
+            path: "App",
+            exclude: ["Tests"],
+            resources: ["journey", "domain-model", "network"].map { .copy("Plugins/\($0).policy.json") }
+                + [.copy("Story/storyteller.policy.json"), .copy("World/harbour.storekit")],
+            swiftSettings: [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")])
+    ],
+    swiftLanguageModes: [.v6]
+)
