@@ -99,6 +99,48 @@ import Testing
         #expect(ticks.readings == 2)
     }
 
+    @Test(arguments: [(0, false), (10, false), (11, true)])
+    func `a query or view query over its budget is marked, and nothing else`(seconds: Int, isOver: Bool) async throws {
+        let clock = Locked(Duration.zero)
+        let configuration = Hub.Configuration(
+            queryBudget: .seconds(10), elapsed: { clock.withLock { $0 } })
+        let hub = Hub(configuration: configuration)
+        let work: @Sendable () -> Void = { clock.withLock { $0 += .seconds(seconds) } }
+        for (kind, name) in zip(MessageKind.allCases, ["c", "q", "v", "e"]) {
+            hub.register(.sending("Client \(name)", kind, name))
+            hub.register(
+                .taking("Server \(name)", kind, name),
+                .init(
+                    onCommand: { _, _, _ in work() },
+                    onQuery: { _, _, payload in
+                        work()
+                        if payload != nil { throw PluginError(.invalidField, "No.") }
+                        return [:]
+                    },
+                    onViewQuery: { _, _, _ in
+                        work()
+                        return ViewDocument(title: "")
+                    },
+                    onEvent: { _, _, _ in
+                        work()
+                        return .empty
+                    }))
+        }
+        #expect(hub.start().findings.isEmpty)
+        let values = hub.trace.values()
+        for (kind, name) in zip(MessageKind.allCases, ["c", "q", "v", "e"]) {
+            try hub.scripted("Client \(name)").say(kind, Message(name))
+        }
+        _ = try? hub.scripted("Client q").query("q", [:])
+        values.cancel()
+        var marked: [MessageKind] = []
+        for await entry in values {
+            #expect(entry.duration == .seconds(seconds))
+            if entry.isOverBudget { marked.append(entry.kind) }
+        }
+        #expect(marked == (isOver ? [.query, .viewQuery, .query] : []))
+    }
+
     @Test func `a second reader keeps the trace going when the first leaves`() throws {
         let (hub, client) = try hub()
         let first = hub.trace.values()

@@ -6,15 +6,19 @@ extension Hub {
         /// The registered plugins are part of a larger set: a message nobody receives and an event nobody publishes are
         /// warnings instead of errors.
         public var isPartialSet: Bool
+        /// How long a query or view query may take before the trace says that it was slow: it must only read what is
+        /// known. By default 16 ms, a frame of a screen.
+        public var queryBudget: Duration
         /// The reading of a clock that never goes back; durations in the trace are differences of it.
         public var elapsed: @Sendable () -> Duration
 
         public init(
-            reentrancyLimit: Int = 64, isPartialSet: Bool = false,
+            reentrancyLimit: Int = 64, isPartialSet: Bool = false, queryBudget: Duration = .milliseconds(16),
             elapsed: @escaping @Sendable () -> Duration = Self.monotonic
         ) {
             self.reentrancyLimit = max(1, reentrancyLimit)
             self.isPartialSet = isPartialSet
+            self.queryBudget = queryBudget
             self.elapsed = elapsed
         }
 

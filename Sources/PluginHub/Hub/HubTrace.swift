@@ -21,10 +21,12 @@ public struct TraceEntry: Sendable {
     public let began: Duration
     /// How long checking and handling took.
     public let duration: Duration
+    /// Whether it is a query or view query that took longer than `Hub.Configuration.queryBudget`.
+    public let isOverBudget: Bool
 
     public init(
         kind: MessageKind, message: Message, sender: String?, receivers: [String], verdict: Verdict,
-        reason: PluginError?, began: Duration, duration: Duration
+        reason: PluginError?, began: Duration, duration: Duration, isOverBudget: Bool = false
     ) {
         self.kind = kind
         self.message = message
@@ -34,6 +36,7 @@ public struct TraceEntry: Sendable {
         self.reason = reason
         self.began = began
         self.duration = duration
+        self.isOverBudget = isOverBudget
     }
 }
 

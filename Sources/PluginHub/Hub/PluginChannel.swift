@@ -213,10 +213,13 @@ final class PluginChannel: PluginContext {
         _ kind: MessageKind, _ message: Message, _ sender: String?, _ receivers: [Member],
         _ verdict: TraceEntry.Verdict, _ reason: PluginError?, _ began: Duration
     ) {
+        let duration = configuration.elapsed() - began
+        let isQuery = kind == .query || kind == .viewQuery
         trace.send(
             TraceEntry(
                 kind: kind, message: message, sender: sender, receivers: receivers.map(\.name), verdict: verdict,
-                reason: reason, began: began, duration: configuration.elapsed() - began))
+                reason: reason, began: began, duration: duration,
+                isOverBudget: isQuery && duration > configuration.queryBudget))
     }
 
     /// The plugin's name; `nil` before it runs and if it never did.
