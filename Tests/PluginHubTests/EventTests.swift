@@ -255,6 +255,46 @@ import Testing
         #expect(numbers == [[4, 5], [1, 2], [1, 2, 3, 4, 5], []])
     }
 
+    @Test func `what is dropped while reading shows while reading`() async {
+        let outputs = subject.publisher.values(.newest(1))
+        var iterator = outputs.makeAsyncIterator()
+        subject.send(.number(1))
+        subject.send(.number(2))
+        #expect(await iterator.next()?.number == 2)
+        #expect((outputs.droppedCount, iterator.droppedCount) == (1, 1))
+        for number in 3...5 { subject.send(.number(number)) }
+        subject.finish()
+        var seen: [(Int, Int)] = []
+        for await output in outputs { seen.append((output.number, outputs.droppedCount)) }
+        #expect(seen.map(\.0) == [5])
+        #expect(seen.map(\.1) == [3])
+    }
+
+    @Test func `the source of a made publisher is released when its last subscriber leaves`() {
+        final class Source: Sendable {}
+        struct Weak: Sendable { weak let source: Source? }
+        let made = Locked<Weak?>(nil)
+        let publisher = EventPublisher { send in
+            let own = Source()
+            made.withLock { $0 = Weak(source: own) }
+            return EventSubscription { withExtendedLifetime((own, send)) {} }
+        }
+        func isThere() -> Bool { made.withLock { $0?.source != nil } }
+        let hub = Hub()
+        hub.register(.taking("Source", .event, "a"), .init(onEvent: { _, _, _ in publisher }))
+        hub.register(.sending("Reader", .event, "a"))
+        hub.start()
+        var subscription = try? hub.scripted("Reader").events("a").filter { _ in true }.sink { _ in }
+        #expect(isThere())
+        subscription?.cancel()
+        #expect(!isThere())
+        subscription = try? hub.scripted("Reader").events("a").merge(with: .empty).sink { _ in }
+        #expect(isThere())
+        subscription = nil
+        _ = subscription
+        #expect(!isThere())
+    }
+
     @Test func `a cancelled reader stops collecting and keeps what it has`() async {
         let values = subject.publisher.values()
         subject.send(.number(1))

@@ -1,3 +1,4 @@
+import Foundation
 import PluginHub
 import Primitives
 import Testing
@@ -39,6 +40,50 @@ import Testing
         #expect(hub.report.running == ["Client"])
         #expect(hub.report.findings.map(\.code) == [.noReceiver])
         #expect(!hub.report.hasErrors)
+    }
+
+    @Test func `a call under way when its receiver leaves ends with its answer`() async throws {
+        let hub = Hub()
+        hub.register(.sending("Client", .query, "slow"))
+        let subject = EventSubject()
+        let (entered, enter) = AsyncStream.makeStream(of: Void.self)
+        let gate = DispatchSemaphore(value: 0)
+        hub.register(
+            Policy(name: "Server", receive: .init(queries: ["slow"]), publish: ["late"]),
+            .init(
+                onQuery: { plugin, _, _ in
+                    enter.finish()
+                    gate.wait()
+                    // The plugin has left meanwhile: it may answer, but neither send nor begin work.
+                    subject.send(.number(1))
+                    do {
+                        try plugin.send(command: "any")
+                    } catch let error as PluginError {
+                        return [
+                            "sending": .string(error.code.rawValue),
+                            "runs": .bool(plugin.messageSender.context?.run {} ?? false),
+                        ]
+                    }
+                    return [:]
+                }, onEvent: { _, _, _ in subject.publisher }))
+        hub.register(Policy(name: "Reader", subscribe: ["late"]))
+        hub.start()
+        let client = try hub.scripted("Client")
+        let outputs = try hub.scripted("Reader").events("late").values()
+        let answer = Journal<JSONObject>()
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        Thread {
+            answer.note((try? client.query("slow")) ?? ["failed": true])
+            end.finish()
+        }.start()
+        for await _ in entered {}
+        await hub.deregister("Server")
+        #expect(throws: PluginError(.noReceiver, "")) { _ = try client.query("slow") }
+        #expect(answer.entries.isEmpty)
+        gate.signal()
+        for await _ in ended {}
+        #expect(answer.entries == [["sending": "unknownPlugin", "runs": false]])
+        for await _ in outputs { Issue.record("an output of one who left came") }
     }
 
     @Test func `work is refused once the plugin has left`() async throws {

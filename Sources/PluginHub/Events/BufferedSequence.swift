@@ -57,7 +57,12 @@ public struct BufferedSequence<Element: Sendable>: AsyncSequence, Sendable {
         reading = Reading(buffering, subscribe)
     }
 
-    /// How many elements did not fit and will never be read.
+    /// How many elements did not fit so far and will never be read. Grows while reading:
+    ///
+    ///     let outputs = publisher.values(.newest(16))
+    ///     for await output in outputs {
+    ///         if outputs.droppedCount > 0 { … }
+    ///     }
     public var droppedCount: Int { reading.dropped.withLock { $0 } }
 
     /// Stops collecting. What was collected can still be read.
@@ -78,6 +83,9 @@ public struct BufferedSequence<Element: Sendable>: AsyncSequence, Sendable {
             self.reading = reading
             self.base = base
         }
+
+        /// How many elements did not fit so far, as the sequence's own count.
+        public var droppedCount: Int { reading.dropped.withLock { $0 } }
 
         public mutating func next() async -> Element? { await base.next() }
 

@@ -1,0 +1,50 @@
+import PluginHub
+import Testing
+
+/// Two commands under way at once, whose events come in between each other.
+@Suite struct InterleavingTests {
+    @Test func `each of two commands gets its own events, in order, whatever comes between`() async throws {
+        let hub = Hub()
+        let progress = EventSubject()
+        let turns = Journal<(id: MessageID?, turn: AsyncStream<Int>.Continuation)>()
+        hub.register(Policy(name: "Journey", send: .init(commands: ["load"]), subscribe: ["load.progress"]))
+        hub.register(
+            Policy(name: "Model", receive: .init(commands: ["load"]), publish: ["load.progress"]),
+            .init(
+                onCommand: { plugin, command, _ in
+                    let (steps, turn) = AsyncStream.makeStream(of: Int.self)
+                    turns.note((command.id, turn))
+                    plugin.messageSender.context?.run {
+                        for await step in steps { progress.send(.number(step, command.id)) }
+                        progress.send(.failure(CancellationError(), correlationId: command.id))
+                    }
+                }, onEvent: { _, _, _ in progress.publisher }))
+        #expect(hub.start().findings.isEmpty)
+        let journey = try hub.scripted("Journey")
+        let publisher = try journey.events("load.progress")
+        let all = publisher.values()
+        let ids: [MessageID] = ["abc", "def"]
+        let own = ids.map { publisher.filter(correlationId: $0).values() }
+        for id in ids { try journey.send(command: Message("load", id: id)) }
+
+        var arrivals = all.makeAsyncIterator()
+        var order: [String] = []
+        // The next step is asked for when the one before has arrived, so that the order is the one planned here.
+        for (index, step) in [(1, 1), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (1, nil), (0, 4), (0, nil)]
+            as [(Int, Int?)]
+        {
+            let turn = try #require(turns.entries.first { $0.id == ids[index] }).turn
+            if let step { turn.yield(step) } else { turn.finish() }
+            let output = try #require(await arrivals.next())
+            order.append("\(output.correlationId?.text ?? "-") \(output.number)")
+        }
+        #expect(
+            order == ["def 1", "abc 1", "abc 2", "def 2", "abc 3", "def 3", "def -1", "abc 4", "abc -1"])
+        await hub.stop()
+        for (values, expected) in zip(own, [[1, 2, 3, 4, -1], [1, 2, 3, -1]]) {
+            var numbers: [Int] = []
+            for await output in values { numbers.append(output.number) }
+            #expect(numbers == expected)
+        }
+    }
+}
