@@ -56,6 +56,10 @@ extension PluginError {
         public static let notRunning = Code(rawValue: "notRunning")
         /// A plugin's code threw something that is no `PluginError`; see `underlying`.
         public static let handlerFailed = Code(rawValue: "handlerFailed")
+        /// No plugin subscribes to an event that one publishes.
+        public static let nobodyListens = Code(rawValue: "nobodyListens")
+        /// A configuration file is absent or may not be read.
+        public static let unreadableConfiguration = Code(rawValue: "unreadableConfiguration")
         /// A plugin could not be made; see the sentence.
         public static let initializationFailed = Code(rawValue: "initializationFailed")
         /// The receiver has no view to give now.

@@ -67,9 +67,10 @@ import Testing
         try Data(seed.utf8).write(to: URL(fileURLWithPath: file))
         #expect(try Policy(contentsOfFile: file).name == "PluginName")
         try Data("{}".utf8).write(to: URL(fileURLWithPath: file))
-        for path in [file, folder.appendingPathComponent("none").path] {
+        let missing = folder.appendingPathComponent("none").path
+        for (path, code) in [(file, PluginError.Code.invalidPolicy), (missing, .unreadableConfiguration)] {
             let error = #expect(throws: PluginError.self) { _ = try Policy(contentsOfFile: path) }
-            #expect(error?.code == .invalidPolicy)
+            #expect(error?.code == code)
             #expect(error?.sentence.contains(path) == true)
         }
     }

@@ -15,6 +15,11 @@ extension Hub {
     }
 
     /// One thing that is wrong with a plugin or between plugins.
+    ///
+    /// Errors: `initializationFailed`, `unreadableConfiguration`, `invalidPolicy`, `duplicatePlugin`,
+    /// `ambiguousReceiver`, `noReceiver` (also for an event nobody publishes). Warnings: `noReceiver` in a partial set or
+    /// once the partner is gone, `nobodyListens`, `unsupportedMessage` for `requests`, and the code of what a publisher
+    /// threw at launch.
     public struct Finding: Sendable, Codable, Equatable {
         public enum Severity: String, Sendable, Codable { case error, warning }
 

@@ -57,8 +57,11 @@ public final class Hub: Sendable {
     }
 
     /// Makes the registered plugins in their order, checks their policies against each other, lets those run that have
-    /// no error, and then hands out the events of `subscribeAtAppLaunch`.
+    /// no error, and then hands out the events of `subscribeAtAppLaunch`: to one subscriber after the other in the order
+    /// registered, each its events in the order of its list, each event from its publishers in the order registered.
     ///
+    /// Policies and configuration files are read once, here or where the plugin is made: what changes in them later
+    /// has no effect before the plugin is registered again.
     /// A plugin registered meanwhile, as by another's initialiser, belongs to the start. Starting again changes nothing.
     /// - Returns: all findings, as `report` does.
     @discardableResult public func start() -> Hub.Report {
@@ -85,10 +88,11 @@ public final class Hub: Sendable {
             channel.close()
             let subject = registration.typeName.map { "The plugin \($0)" } ?? "A plugin"
             let reason = (error as? PluginError)?.sentence ?? "\(error)"
+            let rule: FindingRule =
+                registration.hasUnreadableFile(error) ? .unreadableConfiguration : .cannotBeMade
             failures.append(
-                Finding(
-                    severity: .error, code: .initializationFailed, plugin: registration.typeName,
-                    sentence: "\(subject) could not be made and is left out: \(reason)"))
+                rule.finding(
+                    plugin: registration.typeName, "\(subject) could not be made and is left out: \(reason)"))
         }
     }
 
@@ -117,10 +121,9 @@ public final class Hub: Sendable {
                 let event = Message(checked: name, id: nil)
                 let collected = subscriber.channel.collectAtLaunch(event, from: publishers)
                 for (publisher, error) in collected.failures {
-                    let finding = Finding(
-                        severity: .warning, code: error.code, plugin: publisher.name, message: name,
-                        sentence:
-                            "\"\(publisher.name)\" gave \"\(subscriber.name)\" no publisher of \"\(name)\" at launch: \(error.sentence)"
+                    let finding = FindingRule.launchRefused.finding(
+                        code: error.code, plugin: publisher.name, message: name,
+                        "\"\(publisher.name)\" gave \"\(subscriber.name)\" no publisher of \"\(name)\" at launch: \(error.sentence)"
                     )
                     state.withLock { $0.warn(finding) }
                 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Which plugins are registered and which run: a value, changed under the hub's lock, that calls nobody.
 struct HubState: Sendable {
     /// How a plugin is made.
@@ -6,6 +8,14 @@ struct HubState: Sendable {
         let typeName: String?
         let configurationFiles: [String: String]
         let make: @Sendable (any MessageSending, [String: String]) throws -> any PluginProtocol
+
+        /// Whether `error`, which making it threw, says that one of its files cannot be read.
+        func hasUnreadableFile(_ error: any Error) -> Bool {
+            if let error = error as? PluginError { return error.code == .unreadableConfiguration }
+            guard let error = error as? CocoaError, error.isFileError, let path = error.filePath ?? error.url?.path
+            else { return false }
+            return configurationFiles.values.contains(path)
+        }
     }
 
     /// Routes to publish once the lock is free.
@@ -33,7 +43,7 @@ struct HubState: Sendable {
 
     var report: Hub.Report {
         Hub.Report(
-            findings: refusals + warnings + PolicyReview.gaps(among: members.map(\.policy)),
+            findings: refusals + warnings + PolicyReview.gaps(among: members.map(\.policy), isPartialSet: isPartialSet),
             running: members.map(\.name))
     }
 
@@ -133,8 +143,10 @@ struct HubState: Sendable {
     private mutating func publish(into change: inout Change) {
         version += 1
         change.members = members
+        let policies = members.map(\.policy)
         change.routes = members.map {
-            RouteTable(owner: $0, members: members, version: version, isTraced: traceReaders > 0)
+            RouteTable(
+                owner: $0, members: members, policies: policies, version: version, isTraced: traceReaders > 0)
         }
     }
 

@@ -21,6 +21,8 @@ final class RouteTable: Sendable {
     let owner: Member
     let version: Int
     let isTraced: Bool
+    /// Of all who run, for what a refusal can say.
+    private let policies: [Policy]
     private let commands: [String: Target]
     private let queries: [String: Target]
     private let viewQueries: [String: Target]
@@ -31,7 +33,7 @@ final class RouteTable: Sendable {
         case nobody
     }
 
-    init(owner: Member, members: [Member], version: Int, isTraced: Bool) {
+    init(owner: Member, members: [Member], policies: [Policy], version: Int, isTraced: Bool) {
         func targets(_ kind: MessageKind) -> [String: Target] {
             Dictionary(
                 uniqueKeysWithValues: owner.policy.outgoing(kind).unique.map { message in
@@ -42,6 +44,7 @@ final class RouteTable: Sendable {
         self.owner = owner
         self.version = version
         self.isTraced = isTraced
+        self.policies = policies
         commands = targets(.command)
         queries = targets(.query)
         viewQueries = targets(.viewQuery)
@@ -74,19 +77,41 @@ final class RouteTable: Sendable {
         return publishers
     }
 
+    // MARK: - Refusals
+
     private func notAllowed(_ message: Message, _ kind: MessageKind) -> PluginError {
         let verb = kind == .event ? "subscribe to" : "send"
         return PluginError(
             .notAllowed,
-            "The plugin \"\(owner.name)\" may not \(verb) the \(kind.noun) \"\(message.name)\": add it to \(kind.outgoingList) of its policy.",
+            "The plugin \"\(owner.name)\" may not \(verb) the \(kind.noun) \"\(message.name)\": add it to \(kind.outgoingList) of its policy.\(slip(message.name, kind))",
             plugin: owner.name, message: message.name)
     }
 
+    /// What the sender may have meant: the message as another kind, or another that its policy or a receiver lists.
+    private func slip(_ name: String, _ kind: MessageKind) -> String {
+        let other = MessageKind.allCases.first { $0 != kind && owner.policy.outgoing($0).contains(name) }
+        if let other { return " It is listed as \(other.phrase)." }
+        let own = NearestName.hint(name, among: owner.policy.outgoing(kind))
+        return own.isEmpty ? NearestName.hint(name, among: policies.flatMap { $0.incoming(kind) }) : own
+    }
+
     private func nobodyReceives(_ message: Message, _ kind: MessageKind) -> PluginError {
-        let verb = kind == .event ? "publishes" : "receives"
+        let what =
+            kind == .event
+            ? "publishes the event \"\(message.name)\" that \"\(owner.name)\" subscribes to"
+            : "receives the \(kind.noun) \"\(message.name)\" that \"\(owner.name)\" sends"
         return PluginError(
             .noReceiver,
-            "No running plugin \(verb) the \(kind.noun) \"\(message.name)\": register one that lists it in \(kind.incomingList).",
+            "No running plugin \(what): register one that lists it in \(kind.incomingList).\(miss(message.name, kind))",
             plugin: owner.name, message: message.name)
+    }
+
+    /// What a receiver may have meant by its policy.
+    private func miss(_ name: String, _ kind: MessageKind) -> String {
+        for policy in policies {
+            let other = MessageKind.allCases.first { $0 != kind && policy.incoming($0).contains(name) }
+            if let other { return " \"\(policy.name)\" lists it as \(other.phrase), in \(other.incomingList)." }
+        }
+        return NearestName.hint(name, among: policies.flatMap { $0.incoming(kind) })
     }
 }

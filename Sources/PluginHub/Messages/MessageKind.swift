@@ -11,4 +11,7 @@ public enum MessageKind: String, Sendable, Codable, CaseIterable {
 
     /// As in a sentence.
     var noun: String { self == .viewQuery ? "view query" : rawValue }
+
+    /// With its article.
+    var phrase: String { self == .event ? "an event" : "a \(noun)" }
 }

@@ -13,13 +13,17 @@ extension Policy {
 
     /// Reads the policy file at `path`, as a plugin does with one of its `configurationFiles`.
     ///
-    /// Throws `PluginError` code `invalidPolicy` when the file cannot be read or is no policy.
+    /// Throws `PluginError` code `unreadableConfiguration` when the file cannot be read, `invalidPolicy` when it is no
+    /// policy. What becomes of the file later has no effect before the plugin is registered again.
     public init(contentsOfFile path: String) throws {
         let bytes: Data
         do {
             bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         } catch {
-            throw PluginError(.invalidPolicy, "The policy file \(path) cannot be read.", underlying: error)
+            throw PluginError(
+                .unreadableConfiguration,
+                "The policy file \(path) cannot be read: give its path in configurationFiles, and check that it exists and may be read.",
+                underlying: error)
         }
         do {
             try self.init(json: bytes)

@@ -15,17 +15,33 @@ struct PolicyReview {
         if !mayLackPartners {
             let offered = Offer(members + candidates)
             for (index, candidate) in candidates.enumerated() {
-                errors[index] += Self.gaps(in: candidate, offered, severity: .error)
+                errors[index] += Self.gaps(in: candidate, offered, isPartialSet: false)
             }
         }
     }
 
-    /// Messages that plugins in `policies` send, or ask for, and none takes.
-    static func gaps(among policies: [Policy]) -> [Hub.Finding] { gapsOfEach(policies).flatMap { $0 } }
+    /// What is odd between plugins that run: messages one sends, or asks for, and none takes, and in a whole set events
+    /// one publishes and none asks for.
+    static func gaps(among policies: [Policy], isPartialSet: Bool) -> [Hub.Finding] {
+        gapsOfEach(policies, isPartialSet: isPartialSet).flatMap { $0 }
+    }
 
-    static func gapsOfEach(_ policies: [Policy]) -> [[Hub.Finding]] {
+    static func gapsOfEach(_ policies: [Policy], isPartialSet: Bool) -> [[Hub.Finding]] {
         let offered = Offer(policies)
-        return policies.map { gaps(in: $0, offered, severity: .warning) }
+        let wanted = Set(policies.flatMap { $0.outgoing(.event) })
+        return policies.map { policy in
+            gaps(in: policy, offered, isPartialSet: true) + (isPartialSet ? [] : unheard(in: policy, wanted))
+        }
+    }
+
+    /// Only events: a command or query that nobody sends is an offer, and offers are free.
+    private static func unheard(in policy: Policy, _ wanted: Set<String>) -> [Hub.Finding] {
+        policy.publish.events.unique.filter { !wanted.contains($0) }.map { event in
+            FindingRule.nobodyListens.finding(
+                plugin: policy.name, message: event, field: MessageKind.event.incomingList,
+                "No plugin subscribes to the event \"\(event)\" that \"\(policy.name)\" publishes: add it to subscribe.events of one that needs it.\(NearestName.hint(event, among: wanted))"
+            )
+        }
     }
 
     /// Names and receivers go to the plugin that was registered first.
@@ -43,20 +59,17 @@ struct PolicyReview {
             var conflicts: [Hub.Finding] = []
             if names.contains(policy.name) {
                 conflicts.append(
-                    Hub.Finding(
-                        severity: .error, code: .duplicatePlugin, plugin: policy.name, field: "name",
-                        sentence:
-                            "A plugin named \"\(policy.name)\" is registered already: give one of them another name."))
+                    FindingRule.duplicatePlugin.finding(
+                        plugin: policy.name, field: "name",
+                        "A plugin named \"\(policy.name)\" is registered already: give one of them another name."))
             }
             for kind in MessageKind.calls {
                 for message in policy.incoming(kind).unique {
                     guard let first = receivers[kind]?[message] else { continue }
                     conflicts.append(
-                        Hub.Finding(
-                            severity: .error, code: .ambiguousReceiver, plugin: policy.name, message: message,
-                            field: kind.incomingList,
-                            sentence:
-                                "The \(kind.noun) \"\(message)\" is received by \"\(first)\" already: take it out of \(kind.incomingList) of \"\(policy.name)\" or of \"\(first)\"."
+                        FindingRule.twoReceivers.finding(
+                            plugin: policy.name, message: message, field: kind.incomingList,
+                            "The \(kind.noun) \"\(message)\" is received by \"\(first)\" already: take it out of \(kind.incomingList) of \"\(policy.name)\" or of \"\(first)\"."
                         ))
                 }
             }
@@ -67,9 +80,7 @@ struct PolicyReview {
 
     private static func flaws(of policy: Policy) -> [Hub.Finding] {
         func flaw(_ sentence: String, message: String? = nil, field: String) -> Hub.Finding {
-            Hub.Finding(
-                severity: .error, code: .invalidPolicy, plugin: policy.name, message: message, field: field,
-                sentence: sentence)
+            FindingRule.invalidPolicy.finding(plugin: policy.name, message: message, field: field, sentence)
         }
         var findings: [Hub.Finding] = []
         if let fault = NameRule.fault(of: policy.name) {
@@ -90,27 +101,25 @@ struct PolicyReview {
     private static func oddities(of policy: Policy) -> [Hub.Finding] {
         [("send", policy.send.requests), ("receive", policy.receive.requests)].compactMap { side, requests in
             guard !requests.isEmpty else { return nil }
-            return Hub.Finding(
-                severity: .warning, code: .unsupportedMessage, plugin: policy.name, message: requests[0],
-                field: "\(side).requests",
-                sentence:
-                    "\(side).requests of \"\(policy.name)\" is ignored: there are no request messages; send a command and subscribe to an event."
+            return FindingRule.requests.finding(
+                plugin: policy.name, message: requests[0], field: "\(side).requests",
+                "\(side).requests of \"\(policy.name)\" is ignored: there are no request messages; send a command and subscribe to an event."
             )
         }
     }
 
-    private static func gaps(
-        in policy: Policy, _ offered: Offer, severity: Hub.Finding.Severity
-    ) -> [Hub.Finding] {
+    private static func gaps(in policy: Policy, _ offered: Offer, isPartialSet: Bool) -> [Hub.Finding] {
         MessageKind.allCases.flatMap { kind in
             policy.outgoing(kind).unique.filter { !offered.has($0, kind) }.map { message in
+                let rule: FindingRule = kind == .event ? .noPublisher : .noReceiver
                 let sentence =
                     kind == .event
                     ? "No plugin publishes the event \"\(message)\" that \"\(policy.name)\" subscribes to: register one that lists it in publish.events."
                     : "No plugin receives the \(kind.noun) \"\(message)\" that \"\(policy.name)\" sends: register one that lists it in \(kind.incomingList)."
-                return Hub.Finding(
-                    severity: severity, code: .noReceiver, plugin: policy.name, message: message,
-                    field: policy.outgoingLists(kind).first { $0.messages.contains(message) }?.list, sentence: sentence)
+                return rule.finding(
+                    isPartialSet ? rule.partialSeverity : rule.severity, plugin: policy.name, message: message,
+                    field: policy.outgoingLists(kind).first { $0.messages.contains(message) }?.list,
+                    sentence + NearestName.hint(message, among: offered.names(kind)))
             }
         }
     }
@@ -124,6 +133,8 @@ struct PolicyReview {
         }
 
         func has(_ message: String, _ kind: MessageKind) -> Bool { messages[kind]?.contains(message) ?? false }
+
+        func names(_ kind: MessageKind) -> Set<String> { messages[kind] ?? [] }
     }
 }
 
@@ -146,7 +157,7 @@ extension Policy {
     public static func placedFindings(among policies: [Policy], isPartialSet: Bool = false) -> [PlacedFinding] {
         let review = PolicyReview(candidates: policies, members: [], mayLackPartners: isPartialSet)
         let accepted = policies.indices.filter { review.errors[$0].isEmpty }
-        let gaps = zip(accepted, PolicyReview.gapsOfEach(accepted.map { policies[$0] }))
+        let gaps = zip(accepted, PolicyReview.gapsOfEach(accepted.map { policies[$0] }, isPartialSet: isPartialSet))
         let found = policies.indices.map { ($0, review.errors[$0] + review.warnings[$0]) } + gaps
         return found.flatMap { index, findings in
             findings.map { PlacedFinding(finding: $0, index: index, pointer: policies[index].pointer(to: $0)) }
