@@ -1,0 +1,85 @@
+import PluginHub
+import Testing
+
+/// Each message kind, each list a policy has, on either side: one list opens the way, all others do not.
+@Suite struct PolicyTableTests {
+    enum Side: String, CaseIterable, Sendable { case sender, receiver }
+
+    private static let lists = [
+        "send.commands", "send.queries", "send.viewControllerQueries", "send.requests",
+        "receive.commands", "receive.queries", "receive.viewControllerQueries", "receive.requests",
+        "publish.events", "subscribe.events", "subscribeAtAppLaunch.events",
+    ]
+
+    /// The lists that allow a message of a kind to be sent, and to be received.
+    private static let right: [MessageKind: [Side: [String]]] = [
+        .command: [.sender: ["send.commands"], .receiver: ["receive.commands"]],
+        .query: [.sender: ["send.queries"], .receiver: ["receive.queries"]],
+        .viewQuery: [.sender: ["send.viewControllerQueries"], .receiver: ["receive.viewControllerQueries"]],
+        .event: [.sender: ["subscribe.events", "subscribeAtAppLaunch.events"], .receiver: ["publish.events"]],
+    ]
+
+    /// A policy whose only entry is "a.b" in `list`.
+    private func policy(_ name: String, _ list: String?) throws -> Policy {
+        let parts = (list ?? "send.commands").split(separator: ".")
+        let entry = list == nil ? "" : "\"a.b\""
+        return try Policy(json: Array(#"{"name": "\#(name)", "\#(parts[0])": {"\#(parts[1])": [\#(entry)]}}"#.utf8))
+    }
+
+    private struct Outcome: Equatable {
+        var code: PluginError.Code?
+        var delivered: [String]
+    }
+
+    private func outcome(_ kind: MessageKind, _ sender: String?, _ receiver: String?) throws -> Outcome {
+        let journal = Journal<String>()
+        let hub = Hub(configuration: .init(isPartialSet: true))
+        hub.register(try policy("Sender", sender), answering(journal))
+        hub.register(try policy("Receiver", receiver), answering(journal))
+        hub.start()
+        let plugin = try hub.scripted("Sender")
+        // What the hub wires at launch is not what is asked here.
+        let before = journal.entries.count
+        var code: PluginError.Code?
+        do { try plugin.say(kind, "a.b") } catch let error as PluginError { code = error.code }
+        return Outcome(code: code, delivered: Array(journal.entries.dropFirst(before)))
+    }
+
+    @Test(arguments: MessageKind.allCases, lists)
+    func `the sender's policy allows by one list alone`(kind: MessageKind, list: String) throws {
+        let right = try #require(Self.right[kind])
+        let receiver = try #require(right[.receiver]?.first)
+        let isAllowed = try #require(right[.sender]).contains(list)
+        let found = try outcome(kind, list, receiver)
+        #expect(
+            found
+                == (isAllowed
+                    ? Outcome(delivered: ["Receiver \(kind.rawValue) a.b"])
+                    : Outcome(code: .notAllowed, delivered: [])))
+    }
+
+    @Test(arguments: MessageKind.allCases, lists)
+    func `the receiver's policy allows by one list alone`(kind: MessageKind, list: String) throws {
+        let right = try #require(Self.right[kind])
+        let isAllowed = try #require(right[.receiver]).contains(list)
+        for sender in try #require(right[.sender]) {
+            let found = try outcome(kind, sender, list)
+            #expect(
+                found
+                    == (isAllowed
+                        ? Outcome(delivered: ["Receiver \(kind.rawValue) a.b"])
+                        : Outcome(code: .noReceiver, delivered: [])))
+        }
+    }
+
+    @Test(arguments: MessageKind.allCases)
+    func `an empty policy on either side or both denies`(kind: MessageKind) throws {
+        let right = try #require(Self.right[kind])
+        for sender in try #require(right[.sender]) {
+            #expect(try outcome(kind, sender, nil) == Outcome(code: .noReceiver, delivered: []))
+        }
+        for receiver in [right[.receiver]?.first, nil] {
+            #expect(try outcome(kind, nil, receiver) == Outcome(code: .notAllowed, delivered: []))
+        }
+    }
+}
