@@ -68,16 +68,53 @@ import Testing
         let documents = [
             try store.signer.sign(TestStore.transaction()), try store.signer.sign(TestStore.renewalInfo()),
             try store.signer.sign(TestStore.notification(data)), try store.signer.sign(TestStore.appTransaction()),
+            try store.signer.sign(TestStore.realtimeRequest()),
         ]
         let readers: [(String) throws -> Void] = [
             { _ = try verifier.transaction($0) }, { _ = try verifier.renewalInfo($0) },
             { _ = try verifier.notification($0) }, { _ = try verifier.appTransaction($0) },
+            { _ = try verifier.realtimeRequest($0) },
         ]
         for (kind, document) in documents.enumerated() {
             for (reader, read) in readers.enumerated() {
                 let expected: SignedDataError.Code? = kind == reader ? nil : .payloadMalformed
                 #expect(refusal { try read(document) } == expected, "document \(kind) read as \(reader)")
             }
+        }
+    }
+
+    @Test func `a realtime request is for the app whose number it gives, in every environment`() throws {
+        var configuration = store.configuration
+        configuration.environments = [.sandbox, .production]
+        let unasked = SignedDataVerifier(configuration: configuration)
+        configuration.appAppleID = 41_234
+        let one = SignedDataVerifier(configuration: configuration)
+        configuration.appAppleID = nil
+        configuration.appAppleIDs = ["com.example": 1, "com.example.two": 41_234]
+        let several = SignedDataVerifier(configuration: configuration)
+        let cases: [(AppStoreEnvironment, Int?, SignedDataError.Code?)] = [
+            (.production, 41_234, nil), (.production, 7, .wrongAppID), (.sandbox, 7, .wrongAppID),
+            (.sandbox, nil, .wrongAppID), (.sandbox, 41_234, nil), (.xcode, 41_234, .environmentNotAccepted),
+        ]
+        for (environment, number, code) in cases {
+            var request = TestStore.realtimeRequest()
+            request.environment = environment
+            request.appAppleId = number
+            let jws = try store.signer.sign(request)
+            #expect(refusal { try one.realtimeRequest(jws) } == code)
+            #expect(refusal { try several.realtimeRequest(jws) } == code)
+            #expect(refusal { try unasked.realtimeRequest(jws) } == (code == .wrongAppID ? nil : code))
+        }
+        let jws = try store.signer.sign(TestStore.realtimeRequest())
+        #expect(try one.realtimeRequest(jws).payload == TestStore.realtimeRequest())
+    }
+
+    @Test func `a realtime request lacks none of the members that make it one`() throws {
+        for member in ["requestIdentifier", "userLocale"] {
+            var request = TestStore.realtimeRequest()
+            request.fields[member] = nil
+            let jws = try store.signer.sign(request)
+            #expect(refusal { try store.verifier.realtimeRequest(jws) } == .payloadMalformed)
         }
     }
 

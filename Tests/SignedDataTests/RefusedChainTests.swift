@@ -56,6 +56,19 @@ import Testing
         }
     }
 
+    @Test func `a developer's certificate from the right intermediate is no store's`() throws {
+        var developer = CertificateTemplate.leaf
+        developer.commonName = "Apple Development: Somebody"
+        // iOS development and distribution (Apple: WWDR certification practice statement).
+        for marker in ["1.2.840.113635.100.6.1.2", "1.2.840.113635.100.6.1.4"] {
+            developer.markers = [marker]
+            let store = try TestStore(leaf: developer)
+            #expect(store.chain.intermediate.hasExtension(CertificateChain.intermediateMarker))
+            let jws = try store.signer.sign(TestStore.transaction())
+            #expect(refusal { try store.verifier.transaction(jws) } == .missingMarkerOID)
+        }
+    }
+
     @Test func `both markers are required`() throws {
         var leaf = CertificateTemplate.leaf
         leaf.markers = [CertificateChain.intermediateMarker]
@@ -116,7 +129,8 @@ import Testing
         let verifier = store.verifier
         let cases: [(String, SignedDataError.Code?)] = [
             ("2022-12-31T23:59:59.999Z", .certificateExpired), ("2023-01-01T00:00:00Z", nil),
-            ("2023-12-31T23:59:59.999Z", nil), ("2024-01-01T00:00:00Z", .certificateExpired),
+            ("2023-12-31T23:59:58.999Z", nil), ("2023-12-31T23:59:59Z", .certificateExpired),
+            ("2024-01-01T00:00:00Z", .certificateExpired),
         ]
         for _ in 1...2 {
             for (instant, code) in cases {

@@ -54,6 +54,13 @@ struct TestStore {
             version: "2.0", signedDate: signedDate)
     }
 
+    static func realtimeRequest() -> DecodedRealtimeRequestBody {
+        DecodedRealtimeRequestBody(
+            originalTransactionId: "2000000000000001", appAppleId: 41_234, productId: "com.example.pro.monthly",
+            userLocale: "en-US", requestIdentifier: UUID(uuidString: "3db5c98d-8acf-4e29-831e-8e1f82f9f6e9"),
+            environment: .sandbox, signedDate: signedDate)
+    }
+
     /// The header as it should be, to be changed.
     var header: JSONValue {
         ["alg": "ES256", "x5c": .array(certificates.map { .string(Base64.encode($0)) })]

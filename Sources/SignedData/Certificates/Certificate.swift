@@ -111,6 +111,15 @@ public final class Certificate: @unchecked Sendable {
         return EVP_PKEY_eq(key, otherKey) == 1
     }
 
+    /// Whether subject and issuer are the same and the certificate's own key signed it.
+    var isSelfSigned: Bool {
+        defer { OpenSSL.clearErrors() }
+        guard X509_NAME_cmp(X509_get_subject_name(pointer), X509_get_issuer_name(pointer)) == 0,
+            let key = X509_get0_pubkey(pointer)
+        else { return false }
+        return X509_verify(pointer, key) == 1
+    }
+
     /// The key as one that checks ES256; `nil` for other kinds.
     func verificationKey() -> VerificationKey? {
         defer { OpenSSL.clearErrors() }

@@ -1,62 +1,117 @@
 import COpenSSL
 import Foundation
 import Primitives
+import StoreModel
 
-/// Three certificates that end at a trusted root: leaf, intermediate, root. Only the verifier makes one.
+/// The certificates that vouch for a signature, up to a trusted one. Only a verifier makes one.
 ///
+/// Of the App Store it is three: leaf, intermediate, root. Of StoreKit Testing in Xcode it is one, which signs itself.
 /// Everything that does not depend on time was judged when it was made; `check(at:)` judges the rest, each time anew.
 public final class CertificateChain: Sendable {
-    public let leaf: Certificate
-    public let intermediate: Certificate
-    /// The certificate that stood last in the chain.
-    public let root: Certificate
-    /// The trusted certificate the chain was judged with: `root` itself, or the given one of the same subject and key.
+    /// The certificates as they came, the leaf first: three or one.
+    public let certificates: [Certificate]
+    /// The trusted certificate the chain was judged with: the last one, or the given one of the same subject and key.
     public let anchor: Certificate
-    /// When all three are valid; empty chains are never made.
+    /// When all of them are valid: from the first second on, up to the last one. Empty chains are never made.
     public let validity: ClosedRange<Date>
 
-    let leafKey: VerificationKey
+    /// Who signs.
+    public var leaf: Certificate { certificates[0] }
+    /// Who issued the leaf; `nil` in a chain of one.
+    public var intermediate: Certificate? { isLocal ? nil : certificates[1] }
+    /// The certificate that stands last.
+    public var root: Certificate { certificates[certificates.count - 1] }
+    /// Whether it is the chain of a development machine: one certificate that signs itself.
+    public var isLocal: Bool { certificates.count == 1 }
 
-    /// Apple's mark of leaf certificates that sign purchases.
+    let leafKey: VerificationKey
+    /// The anchors that trust it.
+    private let anchors: [TrustAnchor]
+
+    /// Apple's mark of leaf certificates that sign purchases (Apple: WWDR certification practice statement).
     public static let leafMarker = "1.2.840.113635.100.6.11.1"
     /// Apple's mark of the intermediate certificates above them (Worldwide Developer Relations).
     public static let intermediateMarker = "1.2.840.113635.100.6.2.1"
 
-    init(_ encoded: [[UInt8]], trusting anchors: [TrustAnchor]) throws(SignedDataError) {
-        guard encoded.count == 3 else {
+    /// Judges certificates in DER, the leaf first: three, or one where `acceptsLocal`.
+    init(
+        _ encoded: [[UInt8]], trusting anchors: [TrustAnchor], acceptsLocal: Bool = false
+    ) throws(SignedDataError) {
+        switch encoded.count {
+        case 3: (certificates, anchor, self.anchors) = try Self.storeChain(encoded, trusting: anchors)
+        case 1 where acceptsLocal: (certificates, anchor, self.anchors) = try Self.localChain(encoded[0], anchors)
+        case 1:
+            throw SignedDataError(
+                .chainLength,
+                "The chain has one certificate, as those of Xcode, which is not among the environments accepted.")
+        default:
             throw SignedDataError(.chainLength, "The chain has \(encoded.count) certificates; it must have three.")
         }
-        root = try Certificate(der: encoded[2])
-        guard let anchor = anchors.lazy.compactMap({ [root] in $0.anchor(for: root) }).first else {
-            throw SignedDataError(
-                .untrustedRoot, "The chain ends at a root that is not trusted: \(Excerpt(root.subject)).")
-        }
-        self.anchor = anchor
-        leaf = try Certificate(der: encoded[0])
-        intermediate = try Certificate(der: encoded[1])
-        try Self.checkConstraints(leaf: leaf, intermediate: intermediate, anchor: anchor)
-        try Self.checkMarkers(leaf: leaf, intermediate: intermediate)
-        try Self.checkSignatures(leaf: leaf, intermediate: intermediate, anchor: anchor)
-        guard let leafKey = leaf.verificationKey() else {
+        guard let leafKey = certificates[0].verificationKey() else {
             throw SignedDataError(.unsupportedAlgorithm, "The leaf's key is not for P-256, so ES256 cannot use it.")
         }
         self.leafKey = leafKey
-        let periods = [leaf.validity, intermediate.validity, anchor.validity]
+        let periods = certificates.dropLast().map(\.validity) + [anchor.validity]
         let start = periods.map(\.lowerBound).max() ?? .distantFuture
         let end = periods.map(\.upperBound).min() ?? .distantPast
         guard start <= end else {
-            throw SignedDataError(.certificateExpired, "There is no instant at which all three certificates are valid.")
+            throw SignedDataError(.certificateExpired, "There is no instant at which all certificates are valid.")
         }
         validity = start...end
     }
 
-    /// Throws `certificateExpired` unless all three certificates are valid at the second `instant` lies in.
+    private typealias Parts = (certificates: [Certificate], anchor: Certificate, anchors: [TrustAnchor])
+
+    private static func storeChain(
+        _ encoded: [[UInt8]], trusting anchors: [TrustAnchor]
+    ) throws(SignedDataError) -> Parts {
+        // The root first: whoever is not trusted gets no further work out of us.
+        let root = try Certificate(der: encoded[2])
+        let trusting = anchors.filter { $0.anchor(for: root) != nil }
+        guard let anchor = trusting.first?.anchor(for: root) else {
+            throw SignedDataError(
+                .untrustedRoot, "The chain ends at a root that is not trusted: \(Excerpt(root.subject)).")
+        }
+        let leaf = try Certificate(der: encoded[0])
+        let intermediate = try Certificate(der: encoded[1])
+        try checkConstraints(leaf: leaf, intermediate: intermediate, anchor: anchor)
+        try checkMarkers(leaf: leaf, intermediate: intermediate)
+        try checkSignatures(leaf: leaf, intermediate: intermediate, anchor: anchor)
+        return ([leaf, intermediate, root], anchor, trusting)
+    }
+
+    private static func localChain(_ encoded: [UInt8], _ anchors: [TrustAnchor]) throws(SignedDataError) -> Parts {
+        let only = try Certificate(der: encoded)
+        let trusting = anchors.filter { $0.localAnchor(for: only) != nil }
+        guard let anchor = trusting.first?.localAnchor(for: only) else {
+            throw SignedDataError(
+                .untrustedRoot, "The one certificate of the chain was not given as trusted: \(Excerpt(only.subject)).")
+        }
+        guard only.isSelfSigned else {
+            throw SignedDataError(.chainInvalid, "The one certificate of the chain did not sign itself.")
+        }
+        return ([only], anchor, trusting)
+    }
+
+    /// Throws `certificateExpired` unless all certificates are valid at the second `instant` lies in.
+    ///
+    /// The last second counts as expired, as it does for OpenSSL, although RFC 5280 section 4.1.2.5 includes it: nothing
+    /// is accepted here that OpenSSL refuses.
     func check(at instant: Date) throws(SignedDataError) {
         let second = Date(timeIntervalSince1970: instant.timeIntervalSince1970.rounded(.down))
-        if validity.contains(second) { return }
+        if validity.contains(second), second < validity.upperBound { return }
         let when = RFC3339.string(from: instant)
         let span = "\(RFC3339.string(from: validity.lowerBound)) to \(RFC3339.string(from: validity.upperBound))"
         throw SignedDataError(.certificateExpired, "The chain is valid from \(span), and it was judged at \(when).")
+    }
+
+    /// Throws `untrustedRoot` unless an anchor of this chain may sign for `environment`, or for any where it is `nil`. A
+    /// chain of one may sign for development machines only, whatever its anchor: the environment is the token's own word.
+    func check(signing environment: AppStoreEnvironment?) throws(SignedDataError) {
+        let isFitting = !isLocal || environment.map { AppStoreEnvironment.local.contains($0) } ?? false
+        if isFitting, anchors.contains(where: { $0.covers(environment) }) { return }
+        let what = environment.map { "the environment \(Excerpt($0.rawValue))" } ?? "a document without environment"
+        throw SignedDataError(.untrustedRoot, "The root \(Excerpt(anchor.subject)) is not trusted for \(what).")
     }
 
     private static func checkConstraints(

@@ -35,9 +35,9 @@ struct CompactJWS {
     }
 }
 
-/// The protected header of a signed transaction: ES256 and a certificate chain.
+/// The protected header of a signed document (RFC 7515 section 4.1, Apple: `JWSDecodedHeader`): ES256 and a chain.
 struct JWSHeader {
-    /// The chain's certificates in DER, the leaf first. How many there are is the chain's to judge.
+    /// The chain's certificates in DER, the leaf first: three or one, which of them is the chain's to judge.
     let certificates: [[UInt8]]
 
     init(_ encoded: [UInt8]) throws(SignedDataError) {
@@ -68,7 +68,7 @@ struct JWSHeader {
         guard case .array(let elements) = chain else {
             throw SignedDataError(.malformed, "The certificate chain (x5c) is not an array.")
         }
-        guard elements.count == 3 else {
+        guard elements.count == 3 || elements.count == 1 else {
             throw SignedDataError(.chainLength, "The chain has \(elements.count) certificates; it must have three.")
         }
         var certificates: [[UInt8]] = []

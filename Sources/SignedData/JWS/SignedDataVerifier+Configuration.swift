@@ -10,11 +10,14 @@ extension SignedDataVerifier {
         /// The bundle ids accepted. `nil` accepts any: for looking at a file, never in a server.
         public var bundleIDs: Set<BundleID>?
 
-        /// The environments accepted. `nil` accepts any: for looking at a file, never in a server.
+        /// The environments accepted. `nil` accepts any of a chain of three: for looking at a file, never in a server.
+        ///
+        /// Documents of StoreKit Testing in Xcode, whose chains are of one certificate, are accepted only when `xcode` or
+        /// `localTesting` is named here and their certificate or key is among `trustAnchors`.
         public var environments: Set<AppStoreEnvironment>?
 
-        /// The App Store's number of the app, which notifications and app transactions of production must then give.
-        /// `nil` does not check it.
+        /// The App Store's number of the app, which notifications and app transactions of production must then give, and
+        /// realtime requests always. `nil` does not check it.
         public var appAppleID: Int?
 
         /// The same for each of several apps, by bundle id; one that is not here is checked against `appAppleID`.
@@ -61,12 +64,28 @@ extension SignedDataVerifier.Configuration {
             guard let environment = audience?.environment else { throw missing("environment", in: Payload.title) }
             guard environments.contains(environment) else { throw refusal(of: environment, in: Payload.title) }
         }
-        if Payload.namesAppAppleID, audience?.environment == .production {
-            let expected = audience?.bundleID.flatMap { appAppleIDs[BundleID(unchecked: $0)] } ?? appAppleID
-            guard expected == nil || expected == audience?.appAppleID else {
-                throw SignedDataError(
-                    .wrongAppID, "The \(Payload.title) gives another App Store number of the app, or none.")
-            }
+        guard let expected = expectedAppAppleIDs(for: audience, by: Payload.appAppleIDRule) else { return }
+        guard let number = audience?.appAppleID, expected.contains(number) else {
+            throw SignedDataError(
+                .wrongAppID, "The \(Payload.title) gives another App Store number of the app, or none.")
+        }
+    }
+
+    /// Whether chains of one certificate are accepted at all.
+    var acceptsLocalChains: Bool { !(environments ?? []).isDisjoint(with: AppStoreEnvironment.local) }
+
+    /// The numbers of which a document must give one; `nil` when that is not checked.
+    private func expectedAppAppleIDs(for audience: Audience?, by rule: AppAppleIDRule) -> Set<Int>? {
+        switch rule {
+        case .never: return nil
+        case .inProduction:
+            guard audience?.environment == .production else { return nil }
+            let number = audience?.bundleID.flatMap { appAppleIDs[BundleID(unchecked: $0)] } ?? appAppleID
+            return number.map { [$0] }
+        case .always:
+            // It names no bundle, so it may be for any of the apps configured.
+            let numbers = Set(appAppleIDs.values).union(appAppleID.map { [$0] } ?? [])
+            return numbers.isEmpty ? nil : numbers
         }
     }
 

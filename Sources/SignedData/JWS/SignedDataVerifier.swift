@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Verifies what the App Store signed: transactions, renewal infos, notifications and app transactions.
+/// Verifies what the App Store signed: transactions, renewal infos, notifications, app transactions and realtime requests.
 ///
 /// In this order: the size and form; the chain of three certificates up to a trusted root; the signature; the instant of
 /// signing, at which the chain must have been valid; only then the payload's other members, first whom it is for. The
@@ -47,6 +47,12 @@ public final class SignedDataVerifier: Sendable {
         try verify(jws)
     }
 
+    /// What the App Store asks in real time (Retention Messaging API, `signedPayload` of `RealtimeRequestBody`), judged by
+    /// environment and by the App Store's number of the app; it names no bundle.
+    public func realtimeRequest(_ jws: String) throws(SignedDataError) -> Verified<DecodedRealtimeRequestBody> {
+        try verify(jws)
+    }
+
     /// A notification of version 2 (signedPayload), judged like an app transaction, and what is signed inside it, which
     /// must be for the same bundle and environment.
     public func notification(_ jws: String) throws(SignedDataError) -> VerifiedNotification {
@@ -70,6 +76,7 @@ public final class SignedDataVerifier: Sendable {
         let document = try document(jws, of: Payload.self)
         let payload = Payload(unchecked: document.members)
         try configuration.check(payload)
+        try document.chain.check(signing: payload.audience?.environment)
         return Verified(payload, document)
     }
 
@@ -137,7 +144,9 @@ public final class SignedDataVerifier: Sendable {
                 "The header has \(segment.count) bytes; at most \(configuration.maximumHeaderLength) are accepted.")
         }
         let header = try JWSHeader(jws.header())
-        return (try CertificateChain(header.certificates, trusting: configuration.trustAnchors), true)
+        let chain = try CertificateChain(
+            header.certificates, trusting: configuration.trustAnchors, acceptsLocal: configuration.acceptsLocalChains)
+        return (chain, true)
     }
 }
 
@@ -166,6 +175,9 @@ extension SignedPayload {
     fileprivate static func check(_ members: JSONMembers) throws(SignedDataError) {
         if let foreign = foreignFields.first(where: { members[$0] != nil }) {
             throw SignedDataError(.payloadMalformed, "This is no \(title): it has the member \(foreign).")
+        }
+        if let missing = requiredFields.first(where: { members[$0]?.isNull ?? true }) {
+            throw SignedDataError(.payloadMalformed, "This is no \(title): it lacks the member \(missing).")
         }
         do { _ = try Self(json: .object(members)) } catch {
             throw SignedDataError(.payloadMalformed, "In the \(title), \(error).", underlying: error)

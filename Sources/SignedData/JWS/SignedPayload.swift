@@ -9,6 +9,14 @@ struct Audience {
     var environment: AppStoreEnvironment?
 }
 
+/// When a kind of document gives the App Store's number of the app.
+enum AppAppleIDRule {
+    case never
+    /// Apple leaves it out in the sandbox.
+    case inProduction
+    case always
+}
+
 /// A payload that comes signed by itself.
 protocol SignedPayload: AppStorePayload {
     /// In words, for refusals.
@@ -18,30 +26,36 @@ protocol SignedPayload: AppStorePayload {
     /// Members that only the other kinds have. Apple signs all kinds with one key, so a document of one kind presented as
     /// another has a valid signature; these tell them apart.
     static var foreignFields: [String] { get }
-    /// `nil` for kinds that name no bundle.
+    /// Members that this kind always has, by which it is told from kinds yet unknown.
+    static var requiredFields: [String] { get }
+    /// `false` for kinds that name no bundle.
     static var namesBundle: Bool { get }
-    /// `true` for kinds that give the App Store's number of the app in production.
-    static var namesAppAppleID: Bool { get }
+    /// Where this kind gives the App Store's number of the app.
+    static var appAppleIDRule: AppAppleIDRule { get }
 
     /// `nil` when the part that would say so is missing.
     var audience: Audience? { get }
 }
 
+extension SignedPayload {
+    static var requiredFields: [String] { [] }
+}
+
 extension JWSTransactionDecodedPayload: SignedPayload {
     static let title = "transaction"
     static let dateFields = ["signedDate"]
-    static let foreignFields = ["notificationType", "notificationUUID", "autoRenewStatus", "receiptType"]
+    static let foreignFields = ["notificationType", "notificationUUID", "autoRenewStatus", "receiptType", "userLocale"]
     static let namesBundle = true
-    static let namesAppAppleID = false
+    static let appAppleIDRule = AppAppleIDRule.never
     var audience: Audience? { Audience(bundleID: bundleId, environment: environment) }
 }
 
 extension JWSRenewalInfoDecodedPayload: SignedPayload {
     static let title = "renewal info"
     static let dateFields = ["signedDate"]
-    static let foreignFields = ["notificationType", "notificationUUID", "transactionId", "receiptType"]
+    static let foreignFields = ["notificationType", "notificationUUID", "transactionId", "receiptType", "userLocale"]
     static let namesBundle = false
-    static let namesAppAppleID = false
+    static let appAppleIDRule = AppAppleIDRule.never
     var audience: Audience? { Audience(environment: environment) }
 }
 
@@ -50,8 +64,21 @@ extension AppTransaction: SignedPayload {
     static let dateFields = ["signedDate", "receiptCreationDate"]
     static let foreignFields = ["notificationType", "notificationUUID", "transactionId", "originalTransactionId"]
     static let namesBundle = true
-    static let namesAppAppleID = true
+    static let appAppleIDRule = AppAppleIDRule.inProduction
     var audience: Audience? { Audience(bundleID: bundleId, appAppleID: appAppleId, environment: receiptType) }
+}
+
+extension DecodedRealtimeRequestBody: SignedPayload {
+    static let title = "realtime request"
+    static let dateFields = ["signedDate"]
+    static let foreignFields = [
+        "notificationType", "notificationUUID", "transactionId", "autoRenewStatus", "autoRenewProductId", "receiptType",
+    ]
+    // Apple documents all members of this kind as required; these two no other kind has.
+    static let requiredFields = ["requestIdentifier", "userLocale"]
+    static let namesBundle = false
+    static let appAppleIDRule = AppAppleIDRule.always
+    var audience: Audience? { Audience(appAppleID: appAppleId, environment: environment) }
 }
 
 extension ResponseBodyV2DecodedPayload: SignedPayload {
@@ -59,7 +86,7 @@ extension ResponseBodyV2DecodedPayload: SignedPayload {
     static let dateFields = ["signedDate"]
     static let foreignFields = ["transactionId", "originalTransactionId", "receiptType"]
     static let namesBundle = true
-    static let namesAppAppleID = true
+    static let appAppleIDRule = AppAppleIDRule.inProduction
 
     var audience: Audience? {
         if let data {

@@ -10,6 +10,7 @@ public struct JWSTransactionDecodedPayload: AppStorePayload {
     public init(
         transactionId: String? = nil,
         originalTransactionId: String? = nil,
+        previousOriginalTransactionId: String? = nil,
         webOrderLineItemId: String? = nil,
         bundleId: String? = nil,
         productId: String? = nil,
@@ -47,6 +48,7 @@ public struct JWSTransactionDecodedPayload: AppStorePayload {
         fields = [:]
         self.transactionId = transactionId
         self.originalTransactionId = originalTransactionId
+        self.previousOriginalTransactionId = previousOriginalTransactionId
         self.webOrderLineItemId = webOrderLineItemId
         self.bundleId = bundleId
         self.productId = productId
@@ -92,6 +94,12 @@ public struct JWSTransactionDecodedPayload: AppStorePayload {
     public var originalTransactionId: String? {
         get { self["originalTransactionId"] }
         set { self["originalTransactionId"] = newValue }
+    }
+
+    /// The original transaction identifier a subscription had before it was migrated to the Advanced Commerce API.
+    public var previousOriginalTransactionId: String? {
+        get { self["previousOriginalTransactionId"] }
+        set { self["previousOriginalTransactionId"] = newValue }
     }
 
     /// The identifier of one subscription period across devices.
@@ -296,6 +304,7 @@ public struct JWSTransactionDecodedPayload: AppStorePayload {
     public static let schema = PayloadSchema([
         "transactionId": .text,
         "originalTransactionId": .text,
+        "previousOriginalTransactionId": .text,
         "webOrderLineItemId": .text,
         "bundleId": .text,
         "productId": .text,

@@ -176,6 +176,17 @@ extension AppStoreServerAPI {
         ])
     }
 
+    /// What a token of a purchase outside the App Store is for.
+    public struct ExternalPurchaseTokenType: OpenAppStoreValue {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let acquisition = Self(rawValue: "ACQUISITION")
+        public static let services = Self(rawValue: "SERVICES")
+        public static let inApp = Self(rawValue: "IN_APP")
+        public static let linkOut = Self(rawValue: "LINK_OUT")
+    }
+
     /// A token of a purchase outside the App Store that awaits its report.
     public struct ExternalPurchaseToken: AppStorePayload {
         public var fields: JSONMembers
@@ -186,13 +197,17 @@ extension AppStoreServerAPI {
             externalPurchaseId: String? = nil,
             tokenCreationDate: Date? = nil,
             appAppleId: Int? = nil,
-            bundleId: String? = nil
+            bundleId: String? = nil,
+            tokenType: ExternalPurchaseTokenType? = nil,
+            tokenExpirationDate: Date? = nil
         ) {
             fields = [:]
             self.externalPurchaseId = externalPurchaseId
             self.tokenCreationDate = tokenCreationDate
             self.appAppleId = appAppleId
             self.bundleId = bundleId
+            self.tokenType = tokenType
+            self.tokenExpirationDate = tokenExpirationDate
         }
 
         /// The token's identifier; in the sandbox it begins with `SANDBOX`.
@@ -219,11 +234,25 @@ extension AppStoreServerAPI {
             set { self["bundleId"] = newValue }
         }
 
+        /// What the token is for; only tokens of custom links say so.
+        public var tokenType: ExternalPurchaseTokenType? {
+            get { self["tokenType"] }
+            set { self["tokenType"] = newValue }
+        }
+
+        /// When a token of a custom link ends.
+        public var tokenExpirationDate: Date? {
+            get { self["tokenExpirationDate"] }
+            set { self["tokenExpirationDate"] = newValue }
+        }
+
         public static let schema = PayloadSchema([
             "externalPurchaseId": .text,
             "tokenCreationDate": .date,
             "appAppleId": .integer,
             "bundleId": .text,
+            "tokenType": .text,
+            "tokenExpirationDate": .date,
         ])
     }
 
