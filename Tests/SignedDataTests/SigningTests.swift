@@ -40,23 +40,6 @@ import Testing
         let store = try TestStore(leafKey: other)
         #expect(store.chain.leaf.verificationKey() == nil)
     }
-
-    @Test func `a bearer token says what Apple asks for`() throws {
-        let key = try SigningKey.generate()
-        let token = AppStoreServerToken(key: key, keyID: "KEY1", issuerID: "issuer", bundleID: "com.example")
-        let jws = try token.sign(at: Date(timeIntervalSince1970: 1_700_000_000.9))
-        let parts = jws.split(separator: ".").map(String.init)
-        let header = try JSONValue(parsing: try #require(Base64.decodeURL(parts[0])))
-        let claims = try JSONValue(parsing: try #require(Base64.decodeURL(parts[1])))
-        #expect(header == ["alg": "ES256", "kid": "KEY1", "typ": "JWT"])
-        #expect(
-            claims == [
-                "iss": "issuer", "iat": 1_700_000_000, "exp": 1_700_000_300, "aud": "appstoreconnect-v1",
-                "bid": "com.example",
-            ])
-        let signature = try #require(Base64.decodeURL(parts[2]))
-        #expect(key.verificationKey.isValid(signature: signature, of: Array("\(parts[0]).\(parts[1])".utf8)))
-    }
 }
 
 @Suite struct SigningChainTests {

@@ -1,0 +1,128 @@
+import Foundation
+import Primitives
+import StoreModel
+
+/// What an app's server allows an app to ask of the App Store in one call of StoreKit (Apple: Generating JWS to sign App
+/// Store requests): a promotional offer (version 2), introductory-offer eligibility, or an Advanced Commerce request.
+///
+///     let request = AppStoreRequest.promotionalOffer("comeback", for: "plus.monthly", transactionID: "2000000012")
+///     let jws = try AppStoreRequestSigner(
+///         key: SigningKey(p8), keyID: "2X9R4HXF34", issuerID: "57246542-…", bundleID: "com.example.darkroom"
+///     ).sign(request, nonce: UUID(), at: clock.now())
+public struct AppStoreRequest: Sendable, Hashable {
+    /// What kind of request: the value of Apple's claim `aud`.
+    public struct Audience: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let promotionalOffer = Audience(rawValue: "promotional-offer")
+        public static let introductoryOfferEligibility = Audience(rawValue: "introductory-offer-eligibility")
+        public static let advancedCommerce = Audience(rawValue: "advanced-commerce-api")
+    }
+
+    public let audience: Audience
+    /// Of both offers.
+    public private(set) var productID: ProductID?
+    /// Of a promotional offer: its identifier in App Store Connect.
+    public private(set) var offerID: String?
+    /// Of introductory-offer eligibility.
+    public private(set) var allowsIntroductoryOffer: Bool?
+    /// Any transaction of the customer, or the app transaction id. Optional for a promotional offer, but recommended.
+    public private(set) var transactionID: TransactionID?
+    /// Of an Advanced Commerce request: its JSON.
+    public private(set) var content: [UInt8]?
+
+    /// A promotional offer, version 2.
+    public static func promotionalOffer(
+        _ offerID: String, for productID: ProductID, transactionID: TransactionID? = nil
+    ) -> AppStoreRequest {
+        var request = AppStoreRequest(audience: .promotionalOffer)
+        (request.productID, request.offerID, request.transactionID) = (productID, offerID, transactionID)
+        return request
+    }
+
+    /// Whether the customer may have the product's introductory offer, whatever the App Store would say.
+    public static func introductoryOfferEligibility(
+        _ isAllowed: Bool, for productID: ProductID, transactionID: TransactionID
+    ) -> AppStoreRequest {
+        var request = AppStoreRequest(audience: .introductoryOfferEligibility)
+        (request.productID, request.allowsIntroductoryOffer) = (productID, isAllowed)
+        request.transactionID = transactionID
+        return request
+    }
+
+    /// An Advanced Commerce request, as the JSON object that Apple describes. It is signed byte for byte.
+    public static func advancedCommerce(_ content: [UInt8]) -> AppStoreRequest {
+        var request = AppStoreRequest(audience: .advancedCommerce)
+        request.content = content
+        return request
+    }
+
+    private init(audience: Audience) { self.audience = audience }
+
+    // MARK: - Claims
+
+    /// The claims of this kind of request, in the order of Apple's page. Throws `claimInvalid`.
+    func claims() throws(SignedDataError) -> [(String, JSONValue)] {
+        var claims: [(String, JSONValue)] = []
+        if let productID { claims.append(("productId", .string(productID.rawValue))) }
+        if let offerID {
+            try Claim.check(offerID, is: "offer (offerIdentifier)")
+            claims.append(("offerIdentifier", .string(offerID)))
+        }
+        if let allowsIntroductoryOffer { claims.append(("allowIntroductoryOffer", .bool(allowsIntroductoryOffer))) }
+        if let transactionID { claims.append(("transactionId", .string(transactionID.rawValue))) }
+        if let content {
+            guard Self.isObject(content) else {
+                throw SignedDataError(.claimInvalid, "An Advanced Commerce request is a JSON object; this is not one.")
+            }
+            claims.append(("request", .string(Base64.encode(content))))
+        }
+        return claims
+    }
+
+    /// Throws `claimInvalid` for an unknown audience, `payloadMalformed` for a claim that is missing or of another kind.
+    init(_ token: ServerJWT) throws(SignedDataError) {
+        let audience = Audience(rawValue: try token.text("aud"))
+        switch audience {
+        case .promotionalOffer:
+            self = .promotionalOffer(
+                try token.text("offerIdentifier"), for: try Self.product(token),
+                transactionID: try Self.transaction(token))
+        case .introductoryOfferEligibility:
+            guard let transaction = try Self.transaction(token) else {
+                throw ServerJWT.missing("transactionId", "a text")
+            }
+            self = .introductoryOfferEligibility(
+                try token.bool("allowIntroductoryOffer"), for: try Self.product(token), transactionID: transaction)
+        case .advancedCommerce:
+            guard let content = Base64.decode(try token.text("request")), Self.isObject(content) else {
+                throw ServerJWT.missing("request", "the base64 of a JSON object")
+            }
+            self = .advancedCommerce(content)
+        default:
+            throw SignedDataError(
+                .claimInvalid, "The audience (aud) \(Excerpt(audience.rawValue)) is none of a request to the App Store."
+            )
+        }
+    }
+
+    private static func isObject(_ content: [UInt8]) -> Bool {
+        if case .object? = try? JSONValue(parsing: content, depth: 32) { true } else { false }
+    }
+
+    private static func product(_ token: ServerJWT) throws(SignedDataError) -> ProductID {
+        guard let product = ProductID(rawValue: try token.text("productId")) else {
+            throw ServerJWT.missing("productId", "with \(ProductID.rule)")
+        }
+        return product
+    }
+
+    private static func transaction(_ token: ServerJWT) throws(SignedDataError) -> TransactionID? {
+        guard let text = try token.optionalText("transactionId") else { return nil }
+        guard let transaction = TransactionID(rawValue: text) else {
+            throw ServerJWT.missing("transactionId", "with \(TransactionID.rule)")
+        }
+        return transaction
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Primitives
+import StoreModel
+
+/// Signs requests to the App Store with a key of App Store Connect. Any number of threads may share one.
+public struct AppStoreRequestSigner: Sendable {
+    private let key: SigningKey
+    private let keyID: String
+    private let issuerID: String
+    private let bundleID: BundleID
+
+    /// The key is the `.p8` file's, its id and the issuer's are App Store Connect's.
+    public init(key: SigningKey, keyID: String, issuerID: String, bundleID: BundleID) {
+        self.key = key
+        self.keyID = keyID
+        self.issuerID = issuerID
+        self.bundleID = bundleID
+    }
+
+    /// The compact JWS for StoreKit. `nonce` is used for nothing else ever; from `instant` Apple counts how long the
+    /// request may be presented. Throws `claimInvalid` for a value that cannot be signed, `cryptographyFailed`.
+    public func sign(_ request: AppStoreRequest, nonce: UUID, at instant: Date) throws(SignedDataError) -> String {
+        try Claim.check(issuerID, is: "issuer id (iss)")
+        let base: [(String, JSONValue)] = [
+            ("iss", .string(issuerID)), ("iat", .number(instant.timeIntervalSince1970.rounded(.down))),
+            ("aud", .string(request.audience.rawValue)), ("bid", .string(bundleID.rawValue)),
+            ("nonce", .string(nonce.uuidString.lowercased())),
+        ]
+        return try ServerJWT.sign(JSONMembers(base + (try request.claims())), key: key, keyID: keyID)
+    }
+}
+
+/// A request to the App Store whose signature holds.
+public struct SignedAppStoreRequest: Sendable, Hashable {
+    public let request: AppStoreRequest
+    public let keyID: String
+    public let issuerID: String
+    /// Whoever accepts requests remembers it, so that none is used twice.
+    public let nonce: UUID
+    public let issuedAt: Date
+}
+
+/// Judges requests to the App Store as the App Store does: with the public keys of an app's team.
+public struct AppStoreRequestVerifier: Sendable {
+    /// How long after it was signed a request is accepted. Apple counts from `iat` but does not say how far; for offers
+    /// of version 1 it says 24 hours.
+    public var maximumAge: TimeInterval = PromotionalOfferSignature.lifetime
+
+    private let keys: [String: VerificationKey]
+    private let issuerID: String
+    private let bundleID: BundleID
+
+    /// The keys by their ids.
+    public init(keys: [String: VerificationKey], issuerID: String, bundleID: BundleID) {
+        self.keys = keys
+        self.issuerID = issuerID
+        self.bundleID = bundleID
+    }
+
+    /// The request, when its signature holds at `instant`. The nonce is the caller's to remember.
+    ///
+    /// Throws `tooLarge`, `malformed`, `unsupportedAlgorithm`, `unknownKey`, `signatureInvalid`, `payloadMalformed`,
+    /// `claimInvalid` (issuer, audience), `wrongBundle`, `notCurrent`. Clocks may differ by a minute.
+    public func verify(_ jws: String, at instant: Date) throws(SignedDataError) -> SignedAppStoreRequest {
+        let token = try ServerJWT(jws, keys: keys)
+        try token.checkIssuer(issuerID)
+        let request = try AppStoreRequest(token)
+        try token.checkBundle(bundleID.rawValue)
+        guard let nonce = UUID(uuidString: try token.text("nonce")) else {
+            throw ServerJWT.missing("nonce", "a UUID")
+        }
+        let issued = try token.date("iat")
+        let age = instant.timeIntervalSince(issued)
+        guard age < maximumAge, age >= -ServerJWT.clockDifference else {
+            throw SignedDataError(.notCurrent, "The request was signed too long ago, or its date (iat) is to come.")
+        }
+        return SignedAppStoreRequest(
+            request: request, keyID: token.keyID, issuerID: issuerID, nonce: nonce, issuedAt: issued)
+    }
+}

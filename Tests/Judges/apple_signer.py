@@ -1,0 +1,121 @@
+"""Apple's own client library as the signer of what an app's server signs, and PyJWT and cryptography as its judges.
+
+Reads one JSON object on standard input:
+    {"privateKey": "<PEM>", "keyID": "...", "issuerID": "...", "bundleID": "...",
+     "productID": "...", "offerID": "...", "transactionID": "...", "applicationUsername": "...", "nonce": "<UUID>",
+     "timestamp": 1700000000000,
+     "offer": "<base64 of a V1 signature over the fields above>",
+     "requests": [{"audience": "promotional-offer", "jws": "<JWS>"}, ...], "token": "<JWT>"}
+The last three are optional and are judged. Prints one JSON object:
+    {"signed": {"offer": "<base64>", "promotionalOffer": "<JWS>", "promotionalOfferAlone": "<JWS>", "eligibility": "<JWS>",
+                "advancedCommerce": "<JWS>", "token": "<JWT>"},
+     "offer": true, "requests": [{"header": {...}, "claims": {...}}, ...], "token": {"header": {...}, "claims": {...}}}
+where what is not accepted is the text of the refusal instead. Exit status 2 when the request makes no sense.
+
+Needs the PyPI package app-store-server-library, which brings PyJWT and cryptography. Nothing is asked of the network.
+"""
+
+import base64
+import json
+import sys
+import uuid
+
+import jwt
+from appstoreserverlibrary.api_client import AppStoreServerAPIClient
+from appstoreserverlibrary.jws_signature_creator import (
+    AdvancedCommerceAPIInAppSignatureCreator,
+    IntroductoryOfferEligibilitySignatureCreator,
+    PromotionalOfferV2SignatureCreator,
+)
+from appstoreserverlibrary.models.AdvancedCommerceOneTimeChargeCreateRequest import (
+    AdvancedCommerceOneTimeChargeCreateRequest,
+)
+from appstoreserverlibrary.models.AdvancedCommerceOneTimeChargeItem import AdvancedCommerceOneTimeChargeItem
+from appstoreserverlibrary.models.AdvancedCommerceRequestInfo import AdvancedCommerceRequestInfo
+from appstoreserverlibrary.models.Environment import Environment
+from appstoreserverlibrary.promotional_offer import PromotionalOfferSignatureCreator
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ec import ECDSA
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+
+def sign(request):
+    """One of each kind, made by Apple's library."""
+    key, identity = request["privateKey"].encode(), (request["keyID"], request["issuerID"], request["bundleID"])
+    product, offer, transaction = request["productID"], request["offerID"], request["transactionID"]
+    charge = AdvancedCommerceOneTimeChargeCreateRequest(
+        currency="USD",
+        item=AdvancedCommerceOneTimeChargeItem(
+            SKU="print-30x40", description="A print", displayName="Print", price=4990),
+        taxCode="C003-00-2",
+        requestInfo=AdvancedCommerceRequestInfo(requestReferenceId=uuid.UUID(request["nonce"])))
+    client = AppStoreServerAPIClient(key, *identity, Environment.SANDBOX)
+    offers = PromotionalOfferV2SignatureCreator(key, *identity)
+    return {
+        "offer": PromotionalOfferSignatureCreator(key, request["keyID"], request["bundleID"]).create_signature(
+            product, offer, request["applicationUsername"], uuid.UUID(request["nonce"]), request["timestamp"]),
+        "promotionalOffer": offers.create_signature(product, offer, transaction),
+        "promotionalOfferAlone": offers.create_signature(product, offer, None),
+        "eligibility": IntroductoryOfferEligibilitySignatureCreator(key, *identity).create_signature(
+            product, False, transaction),
+        "advancedCommerce": AdvancedCommerceAPIInAppSignatureCreator(key, *identity).create_signature(charge),
+        # The library has no public way to a token without a request.
+        "token": client._generate_token(),
+    }
+
+
+def judge_token(request, token, audience, required):
+    """A JWT under Apple's rules, decoded by PyJWT."""
+    try:
+        key = load_pem_private_key(request["privateKey"].encode(), password=None).public_key()
+        header = jwt.get_unverified_header(token)
+        if header != {"alg": "ES256", "kid": request["keyID"], "typ": "JWT"}:
+            return f"the header is {header}"
+        claims = jwt.decode(
+            token, key, algorithms=["ES256"], audience=audience, issuer=request["issuerID"],
+            options={"require": required, "strict_aud": True})
+        if claims["bid"] != request["bundleID"]:
+            return f"the bundle is {claims['bid']}"
+        if "exp" in claims and not 0 < claims["exp"] - claims["iat"] <= 3600:
+            return "it holds longer than an hour"
+        return {"header": header, "claims": claims}
+    except jwt.InvalidTokenError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def judge_offer(request):
+    """A V1 signature over the fields in Apple's order."""
+    fields = [
+        request["bundleID"], request["keyID"], request["productID"], request["offerID"],
+        request["applicationUsername"], request["nonce"].lower(), str(request["timestamp"])]
+    key = load_pem_private_key(request["privateKey"].encode(), password=None).public_key()
+    try:
+        signature = base64.b64decode(request["offer"], validate=True)
+        key.verify(signature, "\u2063".join(fields).encode(), ECDSA(SHA256()))
+        return True
+    except (InvalidSignature, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def main():
+    try:
+        request = json.load(sys.stdin)
+        answer = {"signed": sign(request)}
+    except (ValueError, KeyError, TypeError) as error:
+        print(f"apple_signer: the request makes no sense: {error!r}", file=sys.stderr)
+        return 2
+    if "offer" in request:
+        answer["offer"] = judge_offer(request)
+    answer["requests"] = [
+        judge_token(request, entry["jws"], entry["audience"], ["iss", "iat", "aud", "bid", "nonce"])
+        for entry in request.get("requests", [])]
+    if "token" in request:
+        answer["token"] = judge_token(request, request["token"], "appstoreconnect-v1", ["iss", "iat", "exp", "aud", "bid"])
+    json.dump(answer, sys.stdout)
+    print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

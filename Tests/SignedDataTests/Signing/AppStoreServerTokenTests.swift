@@ -1,0 +1,110 @@
+import Foundation
+import Primitives
+import Testing
+
+@testable import SignedData
+
+@Suite struct AppStoreServerTokenTests {
+    let team: TestTeam
+    let now = Date(timeIntervalSince1970: 1_700_000_000.9)
+
+    init() throws { team = try TestTeam() }
+
+    /// A token's claims as they should be, to be changed.
+    private func claims(_ changes: [String: JSONValue?] = [:]) -> JSONValue {
+        var claims: JSONValue = [
+            "iss": .string(team.issuerID), "iat": 1_700_000_000, "exp": 1_700_000_300, "aud": "appstoreconnect-v1",
+            "bid": "com.example",
+        ]
+        for (name, value) in changes { claims[name] = value }
+        return claims
+    }
+
+    private func code(_ token: String, at instant: Date? = nil) -> SignedDataError.Code? {
+        refusal { try team.tokenVerifier.verify(token, at: instant ?? now) }
+    }
+
+    @Test func `a token says what Apple asks for, in one order`() throws {
+        let parts = try team.tokens.sign(at: now).split(separator: ".").map(String.init)
+        let texts = try parts.prefix(2).map { String(decoding: try #require(Base64.decodeURL($0)), as: UTF8.self) }
+        #expect(texts[0] == #"{"alg":"ES256","kid":"2X9R4HXF34","typ":"JWT"}"#)
+        #expect(
+            texts[1]
+                == #"{"iss":"57246542-96fe-1a63-e053-0824d011072a","iat":1700000000,"exp":1700000300,"#
+                + #""aud":"appstoreconnect-v1","bid":"com.example"}"#)
+        let signature = try #require(Base64.decodeURL(parts[2]))
+        #expect(team.publicKey.isValid(signature: signature, of: Array("\(parts[0]).\(parts[1])".utf8)))
+        #expect(code(parts.joined(separator: ".")) == nil)
+    }
+
+    @Test(arguments: [0, -1, 0.5, 3600.5, 3601, .infinity, .nan])
+    func `a lifetime Apple would refuse is refused`(lifetime: TimeInterval) {
+        #expect(refusal { try team.tokens.sign(at: now, lifetime: lifetime) } == .claimInvalid)
+    }
+
+    @Test(arguments: [1, 1200, 3600])
+    func `a token holds as long as it says and no longer`(lifetime: TimeInterval) throws {
+        let token = try team.tokens.sign(at: now, lifetime: lifetime)
+        let issued = Date(timeIntervalSince1970: 1_700_000_000)
+        #expect(code(token, at: issued) == nil)
+        #expect(code(token, at: issued.addingTimeInterval(-60)) == nil)
+        #expect(code(token, at: issued.addingTimeInterval(-61)) == .notCurrent)
+        #expect(code(token, at: issued.addingTimeInterval(lifetime + 59)) == nil)
+        #expect(code(token, at: issued.addingTimeInterval(lifetime + 60)) == .notCurrent)
+    }
+
+    @Test(arguments: ["", "a\nb", String(repeating: "k", count: 256)])
+    func `ids that cannot be ones are not signed`(id: String) {
+        for (keyID, issuerID) in [(id, team.issuerID), (team.keyID, id)] {
+            let tokens = AppStoreServerToken(
+                key: team.key, keyID: keyID, issuerID: issuerID, bundleID: team.bundleID)
+            #expect(refusal { try tokens.sign(at: now) } == .claimInvalid)
+        }
+    }
+
+    @Test func `each claim that is missing or another is refused for its own reason`() throws {
+        #expect(code(try team.token(claims())) == nil)
+        #expect(code(try team.token(claims(["iat": nil]))) == nil, "Apple's client leaves iat out")
+        for (changes, expected) in [
+            (["iss": "another"], .claimInvalid), (["iss": nil], .payloadMalformed), (["iss": 1], .payloadMalformed),
+            (["aud": "appstoreconnect-v2"], .claimInvalid), (["aud": ["appstoreconnect-v1"]], .payloadMalformed),
+            (["bid": "com.example.other"], .wrongBundle), (["bid": nil], .payloadMalformed),
+            (["exp": nil], .payloadMalformed), (["exp": "1700000300"], .payloadMalformed),
+            (["exp": 1_700_003_601], .claimInvalid), (["exp": 1_700_009_000, "iat": nil], .claimInvalid),
+            (["iat": 1_700_000_100], .notCurrent), (["iat": true], .payloadMalformed),
+        ] as [([String: JSONValue?], SignedDataError.Code)] {
+            #expect(code(try team.token(claims(changes))) == expected, "\(changes)")
+        }
+    }
+
+    @Test func `what is not signed by a known key with ES256 is refused`() throws {
+        let good = try team.tokens.sign(at: now)
+        let parts = good.split(separator: ".").map(String.init)
+        let none = Base64.encodeURL(Array(#"{"alg":"none","kid":"2X9R4HXF34"}"#.utf8))
+        for (token, expected) in [
+            ("", .malformed), ("a.b", .malformed), (good + ".x", .malformed), (good + "=", .malformed),
+            ("\(none).\(parts[1]).\(parts[2])", .unsupportedAlgorithm), ("\(none).\(parts[1]).", .malformed),
+            (String(repeating: "a", count: ServerJWT.maximumLength + 1), .tooLarge),
+            ("\(parts[0]).\(parts[1]).\(Base64.encodeURL([UInt8](repeating: 1, count: 63)))", .signatureInvalid),
+            (try TestTeam().tokens.sign(at: now), .signatureInvalid),
+            (try team.token("text"), .payloadMalformed),
+            (try team.token(claims(), header: ["alg": "ES256", "kid": "OTHER"]), .unknownKey),
+            (try team.token(claims(), header: ["alg": "ES256"]), .malformed),
+            (try team.token(claims(), header: ["alg": "HS256", "kid": "2X9R4HXF34"]), .unsupportedAlgorithm),
+            (try team.token(claims(), header: ["alg": "ES256", "kid": "2X9R4HXF34", "typ": "JOSE"]), .malformed),
+            (try team.token(claims(), header: ["alg": "ES256", "kid": "2X9R4HXF34", "crit": ["b64"]]), .malformed),
+            (try team.token(claims(), header: ["alg", "ES256"]), .malformed),
+        ] as [(String, SignedDataError.Code)] {
+            #expect(code(token) == expected, "\(token.prefix(80))")
+        }
+    }
+
+    @Test func `any changed character is refused`() throws {
+        let good = Array(try team.tokens.sign(at: now).utf8)
+        for index in good.indices {
+            var changed = good
+            changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            #expect(code(String(decoding: changed, as: UTF8.self)) != nil)
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@testable import SignedData
+
+/// Apple's own Python library signs and we judge; we sign, and PyJWT and cryptography judge. `SOUK_PYTHON` names an
+/// interpreter that has the package `app-store-server-library`.
+@Suite(.enabled(if: AppleVerifier.interpreter != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
+struct AppleSignerTests {
+    let team: TestTeam
+    let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
+
+    init() throws { team = try TestTeam() }
+
+    private var offer: PromotionalOffer {
+        PromotionalOffer(
+            bundleID: team.bundleID, productID: "com.example.pro", offerID: "comeback",
+            appAccountToken: UUID(uuidString: "F1F0D6B4-1B56-4E2C-9F8C-0D2B6A6E7A11"))
+    }
+
+    private func ask(_ additions: JSONObject = [:], script: String = #filePath) throws -> JSONValue {
+        let request: JSONObject = [
+            "privateKey": .string(team.key.pem), "keyID": .string(team.keyID), "issuerID": .string(team.issuerID),
+            "bundleID": .string(team.bundleID.rawValue), "productID": "com.example.pro", "offerID": "comeback",
+            "transactionID": "2000000000000001", "applicationUsername": .string(offer.applicationUsername),
+            "nonce": .string(team.nonce.uuidString), "timestamp": .number(now.timeIntervalSince1970 * 1000),
+        ]
+        let judges = URL(fileURLWithPath: script).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Judges/apple_signer.py")
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try #require(AppleVerifier.interpreter))
+        process.arguments = [judges.path]
+        let (input, output) = (Pipe(), Pipe())
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        input.fileHandleForWriting.write(Data(JSONValue.object(request.merging(additions) { $1 }).encoded()))
+        try input.fileHandleForWriting.close()
+        let answer = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return try JSONValue(parsing: answer)
+    }
+
+    @Test func `what Apple's library signs is accepted here, and for nothing else`() throws {
+        let signed = try #require(try ask()["signed"])
+        func text(_ name: String) throws -> String { try #require(signed[name]?.stringValue) }
+
+        let signature = PromotionalOfferSignature(
+            keyID: team.keyID, nonce: team.nonce, timestamp: Int64(now.timeIntervalSince1970 * 1000),
+            signature: try #require(Base64.decode(text("offer"))))
+        try signature.verify(for: offer, key: team.publicKey, at: now)
+        let other = PromotionalOffer(bundleID: team.bundleID, productID: "com.example.pro", offerID: "comeback")
+        #expect(refusal { try signature.verify(for: other, key: team.publicKey, at: now) } == .signatureInvalid)
+
+        let verifier = team.requestVerifier
+        let soon = now.addingTimeInterval(30)
+        #expect(
+            try verifier.verify(text("promotionalOffer"), at: soon).request
+                == .promotionalOffer("comeback", for: "com.example.pro", transactionID: "2000000000000001"))
+        #expect(
+            try verifier.verify(text("promotionalOfferAlone"), at: soon).request
+                == .promotionalOffer("comeback", for: "com.example.pro"))
+        #expect(
+            try verifier.verify(text("eligibility"), at: soon).request
+                == .introductoryOfferEligibility(false, for: "com.example.pro", transactionID: "2000000000000001"))
+        let charge = try verifier.verify(text("advancedCommerce"), at: soon).request
+        let content = try JSONValue(parsing: try #require(charge.content))
+        #expect(charge.audience == .advancedCommerce)
+        #expect(content["operation"] == "CREATE_ONE_TIME_CHARGE" && content["item"]?["price"] == 4990)
+        try team.tokenVerifier.verify(text("token"), at: soon)
+    }
+
+    @Test func `what is signed here is accepted there, with the same claims`() throws {
+        let signature = try PromotionalOfferSignature.sign(
+            offer, key: team.key, keyID: team.keyID, nonce: team.nonce, at: now)
+        let content = Array(#"{"operation": "CREATE_ONE_TIME_CHARGE", "version": "1"}"#.utf8)
+        let requests: [AppStoreRequest] = [
+            .promotionalOffer("comeback", for: "com.example.pro", transactionID: "2000000000000001"),
+            .promotionalOffer("comeback", for: "com.example.pro"),
+            .introductoryOfferEligibility(true, for: "com.example.pro", transactionID: "2000000000000001"),
+            .advancedCommerce(content),
+        ]
+        let signed = try requests.map { request -> JSONValue in
+            let jws = try team.requestSigner.sign(request, nonce: team.nonce, at: now)
+            return ["audience": .string(request.audience.rawValue), "jws": .string(jws)]
+        }
+        let answer = try ask([
+            "offer": .string(signature.base64), "requests": .array(signed),
+            "token": .string(team.tokens.sign(at: now, lifetime: 3600)),
+        ])
+        #expect(answer["offer"] == true, "\(answer)")
+        let base: JSONObject = [
+            "iss": .string(team.issuerID), "iat": .number(now.timeIntervalSince1970),
+            "bid": .string(team.bundleID.rawValue), "nonce": .string(team.nonce.uuidString.lowercased()),
+        ]
+        let own: [JSONObject] = [
+            [
+                "aud": "promotional-offer", "productId": "com.example.pro", "offerIdentifier": "comeback",
+                "transactionId": "2000000000000001",
+            ],
+            ["aud": "promotional-offer", "productId": "com.example.pro", "offerIdentifier": "comeback"],
+            [
+                "aud": "introductory-offer-eligibility", "productId": "com.example.pro", "allowIntroductoryOffer": true,
+                "transactionId": "2000000000000001",
+            ],
+            ["aud": "advanced-commerce-api", "request": .string(Base64.encode(content))],
+        ]
+        for (index, claims) in own.enumerated() {
+            let judged = try #require(answer["requests"]?[index])
+            #expect(judged["claims"] == .object(base.merging(claims) { $1 }), "\(judged)")
+        }
+        #expect(answer["token"]?["claims"]?["aud"] == "appstoreconnect-v1", "\(answer)")
+    }
+
+    @Test func `the judges refuse another key and a changed signature`() throws {
+        let other = try TestTeam()
+        let signature = try PromotionalOfferSignature.sign(
+            offer, key: other.key, keyID: team.keyID, nonce: team.nonce, at: now)
+        let answer = try ask([
+            "offer": .string(signature.base64), "token": .string(other.tokens.sign(at: now)),
+            "requests": [
+                [
+                    "audience": "promotional-offer",
+                    "jws": .string(other.requestSigner.sign(.advancedCommerce([0x7B, 0x7D]), nonce: UUID(), at: now)),
+                ]
+            ],
+        ])
+        #expect(answer["offer"]?.stringValue?.contains("InvalidSignature") == true)
+        #expect(answer["token"]?.stringValue?.contains("InvalidSignatureError") == true)
+        #expect(answer["requests"]?[0]?.stringValue?.contains("InvalidSignatureError") == true)
+    }
+}
+
+/// A team of App Store Connect with one key, whose server signs for one app.
+struct TestTeam {
+    let key: SigningKey
+    let keyID = "2X9R4HXF34"
+    let issuerID = "57246542-96fe-1a63-e053-0824d011072a"
+    let bundleID: BundleID = "com.example"
+    let nonce = UUID(uuidString: "368F3888-DCD8-11EF-B3C8-325096B39F47")!
+
+    init() throws { key = try SigningKey.generate() }
+
+    var publicKey: VerificationKey { key.verificationKey }
+
+    var tokens: AppStoreServerToken {
+        AppStoreServerToken(key: key, keyID: keyID, issuerID: issuerID, bundleID: bundleID)
+    }
+
+    var tokenVerifier: AppStoreServerTokenVerifier {
+        AppStoreServerTokenVerifier(keys: [keyID: publicKey], issuerID: issuerID, bundleID: bundleID)
+    }
+
+    var requestSigner: AppStoreRequestSigner {
+        AppStoreRequestSigner(key: key, keyID: keyID, issuerID: issuerID, bundleID: bundleID)
+    }
+
+    var requestVerifier: AppStoreRequestVerifier {
+        AppStoreRequestVerifier(keys: [keyID: publicKey], issuerID: issuerID, bundleID: bundleID)
+    }
+
+    /// A token with these claims and this header, whatever they are.
+    func token(_ claims: JSONValue, header: JSONValue? = nil) throws -> String {
+        try JWSSigner(key: key, header: header ?? ["alg": "ES256", "kid": .string(keyID), "typ": "JWT"])
+            .sign(claims.encoded())
+    }
+}
