@@ -30,7 +30,8 @@ extension SigningChain {
         let file = file(in: folder)
         let bytes: Data
         do { bytes = try Data(contentsOf: file) } catch {
-            if !FileManager.default.fileExists(atPath: file.path) { return nil }
+            // By the error, not by looking again: meanwhile another process may have made the file.
+            if (error as? CocoaError)?.code == .fileReadNoSuchFile { return nil }
             throw SignedDataError(.storageFailed, "The file \(file.path) cannot be read.", underlying: error)
         }
         return try SigningChain(pem: Array(bytes))
