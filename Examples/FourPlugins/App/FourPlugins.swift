@@ -23,6 +23,7 @@ enum FourPlugins {
         let inMermaid = !arguments.isEmpty
         let app = try await App.launch()
         tell("Launch", app.launch, inMermaid)
+        if !inMermaid { for finding in app.findings { print("  \(finding)") } }
         for scene in Scene.all {
             let (seen, arrows) = try await app.play(scene)
             tell(scene.title, arrows, inMermaid)

@@ -26,6 +26,13 @@ struct AppTests {
         }
     }
 
+    @Test func `nothing is wrong but that nobody wants all the store can tell`() async throws {
+        try await withApp { app in
+            #expect(app.findings.allSatisfy { $0.severity == .warning && $0.plugin == "store" })
+            #expect(app.hub.report.running == ["Storyteller", "JourneyPlugin", "DomainModel", "Network", "store"])
+        }
+    }
+
     @Test func `a purchase goes through the store's own plugin`() async throws {
         try await withApp { app in
             let played = try await app.play(.purchase)

@@ -9,8 +9,9 @@ struct App: Sendable {
     let journey: JourneyPlugin
     let server: InfoServer
     let story: Story
-    /// What happened at launch.
+    /// What happened at launch, and what the hub found then.
     let launch: [Arrow]
+    let findings: [Hub.Finding]
     private let shop: Shop
     private let folder: String
 
@@ -44,11 +45,12 @@ struct App: Sendable {
         }
 
         let (report, launch) = await story.arrows(in: hub) { hub.start() }
-        guard report.findings.isEmpty, let journey = hub.plugin(named: "JourneyPlugin") as? JourneyPlugin else {
+        guard !report.hasErrors, let journey = hub.plugin(named: "JourneyPlugin") as? JourneyPlugin else {
             throw Scene.Fault(description: report.findings.map(\.description).joined(separator: "\n"))
         }
         return App(
-            hub: hub, journey: journey, server: server, story: story, launch: launch, shop: shop, folder: folder)
+            hub: hub, journey: journey, server: server, story: story, launch: launch, findings: report.findings,
+            shop: shop, folder: folder)
     }
 
     /// Plays `scene`; returns what the user sees in the end and everything that happened on the way.
