@@ -1,0 +1,76 @@
+#if os(Linux)
+    import Foundation
+    import Testing
+
+    /// What a module offers to others, as the compiler wrote it down.
+    struct SymbolGraph: Decodable, Sendable {
+        struct Fragment: Decodable, Sendable { let spelling: String }
+
+        struct Symbol: Decodable, Sendable {
+            struct Names: Decodable, Sendable { let title: String }
+            struct Signature: Decodable, Sendable { let returns: [Fragment]? }
+
+            let pathComponents: [String]
+            let names: Names
+            let declarationFragments: [Fragment]
+            let functionSignature: Signature?
+
+            var declaration: String { declarationFragments.map(\.spelling).joined() }
+
+            /// For a function.
+            var returnsNothing: Bool { functionSignature?.returns?.map(\.spelling) == ["()"] }
+
+            /// Whether it is itself asynchronous; a parameter may be.
+            var isAsynchronous: Bool {
+                var depth = 0
+                let outside = declaration.filter { character in
+                    if character == "(" { depth += 1 }
+                    if character == ")" { depth -= 1 }
+                    return depth == 0
+                }
+                return outside.split { !$0.isLetter }.contains("async")
+            }
+        }
+
+        let symbols: [Symbol]
+
+        func members(of types: Set<String>) -> [Symbol] {
+            symbols.filter { $0.pathComponents.count > 1 && types.contains($0.pathComponents[0]) }
+        }
+
+        /// The public interface of the `PluginHub` this test is linked with, from the module beside the test program.
+        static func ofPluginHub() throws -> SymbolGraph { try pluginHub.get() }
+
+        private static let pluginHub = Result { try extracted() }
+
+        private static func extracted() throws -> SymbolGraph {
+            let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+            let modules = URL(fileURLWithPath: program).deletingLastPathComponent().appendingPathComponent("Modules")
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let extract = Process()
+            let complaints = Pipe()
+            extract.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            extract.arguments = [
+                "swift", "symbolgraph-extract", "-module-name", "PluginHub", "-I", modules.path, "-target", target,
+                "-minimum-access-level", "public", "-output-dir", folder.path,
+            ]
+            extract.standardError = complaints
+            try extract.run()
+            let complaint = try complaints.fileHandleForReading.readToEnd() ?? Data()
+            extract.waitUntilExit()
+            try #require(extract.terminationStatus == 0, "\(String(decoding: complaint, as: UTF8.self))")
+            let graph = try Data(contentsOf: folder.appendingPathComponent("PluginHub.symbols.json"))
+            return try JSONDecoder().decode(SymbolGraph.self, from: graph)
+        }
+
+        private static var target: String {
+            #if arch(arm64)
+                "aarch64-unknown-linux-gnu"
+            #else
+                "x86_64-unknown-linux-gnu"
+            #endif
+        }
+    }
+#endif
