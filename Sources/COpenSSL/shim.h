@@ -9,6 +9,7 @@
 #include <openssl/hmac.h>
 #include <openssl/obj_mac.h>
 #include <openssl/objects.h>
+#include <openssl/ocsp.h>
 #include <openssl/opensslv.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -34,4 +35,8 @@ static inline int souk_x509_stack_count(const STACK_OF(X509) *stack) { return sk
 static inline X509 *souk_x509_stack_element(const STACK_OF(X509) *stack, int index) { return sk_X509_value(stack, index); }
 static inline int souk_print_name(BIO *bio, const X509_NAME *name) {
     return X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253) >= 0;
+}
+static inline int souk_text_stack_count(const STACK_OF(OPENSSL_STRING) *stack) { return sk_OPENSSL_STRING_num(stack); }
+static inline const char *souk_text_stack_element(const STACK_OF(OPENSSL_STRING) *stack, int index) {
+    return sk_OPENSSL_STRING_value(stack, index);
 }

@@ -100,6 +100,19 @@ public final class Certificate: @unchecked Sendable {
         return X509_get_ext_by_OBJ(pointer, object, -1) >= 0
     }
 
+    /// Where its issuer answers whether it was revoked: the `id-ad-ocsp` addresses of authority information access
+    /// (RFC 5280 section 4.2.2.1) that are HTTP, in their order.
+    var ocspResponders: [URL] {
+        guard let texts = X509_get1_ocsp(pointer) else { return [] }
+        defer { X509_email_free(texts) }
+        return (0..<souk_text_stack_count(texts)).compactMap { index in
+            guard let text = souk_text_stack_element(texts, index), let url = URL(string: String(cString: text)),
+                let host = url.host, !host.isEmpty
+            else { return nil }
+            return ["http", "https"].contains(url.scheme?.lowercased()) ? url : nil
+        }
+    }
+
     /// Whether both are of the same subject with the same key.
     func isSameAuthority(as other: Certificate) -> Bool {
         guard X509_NAME_cmp(X509_get_subject_name(pointer), X509_get_subject_name(other.pointer)) == 0,
@@ -132,7 +145,7 @@ public final class Certificate: @unchecked Sendable {
         return String(decoding: text ?? [], as: UTF8.self)
     }
 
-    private static func instant(_ time: UnsafePointer<ASN1_TIME>?) -> Date? {
+    static func instant(_ time: UnsafePointer<ASN1_TIME>?) -> Date? {
         var parts = tm()
         guard let time, ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }
         return Date(timeIntervalSince1970: TimeInterval(timegm(&parts)))

@@ -25,6 +25,8 @@ public final class CertificateChain: Sendable {
     public var isLocal: Bool { certificates.count == 1 }
 
     let leafKey: VerificationKey
+    /// SHA-256 over all certificates and the anchor.
+    let identity: DigestKey
     /// The anchors that trust it.
     private let anchors: [TrustAnchor]
 
@@ -51,6 +53,7 @@ public final class CertificateChain: Sendable {
             throw SignedDataError(.unsupportedAlgorithm, "The leaf's key is not for P-256, so ES256 cannot use it.")
         }
         self.leafKey = leafKey
+        identity = DigestKey(sha256Of: (certificates + [anchor]).flatMap(\.fingerprint))
         let periods = certificates.dropLast().map(\.validity) + [anchor.validity]
         let start = periods.map(\.lowerBound).max() ?? .distantFuture
         let end = periods.map(\.upperBound).min() ?? .distantPast

@@ -26,6 +26,10 @@ extension SignedDataVerifier {
         /// The instant to judge chains at; `nil` is the instant at which each document was signed.
         public var chainDate: Date?
 
+        /// Who asks whether certificates were revoked; `nil` asks nobody, as StoreKit on a device does not. With it, what is
+        /// signed under a chain without a current answer is refused with `onlineCheckFailed`: verify within `online`.
+        public var revocation: RevocationChecker?
+
         /// The most bytes a JWS may have. A notification carries two more inside it.
         public var maximumLength = 256 * 1024
 

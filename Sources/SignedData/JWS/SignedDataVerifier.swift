@@ -70,6 +70,28 @@ public final class SignedDataVerifier: Sendable {
             notification: outer, transaction: transaction, renewalInfo: renewalInfo, appTransaction: appTransaction)
     }
 
+    /// Runs `verify` and, where it is refused because it is not known whether a chain was revoked, asks and runs it again.
+    ///
+    /// Without `revocation` in the configuration, and while answers are remembered, nothing is asked. Throws what `verify`
+    /// throws, `revoked`, or `onlineCheckFailed`.
+    ///
+    ///     let verified = try await verifier.online { verifier throws(SignedDataError) in
+    ///         try verifier.notification(signedPayload)
+    ///     }
+    public func online<Result: Sendable>(
+        _ verify: @Sendable (SignedDataVerifier) throws(SignedDataError) -> Result
+    ) async throws(SignedDataError) -> Result {
+        // A notification and the three documents it may carry can be under four chains.
+        for _ in 0..<4 {
+            do { return try verify(self) } catch {
+                guard let unknown = error.underlying as? RevocationUnknown, let checker = configuration.revocation
+                else { throw error }
+                try await checker.check(unknown.chain)
+            }
+        }
+        return try verify(self)
+    }
+
     // MARK: - The way of one document
 
     private func verify<Payload: SignedPayload>(_ jws: String) throws(SignedDataError) -> Verified<Payload> {
@@ -77,6 +99,8 @@ public final class SignedDataVerifier: Sendable {
         let payload = Payload(unchecked: document.members)
         try configuration.check(payload)
         try document.chain.check(signing: payload.audience?.environment)
+        // Last, and each time anew: only what holds in everything else is worth a question.
+        try configuration.revocation?.require(document.chain)
         return Verified(payload, document)
     }
 

@@ -16,6 +16,10 @@ struct CertificateTemplate {
     var basicConstraints: String?
     /// The value of key usage in OpenSSL's notation; `nil` leaves the extension out.
     var keyUsage: String?
+    /// The value of extended key usage in OpenSSL's notation; `nil` leaves the extension out.
+    var extendedKeyUsage: String?
+    /// Where to ask whether it was revoked (authority information access); `nil` leaves the extension out.
+    var ocspResponder: String?
     /// Extensions that only mark, with the ASN.1 value NULL as Apple's have.
     var markers: [String] = []
     /// Virtual clocks run anywhere, so certificates are valid from before the first transaction to the last year that
@@ -73,6 +77,8 @@ struct CertificateTemplate {
         var extensions = [(NID_subject_key_identifier, "hash"), (NID_authority_key_identifier, "keyid:always")]
         if let basicConstraints { extensions.append((NID_basic_constraints, basicConstraints)) }
         if let keyUsage { extensions.append((NID_key_usage, keyUsage)) }
+        if let extendedKeyUsage { extensions.append((NID_ext_key_usage, extendedKeyUsage)) }
+        if let ocspResponder { extensions.append((NID_info_access, "OCSP;URI:\(ocspResponder)")) }
         for (identifier, value) in extensions {
             // Anew for each: the authority key identifier of a root reads the subject key identifier just added.
             var context = X509V3_CTX()

@@ -1,0 +1,178 @@
+import Foundation
+import Primitives
+import Testing
+
+@testable import SignedData
+
+/// Each fault of an OCSP answer, planted alone, into what OpenSSL's own responder signed.
+@Suite struct OCSPAnswerTests {
+    let responder: OCSPResponder
+    let url: URL
+    let now = Date()
+
+    init() throws {
+        responder = try OCSPResponder()
+        url = try #require(URL(string: OCSPResponder.leafURL))
+    }
+
+    private func request(withNonce: Bool = true) throws -> OCSPRequest {
+        try OCSPRequest(
+            about: responder.store.chain.leaf, issuedBy: responder.store.chain.intermediate, withNonce: withNonce)
+    }
+
+    private func rules(_ nonce: OCSPNonce = .preferred) -> OCSPAnswer.Rules {
+        OCSPAnswer.Rules(nonce: nonce, tolerance: 300, lifetime: 900, maximumLength: 64 * 1024)
+    }
+
+    private func judge(
+        _ response: [UInt8], to request: OCSPRequest, at instant: Date? = nil, nonce: OCSPNonce = .preferred
+    ) throws(SignedDataError) -> OCSPAnswer {
+        try OCSPAnswer(
+            response, to: request, trusting: responder.store.chain.root, at: instant ?? now, rules: rules(nonce))
+    }
+
+    /// Why the answer was refused; empty when it was not, the code when it was not for want of an answer.
+    private func complaint(_ body: () throws -> OCSPAnswer) -> String {
+        do {
+            _ = try body()
+            return ""
+        } catch {
+            guard let error = error as? SignedDataError, error.code == .onlineCheckFailed else { return "\(error)" }
+            return error.reason.replacing("The OCSP answer cannot be used. ", with: "")
+        }
+    }
+
+    @Test func `OpenSSL reads the request as it is meant`() throws {
+        let request = try request()
+        let (text, status) = try OpenSSLCommand.run(
+            ["ocsp", "-reqin", "/dev/stdin", "-req_text", "-noverify"], input: request.der)
+        #expect(status == 0)
+        #expect(text.contains("Hash Algorithm: sha1") && text.contains("OCSP Nonce"))
+        #expect(request.responder == url)
+        let plain = try self.request(withNonce: false)
+        let (other, _) = try OpenSSLCommand.run(["ocsp", "-reqin", "/dev/stdin", "-req_text"], input: plain.der)
+        #expect(!other.contains("OCSP Nonce"))
+        #expect(try self.request().der != request.der, "a nonce is never used twice")
+    }
+
+    @Test func `an appointed responder and the issuer itself may answer, nobody else`() throws {
+        let request = try request()
+        let stranger = try OCSPResponder()
+        let issuer = responder.intermediate
+        let allowed = [
+            try OCSPResponder.signer(issuedBy: issuer),
+            OCSPResponder.Signer(certificate: issuer.certificate, key: issuer.key),
+        ]
+        for signer in allowed {
+            let answer = try judge(responder.answer(url, request.der, leafSigner: signer), to: request)
+            #expect(!answer.isRevoked)
+        }
+        let chain = responder.store.chain
+        let refused: [(String, OCSPResponder.Signer)] = [
+            ("without the purpose", try OCSPResponder.signer(issuedBy: issuer, usage: nil)),
+            ("for another purpose", try OCSPResponder.signer(issuedBy: issuer, usage: "serverAuth")),
+            ("appointed by the root", try OCSPResponder.signer(issuedBy: responder.root)),
+            (
+                "appointed by the leaf",
+                try OCSPResponder.signer(issuedBy: .init(certificate: chain.leaf, key: chain.leafKey))
+            ),
+            ("the root itself", .init(certificate: chain.root, key: chain.rootKey)),
+            ("the leaf itself", .init(certificate: chain.leaf, key: chain.leafKey)),
+            ("of another store", try OCSPResponder.signer(issuedBy: stranger.intermediate)),
+            (
+                "the other store's issuer",
+                .init(certificate: stranger.intermediate.certificate, key: stranger.intermediate.key)
+            ),
+        ]
+        for (name, signer) in refused {
+            let response = try responder.answer(url, request.der, leafSigner: signer)
+            #expect(complaint { try judge(response, to: request) }.hasPrefix("Nobody who may answer"), "\(name)")
+        }
+    }
+
+    @Test func `an appointed responder whose certificate is over may not answer`() throws {
+        let request = try request()
+        let template = CertificateTemplate(
+            commonName: "OCSP Responder", basicConstraints: "critical,CA:FALSE",
+            keyUsage: "critical,digitalSignature", extendedKeyUsage: "OCSPSigning", notAfter: "20200101000000Z")
+        let key = try SigningKey.generate()
+        let certificate = try template.issue(for: key, by: responder.intermediate)
+        let response = try responder.answer(url, request.der, leafSigner: .init(certificate: certificate, key: key))
+        #expect(complaint { try judge(response, to: request) }.hasPrefix("Nobody who may answer"))
+    }
+
+    @Test func `an answer counts from a little before it was given until it ends`() throws {
+        let request = try request()
+        let response = try responder.answer(url, request.der, options: ["-nmin", "60"])
+        let endless = try responder.answer(url, request.der, options: [])
+        let cases: [(TimeInterval, [UInt8], String)] = [
+            (-200, response, ""), (-400, response, "It is from the future"), (0, response, ""),
+            (3600 + 200, response, ""), (3600 + 400, response, "It was true until"),
+            (900 + 200, endless, ""), (900 + 400, endless, "It was true until"),
+        ]
+        for (seconds, response, expected) in cases {
+            let words = complaint { try judge(response, to: request, at: now.addingTimeInterval(seconds)) }
+            #expect(expected.isEmpty ? words.isEmpty : words.hasPrefix(expected), "\(seconds): \(words)")
+        }
+    }
+
+    @Test func `an answer about another certificate is none`() throws {
+        let chain = responder.store.chain
+        let issuer = responder.intermediate
+        var template = CertificateTemplate.leaf
+        template.ocspResponder = OCSPResponder.leafURL
+        let sibling = try template.issue(for: chain.leafKey, by: issuer)
+        let asked = try request(withNonce: false)
+        let other = try OCSPRequest(about: sibling, issuedBy: issuer.certificate, withNonce: false)
+        let about = try OCSPRequest(about: chain.intermediate, issuedBy: chain.root, withNonce: false)
+        let response = try responder.answer(url, other.der)
+        let another = "It is about another certificate."
+        #expect(complaint { try judge(response, to: asked, nonce: .none) } == another)
+        // The root answers about the intermediate; its word about the leaf is not asked for, nor is it about the leaf.
+        let intermediateURL = try #require(URL(string: OCSPResponder.intermediateURL))
+        let ofIntermediate = try responder.answer(intermediateURL, about.der)
+        #expect(refusal { try judge(ofIntermediate, to: asked, nonce: .none) } == .onlineCheckFailed)
+        #expect(refusal { try judge(ofIntermediate, to: about, nonce: .none) } == nil)
+    }
+
+    @Test func `an older answer is known by its nonce`() throws {
+        let (one, two, none) = (try request(), try request(), try request(withNonce: false))
+        let answers = (
+            one: try responder.answer(url, one.der), none: try responder.answer(url, none.der)
+        )
+        #expect(refusal { try judge(answers.one, to: one, nonce: .required) } == nil)
+        #expect(complaint { try judge(answers.one, to: two) }.hasPrefix("Its nonce is not the one sent"))
+        #expect(refusal { try judge(answers.none, to: one) } == nil)
+        #expect(complaint { try judge(answers.none, to: one, nonce: .required) }.hasPrefix("Its nonce"))
+        #expect(refusal { try judge(answers.none, to: none, nonce: .none) } == nil)
+        #expect(refusal { try judge(answers.one, to: none, nonce: .none) } == nil)
+    }
+
+    @Test func `what is no answer is refused`() throws {
+        let request = try request()
+        let good = try responder.answer(url, request.der)
+        let refusals: [[UInt8]] = [
+            [], [0x30], Array("<html>".utf8), Array(good.dropLast()), good + [0], Array(good.prefix(40)),
+            // OCSPResponse with each status that says no (RFC 6960 section 4.2.1), and success without an answer.
+            [0x30, 3, 0x0A, 1, 1], [0x30, 3, 0x0A, 1, 2], [0x30, 3, 0x0A, 1, 3], [0x30, 3, 0x0A, 1, 5],
+            [0x30, 3, 0x0A, 1, 6], [0x30, 3, 0x0A, 1, 0], [UInt8](repeating: 0x30, count: 100_000),
+            try responder.answer(url, request.der, options: ["-nmin", "60", "-badsig"]),
+        ]
+        for response in refusals {
+            #expect(refusal { try judge(response, to: request) } == .onlineCheckFailed, "\(response.prefix(8))")
+        }
+    }
+
+    @Test func `no changed bit turns revoked into good`() throws {
+        try responder.register(.revoked, .good)
+        let request = try request()
+        let response = try responder.answer(url, request.der)
+        #expect(try judge(response, to: request).isRevoked)
+        for position in response.indices {
+            var changed = response
+            changed[position] ^= 1 << UInt8(position % 8)
+            // Bytes that nobody signs, as those of certificates sent along, may change; what is said may not.
+            if let answer = try? judge(changed, to: request) { #expect(answer.isRevoked, "byte \(position)") }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@testable import SignedData
+
+/// OpenSSL's own OCSP responder (`openssl ocsp`), which answers for the certificates of one store, run once per question.
+final class OCSPResponder: Sendable {
+    static let leafURL = "http://ocsp.example/leaf"
+    static let intermediateURL = "http://ocsp.example/intermediate"
+
+    let store: TestStore
+    private let folder: URL
+    private let state = Locked(State())
+
+    struct State {
+        var questions: [String] = []
+        /// What the next questions get instead of an answer, the first for the first.
+        var faults: [Fault] = []
+        /// What `openssl ocsp` is called with besides.
+        var options = ["-nmin", "60"]
+        /// Who answers about the leaf; a responder the intermediate appointed.
+        var leafSigner: Signer?
+    }
+
+    struct Fault: Error {}
+
+    struct Signer {
+        let certificate: Certificate
+        let key: SigningKey
+    }
+
+    enum Standing: String { case good = "V", revoked = "R", unknown = "" }
+
+    static func store(_ change: (inout CertificateTemplate, inout CertificateTemplate) -> Void = { _, _ in }) throws
+        -> TestStore
+    {
+        var leaf = CertificateTemplate.leaf
+        leaf.ocspResponder = leafURL
+        var intermediate = CertificateTemplate.intermediate
+        intermediate.ocspResponder = intermediateURL
+        change(&leaf, &intermediate)
+        return try TestStore(intermediate: intermediate, leaf: leaf)
+    }
+
+    init(store: TestStore? = nil, leaf: Standing = .good, intermediate: Standing = .good) throws {
+        self.store = try store ?? Self.store()
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("souk-ocsp-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try register(leaf, intermediate)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    func change(_ body: @Sendable (inout State) -> Void) { state.withLock { body(&$0) } }
+    var questions: [String] { state.withLock { $0.questions } }
+
+    /// Writes what the responder knows.
+    func register(_ leaf: Standing, _ intermediate: Standing) throws {
+        var index = ""
+        for (certificate, standing) in [(store.chain.leaf, leaf), (store.chain.intermediate, intermediate)]
+        where standing != .unknown {
+            let revocation = standing == .revoked ? "231114221320Z,keyCompromise" : ""
+            index +=
+                "\(standing.rawValue)\t491231235959Z\t\(revocation)\t\(try serial(certificate))\tunknown\t/CN=\(standing)-\(index.count)\n"
+        }
+        try Data(index.utf8).write(to: file("index.txt"))
+    }
+
+    private func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
+
+    private func serial(_ certificate: Certificate) throws -> String {
+        let (output, status) = try OpenSSLCommand.run(
+            ["x509", "-noout", "-serial"], input: Array(certificate.pem.utf8))
+        try #require(status == 0)
+        return String(output.trimmingCharacters(in: .whitespacesAndNewlines).drop { $0 != "=" }.dropFirst())
+    }
+
+    /// A responder `issuer` appointed, with the purpose `usage`.
+    static func signer(
+        issuedBy issuer: CertificateTemplate.Issuer, usage: String? = "OCSPSigning"
+    ) throws -> Signer {
+        let template = CertificateTemplate(
+            commonName: "OCSP Responder", basicConstraints: "critical,CA:FALSE",
+            keyUsage: "critical,digitalSignature", extendedKeyUsage: usage)
+        let key = try SigningKey.generate()
+        return Signer(certificate: try template.issue(for: key, by: issuer), key: key)
+    }
+
+    var root: CertificateTemplate.Issuer { .init(certificate: store.chain.root, key: store.chain.rootKey) }
+    var intermediate: CertificateTemplate.Issuer {
+        .init(certificate: store.chain.intermediate, key: store.chain.intermediateKey)
+    }
+
+    /// Answers a posted request, as `RevocationChecker.Configuration.post` wants it.
+    func post(_ url: URL, _ request: [UInt8]) throws -> [UInt8] {
+        let (isFault, options, chosen) = state.withLock { state in
+            state.questions.append(url.absoluteString)
+            let isFault = !state.faults.isEmpty
+            if isFault { state.faults.removeFirst() }
+            return (isFault, state.options, state.leafSigner)
+        }
+        if isFault { throw Fault() }
+        return try answer(url, request, options: options, leafSigner: chosen)
+    }
+
+    func answer(
+        _ url: URL, _ request: [UInt8], options: [String] = ["-nmin", "60"], leafSigner: Signer? = nil
+    ) throws -> [UInt8] {
+        let isLeaf = url.absoluteString == Self.leafURL
+        let issuer = isLeaf ? intermediate : root
+        let signer = try isLeaf ? leafSigner ?? Self.signer(issuedBy: issuer) : Self.signer(issuedBy: issuer)
+        let name = UUID().uuidString
+        let parts = ["ca.pem": issuer.certificate.pem, "signer.pem": signer.certificate.pem, "key.pem": signer.key.pem]
+        for (part, text) in parts { try Data(text.utf8).write(to: file(name + part)) }
+        try Data(request).write(to: file(name + "request"))
+        let (output, status) = try OpenSSLCommand.run(
+            [
+                "ocsp", "-index", file("index.txt").path, "-CA", file(name + "ca.pem").path,
+                "-rsigner", file(name + "signer.pem").path, "-rkey", file(name + "key.pem").path,
+                "-reqin", file(name + "request").path, "-respout", file(name + "response").path,
+            ] + options)
+        try #require(status == 0, "\(output)")
+        return Array(try Data(contentsOf: file(name + "response")))
+    }
+}
+
+/// The command `openssl`.
+enum OpenSSLCommand {
+    static func run(_ arguments: [String], input: [UInt8] = []) throws -> (output: String, status: Int32) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["openssl"] + arguments
+        let (stdin, output) = (Pipe(), Pipe())
+        process.standardInput = stdin
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        stdin.fileHandleForWriting.write(Data(input))
+        try stdin.fileHandleForWriting.close()
+        let text = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (String(decoding: text, as: UTF8.self), process.terminationStatus)
+    }
+}
+
+/// A clock that stands still until it is moved.
+final class StillClock: WallClock {
+    private let instant: Locked<Date>
+
+    init(_ instant: Date = Date()) { self.instant = Locked(instant) }
+
+    func now() -> Date { instant.withLock { $0 } }
+    func move(by seconds: TimeInterval) { instant.withLock { $0 += seconds } }
+    func sleep(until deadline: Date) async throws { throw CancellationError() }
+}

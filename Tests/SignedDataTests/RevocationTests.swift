@@ -1,0 +1,247 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@testable import SignedData
+
+/// Whether certificates were revoked, asked of OpenSSL's own responder.
+@Suite struct RevocationTests {
+    let clock = StillClock()
+
+    private func checker(
+        _ responder: OCSPResponder, _ change: (inout RevocationChecker.Configuration) -> Void = { _ in }
+    ) -> RevocationChecker {
+        var configuration = RevocationChecker.Configuration { try responder.post($0, $1) }
+        configuration.clock = clock
+        change(&configuration)
+        return RevocationChecker(configuration: configuration)
+    }
+
+    private func verifier(
+        _ responder: OCSPResponder, _ change: (inout RevocationChecker.Configuration) -> Void = { _ in }
+    ) -> SignedDataVerifier {
+        var configuration = responder.store.configuration
+        configuration.revocation = checker(responder, change)
+        return SignedDataVerifier(configuration: configuration)
+    }
+
+    /// The refusal of a transaction verified online.
+    private func outcome(_ verifier: SignedDataVerifier, _ jws: String) async -> SignedDataError? {
+        do {
+            _ = try await verifier.online { verifier throws(SignedDataError) in try verifier.transaction(jws) }
+            return nil
+        } catch { return error }
+    }
+
+    private func document(_ responder: OCSPResponder, _ id: String = "1") throws -> String {
+        try responder.store.signer.sign(TestStore.transaction(id: id))
+    }
+
+    // MARK: - The way of a question
+
+    @Test func `leaf and intermediate are asked for once, and the answers kept for all documents of the chain`()
+        async throws
+    {
+        let responder = try OCSPResponder()
+        let verifier = verifier(responder)
+        for id in ["1", "2", "1"] { #expect(await outcome(verifier, try document(responder, id)) == nil) }
+        #expect(responder.questions.sorted() == [OCSPResponder.intermediateURL, OCSPResponder.leafURL])
+        #expect(refusal { try verifier.transaction(document(responder, "3")) } == nil, "no question is needed now")
+    }
+
+    @Test func `a call that cannot ask refuses what needs asking, and says that asking may help`() async throws {
+        let responder = try OCSPResponder()
+        let verifier = verifier(responder)
+        let jws = try document(responder)
+        for _ in 1...2 {
+            #expect {
+                try verifier.transaction(jws)
+            } throws: { error in
+                let error = error as? SignedDataError
+                return error?.code == .onlineCheckFailed && error?.isRetryable == true
+            }
+        }
+        #expect(responder.questions.isEmpty)
+        #expect(await outcome(verifier, jws) == nil)
+        #expect(refusal { try verifier.transaction(jws) } == nil)
+    }
+
+    @Test func `without revocation in the configuration nothing is asked`() async throws {
+        let responder = try OCSPResponder(leaf: .revoked)
+        #expect(await outcome(responder.store.verifier, try document(responder)) == nil)
+        #expect(responder.questions.isEmpty)
+    }
+
+    @Test func `nothing is asked about what is refused anyway`() async throws {
+        let responder = try OCSPResponder()
+        let verifier = verifier(responder)
+        var other = TestStore.transaction()
+        other.bundleId = "com.example.other"
+        #expect(await outcome(verifier, try responder.store.signer.sign(other))?.code == .wrongBundle)
+        let forged = try responder.store.signed(signature: { [UInt8]($0.reversed()) })
+        #expect(await outcome(verifier, forged)?.code == .signatureInvalid)
+        #expect(await outcome(verifier, try TestStore().signer.sign(TestStore.transaction()))?.code == .untrustedRoot)
+        #expect(responder.questions.isEmpty)
+    }
+
+    @Test func `answers count for fifteen minutes, also for a document seen before`() async throws {
+        let responder = try OCSPResponder()
+        let verifier = verifier(responder)
+        let jws = try document(responder)
+        #expect(await outcome(verifier, jws) == nil)
+        clock.move(by: 15 * 60 - 1)
+        #expect(refusal { try verifier.transaction(jws) } == nil)
+        clock.move(by: 1)
+        #expect(refusal { try verifier.transaction(jws) } == .onlineCheckFailed)
+        try responder.register(.revoked, .good)
+        #expect(await outcome(verifier, jws)?.code == .revoked)
+        #expect(responder.questions.count == 4)
+    }
+
+    @Test func `an answer that ends earlier counts no longer`() async throws {
+        let responder = try OCSPResponder()
+        responder.change { $0.options = ["-nmin", "2"] }
+        let verifier = verifier(responder) { $0.tolerance = 30 }
+        let jws = try document(responder)
+        #expect(await outcome(verifier, jws) == nil)
+        clock.move(by: 100)
+        #expect(refusal { try verifier.transaction(jws) } == nil)
+        clock.move(by: 600)
+        #expect(refusal { try verifier.transaction(jws) } == .onlineCheckFailed)
+    }
+
+    @Test func `a clock set back makes nothing valid longer`() async throws {
+        let responder = try OCSPResponder()
+        let verifier = verifier(responder)
+        let jws = try document(responder)
+        #expect(await outcome(verifier, jws) == nil)
+        clock.move(by: -1)
+        #expect(refusal { try verifier.transaction(jws) } == .onlineCheckFailed)
+    }
+
+    @Test func `no more than so many chains are remembered`() async throws {
+        let responders = try (0..<4).map { _ in try OCSPResponder() }
+        let current = Locked(0)
+        let checker = checker(responders[0]) { configuration in
+            configuration.rememberedChains = 2
+            configuration.post = { try responders[current.withLock { $0 }].post($0, $1) }
+        }
+        let chains = try responders.map { responder in
+            try CertificateChain(responder.store.certificates, trusting: [TrustAnchor(responder.store.chain.root)])
+        }
+        for index in chains.indices {
+            current.withLock { $0 = index }
+            try await checker.check(chains[index])
+            try checker.require(chains[index])
+        }
+        let remembered = chains.filter { chain in refusal { try checker.require(chain) } == nil }
+        #expect((1...2).contains(remembered.count))
+    }
+
+    @Test func `every chain within a notification is asked about`() async throws {
+        let (outer, inner) = (try OCSPResponder(), try OCSPResponder())
+        let data = AppStoreServerAPI.NotificationData(
+            bundleId: "com.example", environment: .sandbox,
+            signedTransactionInfo: try inner.store.signer.sign(TestStore.transaction()))
+        let jws = try outer.store.signer.sign(TestStore.notification(data))
+        let serials = Locked<[String]>([])
+        var revocation = RevocationChecker.Configuration { url, request in
+            serials.withLock { $0.append(url.path) }
+            // Each responder knows its own certificates only; the one whose issuer is meant answers more than a line.
+            let answers = try [outer, inner].map { try $0.answer(url, request) }
+            return try #require(answers.first { (try? OCSPTexts.text(of: $0))?.contains("Cert Status: good") == true })
+        }
+        revocation.clock = clock
+        var configuration = outer.store.configuration
+        configuration.trustAnchors.append(TrustAnchor(inner.store.chain.root))
+        configuration.revocation = RevocationChecker(configuration: revocation)
+        let verified = try await SignedDataVerifier(configuration: configuration)
+            .online { verifier throws(SignedDataError) in try verifier.notification(jws) }
+        #expect(verified.transaction != nil)
+        #expect(serials.withLock { $0.count } == 4)
+    }
+
+    @Test func `nobody is asked about a development machine's certificate`() async throws {
+        let local = try LocalChainTests()
+        var payload = TestStore.transaction()
+        payload.environment = .xcode
+        let jws = try JWSSigner(key: local.key, certificates: [local.certificate.der]).sign(payload)
+        var configuration = SignedDataVerifier.Configuration(
+            bundleIDs: nil, environments: [.xcode], trustAnchors: [TrustAnchor(local.certificate)])
+        configuration.revocation = RevocationChecker(configuration: .init { _, _ in throw OCSPResponder.Fault() })
+        #expect(await outcome(SignedDataVerifier(configuration: configuration), jws) == nil)
+    }
+
+    // MARK: - What the responder says
+
+    @Test func `a revoked certificate is refused for good, whichever of the two it is`() async throws {
+        for (leaf, intermediate) in [(OCSPResponder.Standing.revoked, OCSPResponder.Standing.good), (.good, .revoked)] {
+            let responder = try OCSPResponder(leaf: leaf, intermediate: intermediate)
+            let verifier = verifier(responder)
+            let jws = try document(responder)
+            let error = await outcome(verifier, jws)
+            #expect(error?.code == .revoked && error?.isRetryable == false)
+            #expect(refusal { try verifier.transaction(jws) } == .revoked)
+        }
+    }
+
+    @Test func `revoked counts even when the other question got no answer`() async throws {
+        let responder = try OCSPResponder(leaf: .revoked)
+        var configuration = RevocationChecker.Configuration { url, body in
+            if url.absoluteString == OCSPResponder.intermediateURL { throw OCSPResponder.Fault() }
+            return try responder.post(url, body)
+        }
+        configuration.clock = clock
+        var accepted = responder.store.configuration
+        accepted.revocation = RevocationChecker(configuration: configuration)
+        #expect(await outcome(SignedDataVerifier(configuration: accepted), try document(responder))?.code == .revoked)
+    }
+
+    @Test func `a certificate the responder does not know is refused, to be asked for again`() async throws {
+        for (leaf, intermediate) in [(OCSPResponder.Standing.unknown, OCSPResponder.Standing.good), (.good, .unknown)] {
+            let responder = try OCSPResponder(leaf: leaf, intermediate: intermediate)
+            let verifier = verifier(responder)
+            let jws = try document(responder)
+            let error = await outcome(verifier, jws)
+            #expect(error?.code == .onlineCheckFailed && error?.isRetryable == true)
+            try responder.register(.good, .good)
+            #expect(await outcome(verifier, jws) == nil)
+        }
+    }
+
+    @Test func `a failed question is never an answer and is asked again`() async throws {
+        let responder = try OCSPResponder()
+        responder.change { $0.faults = Array(repeating: .init(), count: 4) }
+        let verifier = verifier(responder)
+        let jws = try document(responder)
+        for round in 1...2 {
+            let error = await outcome(verifier, jws)
+            #expect(error?.code == .onlineCheckFailed && error?.isRetryable == true)
+            #expect(error?.underlying is OCSPResponder.Fault)
+            #expect(responder.questions.count == round * 2)
+        }
+        #expect(await outcome(verifier, jws) == nil)
+        #expect(responder.questions.count == 6)
+    }
+
+    @Test func `a certificate that names no responder cannot be trusted where asking is demanded`() async throws {
+        let mute = try OCSPResponder(store: OCSPResponder.store { leaf, _ in leaf.ocspResponder = nil })
+        let foreign = try OCSPResponder(
+            store: OCSPResponder.store { _, intermediate in
+                intermediate.ocspResponder = "ldap://ocsp.example/"
+            })
+        for responder in [mute, foreign] {
+            let error = await outcome(verifier(responder), try document(responder))
+            #expect(error?.code == .chainInvalid && error?.isRetryable == false)
+            #expect(responder.questions.isEmpty)
+        }
+    }
+}
+
+/// What `openssl ocsp` prints.
+enum OCSPTexts {
+    static func text(of response: [UInt8]) throws -> String {
+        try OpenSSLCommand.run(["ocsp", "-respin", "/dev/stdin", "-noverify", "-resp_text"], input: response).output
+    }
+}
