@@ -33,7 +33,7 @@ import Testing
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let guide = try String(
-            contentsOf: root.appendingPathComponent("Documentation/Guides/PluginHub.md"), encoding: .utf8)
+            contentsOf: root.appendingPathComponent("Documentation/Guides/WritingAPolicy.md"), encoding: .utf8)
         let section = try #require(guide.components(separatedBy: "| finding | code |").last)
         let rows = section.split(separator: "\n", omittingEmptySubsequences: false).dropFirst(2)
             .prefix { $0.hasPrefix("|") }

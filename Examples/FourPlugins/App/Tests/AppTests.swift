@@ -1,3 +1,4 @@
+import Foundation
 import PluginHub
 import Testing
 
@@ -54,6 +55,18 @@ struct AppTests {
                 #expect(!played.arrows.isEmpty)
             }
             #expect(Scene.all.count == 5)
+        }
+    }
+
+    @Test func `the guide's picture is what the example tells`() async throws {
+        let root = (1...5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+        let guide = try String(
+            contentsOf: root.appendingPathComponent("Documentation/Guides/PluginHub.md"), encoding: .utf8)
+        let picture = try #require(guide.components(separatedBy: "sequenceDiagram\n").dropFirst().first)
+            .components(separatedBy: "```")[0].split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        try await withApp { app in
+            let played = try await app.play(.asyncSuccess)
+            #expect(played.arrows.map(\.mermaid) == picture)
         }
     }
 
