@@ -101,7 +101,10 @@ let package = Package(
             // Runs the programs that are built beside it.
             .testTarget(
                 name: "soukTests",
-                dependencies: ["CurlTransport", "HTTPCore", "PluginHub", "Primitives", "souk", "CrashLoop"],
+                dependencies: [
+                    "CurlTransport", "HTTPCore", "PluginHub", "Primitives", "SignedData", "StoreModel", "souk",
+                    "CrashLoop",
+                ],
                 swiftSettings: strict
             ),
             // The plugins of Examples/FourPlugins, compiled here as well so that their tests run with all others.

@@ -13,13 +13,13 @@ import Foundation
 enum Souk {
     static let commands: [Command] = [
         DemoCommand.command, ServeCommand.command, SimulateCommand.command, StoreCommand.command, JWSCommands.inspect,
-        JWSCommands.verify, CatalogCommands.lint, CatalogCommands.convert,
+        JWSCommands.verify, SigningCommands.offer, SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
         VersionCommand.command,
     ]
 
     /// Commands that later versions will have.
     private static let notBuilt: Set<String> = [
-        "receipt", "offer", "token", "policy", "hub", "inspect", "intercept", "har", "scenario", "migrate", "ledger",
+        "receipt", "policy", "hub", "inspect", "intercept", "har", "scenario", "migrate", "ledger",
         "backup", "restore", "sync", "keys", "import", "bench",
     ]
 

@@ -135,7 +135,10 @@ import Testing
     @Test func `every command has a help text and the overview lists it`() async throws {
         let overview = try await SoukExecutable.run(["--help"])
         #expect(overview.status == 0)
-        for words in ["demo", "serve", "simulate", "store", "jws inspect", "jws verify", "catalog lint", "version"] {
+        for words in [
+            "demo", "serve", "simulate", "store", "jws inspect", "jws verify", "offer sign", "token create",
+            "catalog lint", "version",
+        ] {
             #expect(overview.output.contains("  \(words) "))
             let help = try await SoukExecutable.run(words.split(separator: " ").map(String.init) + ["--help"])
             #expect(help.status == 0)

@@ -1,0 +1,241 @@
+import Foundation
+import Primitives
+import SignedData
+import StoreModel
+
+/// `souk offer sign` and `souk token create`: what an app's server signs for Apple with a key of App Store Connect.
+enum SigningCommands {
+    private static let keyOptions: [Command.Option] = [
+        .init(name: "key", value: "FILE", help: "the private key, as App Store Connect gives it (.p8)"),
+        .init(name: "key-id", value: "K", help: "its id; without it, taken from the name AuthKey_K.p8"),
+        .init(name: "issuer-id", value: "I", help: "the team, from App Store Connect"),
+        .init(name: "bundle-id", value: "B", help: "the app"),
+    ]
+
+    // MARK: - Tokens
+
+    static let token = Command(
+        words: ["token", "create"], summary: "make a bearer token for the App Store Server API",
+        options: keyOptions + [
+            .init(name: "lifetime", value: "D", help: "how long it holds, at most 60m (default 20m)"),
+            .init(name: "json", help: "print one JSON value"),
+        ],
+        details: """
+            curl -H "Authorization: Bearer $(souk token create --key AuthKey_K.p8 --issuer-id I --bundle-id B)" \\
+                https://api.storekit.itunes.apple.com/inApps/v1/history/TRANSACTION
+            """
+    ) { arguments in
+        let identity = try Identity(arguments)
+        let lifetime = try lifetime(arguments.text("lifetime") ?? "20m")
+        let now = SystemClock().now()
+        let tokens = AppStoreServerToken(
+            key: identity.key, keyID: identity.keyID, issuerID: try arguments.required("issuer-id"),
+            bundleID: identity.bundleID)
+        let token = try signing { () throws(SignedDataError) in try tokens.sign(at: now, lifetime: lifetime) }
+        if arguments.has("json") {
+            let issued = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down))
+            Terminal.print(json: [
+                "token": .string(token), "keyIdentifier": .string(identity.keyID),
+                "issuedAt": .string(RFC3339.string(from: issued)),
+                "expiresAt": .string(RFC3339.string(from: issued.addingTimeInterval(lifetime))),
+            ])
+        } else {
+            Terminal.print(token)
+        }
+        return .success
+    }
+
+    private static func lifetime(_ text: String) throws -> TimeInterval {
+        let period = try Arguments.period(text)
+        let seconds: [SubscriptionPeriod.Unit: Int] = [.second: 1, .minute: 60, .hour: 3600]
+        guard let unit = seconds[period.unit], period.value <= 3600, period.value * unit <= 3600 else {
+            throw Misuse("--lifetime is at most 60m, the longest Apple accepts, not \"\(text)\"")
+        }
+        return TimeInterval(period.value * unit)
+    }
+
+    // MARK: - Offers
+
+    static let offer = Command(
+        words: ["offer", "sign"], summary: "sign a promotional offer, introductory eligibility or commerce request",
+        options: [
+            .init(name: "offer", value: "O", help: "sign a promotional offer: its id in App Store Connect"),
+            .init(name: "version", value: "1|2", help: "of the promotional offer's signature (default 2)"),
+            .init(
+                name: "intro-eligibility", value: "true|false",
+                help: "sign instead whether the customer may have the introductory offer"),
+            .init(
+                name: "advanced-commerce", value: "FILE|-",
+                help: "sign instead this Advanced Commerce request, a JSON object"
+            ),
+        ] + keyOptions + [
+            .init(name: "product", value: "P", help: "the subscription"),
+            .init(
+                name: "transaction-id", value: "T",
+                help: "any transaction of the customer; needed for --intro-eligibility, better with version 2"),
+            .init(name: "account-token", value: "UUID", help: "version 1: the payment's appAccountToken"),
+            .init(
+                name: "application-username", value: "TEXT",
+                help: "version 1: the payment's applicationUsername instead"),
+            .init(name: "nonce", value: "UUID", help: "use this and not a new one"),
+            .init(name: "timestamp", value: "T", help: "sign with this time, RFC 3339 or milliseconds since 1970"),
+            .init(name: "json", help: "print one JSON value: all that the app gives to StoreKit"),
+        ],
+        details: """
+            Version 2, eligibility and commerce requests are one JWS. Version 1 is a signature with its key id, nonce and
+            timestamp; it needs no --issuer-id.
+            """
+    ) { arguments in
+        let request = try OfferRequest(arguments)
+        let identity = try Identity(arguments)
+        let nonce = try uuid("nonce", of: arguments) ?? UUID()
+        let instant = try timestamp(of: arguments) ?? SystemClock().now()
+        switch request {
+        case .first(let product, let offerID, let username):
+            let offer = PromotionalOffer(
+                bundleID: identity.bundleID, productID: product, offerID: offerID, applicationUsername: username)
+            let signature = try signing { () throws(SignedDataError) in
+                try PromotionalOfferSignature.sign(
+                    offer, key: identity.key, keyID: identity.keyID, nonce: nonce, at: instant)
+            }
+            print(signature, for: offer, asJSON: arguments.has("json"))
+        case .jws(let request):
+            let signer = AppStoreRequestSigner(
+                key: identity.key, keyID: identity.keyID, issuerID: try arguments.required("issuer-id"),
+                bundleID: identity.bundleID)
+            let jws = try signing { () throws(SignedDataError) in try signer.sign(request, nonce: nonce, at: instant) }
+            guard arguments.has("json") else {
+                Terminal.print(jws)
+                break
+            }
+            Terminal.print(json: [
+                "version": 2, "audience": .string(request.audience.rawValue), "keyIdentifier": .string(identity.keyID),
+                "nonce": .string(nonce.uuidString.lowercased()), "jws": .string(jws),
+            ])
+        }
+        return .success
+    }
+
+    /// What shall be signed, and in which of Apple's two forms.
+    private enum OfferRequest {
+        case first(ProductID, offerID: String, username: String)
+        case jws(AppStoreRequest)
+
+        init(_ arguments: Arguments) throws {
+            let kinds = ["offer", "intro-eligibility", "advanced-commerce"].filter { arguments.text($0) != nil }
+            guard kinds.count == 1 else {
+                throw Misuse("souk offer sign needs one of --offer, --intro-eligibility and --advanced-commerce")
+            }
+            let version = try arguments.integer("version", in: 1...2) ?? 2
+            let first = ["account-token", "application-username"]
+            switch (kinds[0], version) {
+            case ("offer", 1):
+                try refuse(["transaction-id", "issuer-id"], of: arguments, because: "version 1 does not contain it")
+                guard first.filter({ arguments.text($0) != nil }).count < 2 else {
+                    throw Misuse("--account-token and --application-username are two names of one thing; give one")
+                }
+                let username = try uuid("account-token", of: arguments)?.uuidString
+                self = .first(
+                    try product(arguments), offerID: try arguments.required("offer"),
+                    username: username ?? arguments.text("application-username") ?? "")
+            case ("offer", _):
+                try refuse(first, of: arguments, because: "version 2 does not contain it; it has --transaction-id")
+                self = .jws(
+                    .promotionalOffer(
+                        try arguments.required("offer"), for: try product(arguments),
+                        transactionID: try arguments.identifier("transaction-id")))
+            case ("intro-eligibility", _):
+                try refuse(first + ["version"], of: arguments, because: "--intro-eligibility does not contain it")
+                let texts = ["true": true, "false": false]
+                guard let isAllowed = texts[try arguments.required("intro-eligibility")] else {
+                    throw Misuse("--intro-eligibility is true or false")
+                }
+                let transaction: TransactionID = try Arguments.identifier(
+                    try arguments.required("transaction-id"), called: "--transaction-id")
+                self = .jws(
+                    .introductoryOfferEligibility(isAllowed, for: try product(arguments), transactionID: transaction))
+            default:
+                try refuse(
+                    first + ["version", "product", "transaction-id"], of: arguments,
+                    because: "the request of --advanced-commerce says it itself")
+                self = .jws(.advancedCommerce(try InputFile.read(try arguments.required("advanced-commerce"))))
+            }
+        }
+    }
+
+    private static func print(_ signature: PromotionalOfferSignature, for offer: PromotionalOffer, asJSON: Bool) {
+        let nonce = signature.nonce.uuidString.lowercased()
+        guard asJSON else {
+            Terminal.print("keyIdentifier  \(signature.keyID)")
+            Terminal.print("nonce          \(nonce)")
+            Terminal.print("timestamp      \(signature.timestamp)")
+            Terminal.print("signature      \(signature.base64)")
+            return
+        }
+        Terminal.print(json: [
+            "version": 1, "offerIdentifier": .string(offer.offerID), "keyIdentifier": .string(signature.keyID),
+            "nonce": .string(nonce), "timestamp": .number(signature.timestamp), "signature": .string(signature.base64),
+            "applicationUsername": .string(offer.applicationUsername),
+        ])
+    }
+
+    // MARK: - Arguments
+
+    /// Who signs, for which app.
+    private struct Identity {
+        let key: SigningKey
+        let keyID: String
+        let bundleID: BundleID
+
+        init(_ arguments: Arguments) throws {
+            let path = try arguments.required("key")
+            bundleID = try Arguments.identifier(try arguments.required("bundle-id"), called: "--bundle-id")
+            guard let keyID = arguments.text("key-id") ?? Self.keyID(inName: path) else {
+                throw Misuse("\(path) does not say its key's id as AuthKey_K.p8 does; give --key-id")
+            }
+            self.keyID = keyID
+            let bytes = try InputFile.read(path, limit: 1 << 16)
+            do { key = try SigningKey(bytes) } catch { throw Misuse("\(path): \(error.reason)") }
+        }
+
+        /// App Store Connect names its files so.
+        private static func keyID(inName path: String) -> String? {
+            let name = path.split(separator: "/").last ?? ""
+            let parts = name.split(separator: "_", maxSplits: 1)
+            guard parts.count == 2, ["AuthKey", "SubscriptionKey"].contains(parts[0]), parts[1].hasSuffix(".p8") else {
+                return nil
+            }
+            return String(parts[1].dropLast(3))
+        }
+    }
+
+    /// What cannot be signed was typed wrongly: exit 2, not 1.
+    private static func signing<Result>(_ body: () throws(SignedDataError) -> Result) throws -> Result {
+        do { return try body() } catch  where error.code == .claimInvalid { throw Misuse(error.reason) }
+    }
+
+    private static func product(_ arguments: Arguments) throws -> ProductID {
+        try Arguments.identifier(try arguments.required("product"), called: "--product")
+    }
+
+    private static func refuse(_ names: [String], of arguments: Arguments, because reason: String) throws {
+        for name in names where arguments.text(name) != nil {
+            throw Misuse("--\(name) has no place here: \(reason)")
+        }
+    }
+
+    private static func uuid(_ name: String, of arguments: Arguments) throws -> UUID? {
+        guard let text = arguments.text(name) else { return nil }
+        guard let uuid = UUID(uuidString: text) else {
+            throw Misuse("--\(name) is a UUID such as 368f3888-dcd8-11ef-b3c8-325096b39f47, not \"\(text)\"")
+        }
+        return uuid
+    }
+
+    private static func timestamp(of arguments: Arguments) throws -> Date? {
+        if let milliseconds = arguments.text("timestamp").flatMap(Int64.init), milliseconds.magnitude < 1 << 53 {
+            return Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+        }
+        return try arguments.time("timestamp")
+    }
+}
