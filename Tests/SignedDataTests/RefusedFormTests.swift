@@ -86,6 +86,19 @@ import Testing
             #expect(input.hasSuffix("="))
             return "\(input).\(Base64.encodeURL(try store.chain.leafKey.signature(of: Array(input.utf8))))"
         },
+        Fault("signed over unused bits", .malformed) { store in
+            let header = Base64.encodeURL(store.header.encoded())
+            // 16 bytes end in a character of which four bits count: Q says 10000, R the same with a bit nobody reads.
+            let payload = Base64.encodeURL(Array(#"{"signedDate":1}"#.utf8))
+            try #require(payload.hasSuffix("Q"))
+            let input = "\(header).\(payload.dropLast())R"
+            return "\(input).\(Base64.encodeURL(try store.chain.leafKey.signature(of: Array(input.utf8))))"
+        },
+        Fault("a line feed in the payload", .malformed) { store in
+            let header = Base64.encodeURL(store.header.encoded())
+            let input = "\(header).\n\(Base64.encodeURL(TestStore.transaction().json.encoded()))"
+            return "\(input).\(Base64.encodeURL(try store.chain.leafKey.signature(of: Array(input.utf8))))"
+        },
         Fault("too long", .tooLarge) { store in
             var payload = TestStore.transaction()
             payload.fields["padding"] = .string(String(repeating: "x", count: 200_000))
@@ -100,7 +113,9 @@ import Testing
 
     static let headers: [Fault] = [
         .header("alg", "none", .unsupportedAlgorithm), .header("alg", "HS256", .unsupportedAlgorithm),
-        .header("alg", "ES384", .unsupportedAlgorithm), .header("alg", "es256", .unsupportedAlgorithm),
+        .header("alg", "ES384", .unsupportedAlgorithm), .header("alg", "RS256", .unsupportedAlgorithm),
+        .header("alg", "es256", .unsupportedAlgorithm), .header("alg", "ES256K", .unsupportedAlgorithm),
+        .header("alg", "None", .unsupportedAlgorithm), .header("alg", "", .unsupportedAlgorithm),
         .header("alg", nil, .malformed), .header("alg", 256, .malformed), .header("crit", ["exp"], .malformed),
         .header("crit", [], .malformed), .header("x5c", nil, .missingCertificateChain),
         .header("x5c", "text", .malformed), .header("x5c", [], .chainLength),
@@ -119,8 +134,27 @@ import Testing
             let unpadded = store.certificates.map { JSONValue.string(Base64.encodeURL($0)) }
             return try store.sign(header: ["alg": "ES256", "x5c": .array(unpadded)])
         },
-        Fault("a byte behind a certificate", .certificateMalformed) { store in
+        Fault("a byte behind the leaf", .certificateMalformed) { store in
             try store.sign(certificates: [store.certificates[0] + [0], store.certificates[1], store.certificates[2]])
+        },
+        Fault("a byte behind the intermediate", .certificateMalformed) { store in
+            try store.sign(certificates: [store.certificates[0], store.certificates[1] + [0], store.certificates[2]])
+        },
+        Fault("a byte behind the root", .certificateMalformed) { store in
+            try store.sign(certificates: [store.certificates[0], store.certificates[1], store.certificates[2] + [0]])
+        },
+        Fault("a leaf in BER", .certificateMalformed) { store in
+            // The same certificate with a length of one byte more than needed: 30 83 00 hi lo for 30 82 hi lo.
+            let leaf = store.certificates[0]
+            try #require(leaf[1] == 0x82)
+            return try store.sign(certificates: [
+                [0x30, 0x83, 0x00] + leaf.dropFirst(2), store.certificates[1], store.certificates[2],
+            ])
+        },
+        Fault("a line feed in a certificate's base64", .certificateMalformed) { store in
+            var texts = store.certificates.map { Base64.encode($0) }
+            texts[0].insert("\n", at: texts[0].index(texts[0].startIndex, offsetBy: 64))
+            return try store.sign(header: ["alg": "ES256", "x5c": .array(texts.map { .string($0) })])
         },
     ]
 
@@ -171,6 +205,14 @@ import Testing
         .payload(#"{"signedDate":1700000000000,"bundleId":"com.example","environment":"Sandbox","price":"free"}"#),
         .payload(#"{"signedDate":1700000000000,"bundleId":"com.example","environment":"Sandbox","quantity":1.5}"#),
         .payload(#"{"signedDate":1700000000000,"bundleId":7,"environment":"Sandbox"}"#),
+        .payload(
+            #"{"signedDate":1700000000000,"bundleId":"com.example","environment":"Sandbox","bundleId":"com.example"}"#),
+        .payload(
+            #"{"signedDate":1700000000000,"bundleId":"com.example","environment":"Sandbox","new":[{"a":1,"\u0061":2}]}"#
+        ),
+        .payload(#"{"signedDate":1700000000000,"bundleId":"com.example","environment":"Sandbox"} {}"#),
+        .payload(#"{"signedDate":1700000000000,"bundleId":"com.example","environment":1}"#),
+        .payload(String(repeating: #"{"a":"#, count: 40) + "1" + String(repeating: "}", count: 40)),
         Fault("payload of bytes that are no UTF-8", .payloadMalformed) { try $0.signer.sign([0x7B, 0xFF, 0x7D]) },
     ]
 }

@@ -13,12 +13,15 @@ public final class Certificate: @unchecked Sendable {
     /// The first and the last second at which it is valid.
     public let validity: ClosedRange<Date>
 
-    /// From DER; every byte must belong to the certificate. Throws `certificateMalformed`.
+    /// From DER: no byte may be left over, and no other bytes may say the same (X.690 section 10), so that a certificate
+    /// has one fingerprint. Throws `certificateMalformed`.
     public convenience init(der: [UInt8]) throws(SignedDataError) {
         let pointer = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
             var cursor = bytes.baseAddress
             guard let certificate = d2i_X509(nil, &cursor, bytes.count) else { return nil }
-            if cursor == bytes.baseAddress.map({ $0 + bytes.count }) { return certificate }
+            // OpenSSL reads BER and keeps the signed part as it came; what is around it shows when it is written again.
+            let isWhole = cursor == bytes.baseAddress.map { $0 + bytes.count }
+            if isWhole, OpenSSL.der({ i2d_X509(certificate, $0) })?.elementsEqual(bytes) == true { return certificate }
             X509_free(certificate)
             return nil
         }
