@@ -2,8 +2,9 @@
 
 Reads one JSON object on standard input:
     {"root": "<base64 of the root's DER>" or "<path of the DER file>", "bundleID": "...", "environment": "Sandbox",
-     "appAppleID": 123, "transaction": "<JWS>", "renewal": "<JWS>", "notification": "<JWS>", "appTransaction": "<JWS>"}
-The four documents and appAppleID are optional. Prints one JSON object with a member for each document given:
+     "appAppleID": 123, "transaction": "<JWS>", "renewal": "<JWS>", "notification": "<JWS>", "appTransaction": "<JWS>",
+     "realtimeRequest": "<JWS>"}
+The documents and appAppleID are optional. Prints one JSON object with a member for each document given:
     {"transaction": {"ok": true, "payload": {...}}, "renewal": {"ok": false, "error": "INVALID_ENVIRONMENT"}}
 Exit status 0 when every document was accepted, 1 when one was not, 2 when the request makes no sense.
 
@@ -27,7 +28,8 @@ def plain(value):
         return {name: member for name, member in members.items() if member is not None}
     if isinstance(value, (list, tuple)):
         return [plain(element) for element in value]
-    return getattr(value, "value", value)
+    value = getattr(value, "value", value)
+    return value if value is None or isinstance(value, (str, int, float)) else str(value)
 
 
 def main():
@@ -54,6 +56,7 @@ def main():
         "renewal": verifier.verify_and_decode_renewal_info,
         "notification": verifier.verify_and_decode_notification,
         "appTransaction": verifier.verify_and_decode_app_transaction,
+        "realtimeRequest": verifier.verify_and_decode_realtime_request,
     }
     answer = {}
     for name, judge in judges.items():
