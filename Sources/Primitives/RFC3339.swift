@@ -21,10 +21,9 @@ public enum RFC3339 {
         guard let year = scanner.digits(4), scanner.take("-"), let month = scanner.digits(2), scanner.take("-"),
             let day = scanner.digits(2), scanner.take("T", "t"), let hour = scanner.digits(2), scanner.take(":"),
             let minute = scanner.digits(2), scanner.take(":"), let second = scanner.digits(2),
-            (1...12).contains(month), day >= 1, day <= lengthOfMonth(month, in: year), hour <= 23, minute <= 59,
-            second <= 60, let fraction = scanner.fraction(), let offset = scanner.offset(), scanner.isAtEnd
+            let days = days(year: year, month: month, day: day), hour <= 23, minute <= 59, second <= 60,
+            let fraction = scanner.fraction(), let offset = scanner.offset(), scanner.isAtEnd
         else { return nil }
-        let days = daysFromCivil(year: year, month: month, day: day)
         let whole = days * 86400 + hour * 3600 + minute * 60 + second - offset
         return Date(timeIntervalSince1970: Double(whole) + fraction)
     }
@@ -37,6 +36,12 @@ public enum RFC3339 {
     private static func lengthOfMonth(_ month: Int64, in year: Int64) -> Int64 {
         let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
         return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][Int(month) - 1]
+    }
+
+    /// Days since 1970-01-01 of a date in the proleptic Gregorian calendar; `nil` when there is no such day.
+    package static func days(year: Int64, month: Int64, day: Int64) -> Int64? {
+        guard (1...12).contains(month), day >= 1, day <= lengthOfMonth(month, in: year) else { return nil }
+        return daysFromCivil(year: year, month: month, day: day)
     }
 
     /// Days since 1970-01-01 of a proleptic Gregorian date, counted in eras of 400 years that begin in March.

@@ -78,6 +78,8 @@ extension SignedDataError.Code {
     public static let wrongBundle = Self(rawValue: "wrongBundle")
     /// Signed for an app with another App Store number.
     public static let wrongAppID = Self(rawValue: "wrongAppID")
+    /// A receipt for another version of the app than the one the caller asked for; never on the server's wire.
+    public static let wrongAppVersion = Self(rawValue: "wrongAppVersion")
     /// Signed in another environment than the one expected, or parts of one notification disagree.
     public static let wrongEnvironment = Self(rawValue: "wrongEnvironment")
     /// Signed in none of the several environments accepted.

@@ -24,7 +24,8 @@ public final class CertificateChain: Sendable {
     /// Whether it is the chain of a development machine: one certificate that signs itself.
     public var isLocal: Bool { certificates.count == 1 }
 
-    let leafKey: VerificationKey
+    /// The leaf's key where it is one for ES256; `nil` only in chains of receipts, which use other kinds too.
+    let leafKey: VerificationKey?
     /// SHA-256 over all certificates and the anchor.
     let identity: DigestKey
     /// The anchors that trust it.
@@ -35,12 +36,21 @@ public final class CertificateChain: Sendable {
     /// Apple's mark of the intermediate certificates above them (Worldwide Developer Relations).
     public static let intermediateMarker = "1.2.840.113635.100.6.2.1"
 
+    /// What the leaf signs.
+    enum Use {
+        /// Signatures ES256, by certificates of today.
+        case jws
+        /// App receipts, also those of 2011: certificates signed over SHA-1 are accepted, and the last one must be the
+        /// trusted one byte for byte, so that nothing in a receipt can be exchanged.
+        case receipts
+    }
+
     /// Judges certificates in DER, the leaf first: three, or one where `acceptsLocal`.
     init(
-        _ encoded: [[UInt8]], trusting anchors: [TrustAnchor], acceptsLocal: Bool = false
+        _ encoded: [[UInt8]], trusting anchors: [TrustAnchor], acceptsLocal: Bool = false, use: Use = .jws
     ) throws(SignedDataError) {
         switch encoded.count {
-        case 3: (certificates, anchor, self.anchors) = try Self.storeChain(encoded, trusting: anchors)
+        case 3: (certificates, anchor, self.anchors) = try Self.storeChain(encoded, trusting: anchors, use: use)
         case 1 where acceptsLocal: (certificates, anchor, self.anchors) = try Self.localChain(encoded[0], anchors)
         case 1:
             throw SignedDataError(
@@ -49,10 +59,10 @@ public final class CertificateChain: Sendable {
         default:
             throw SignedDataError(.chainLength, "The chain has \(encoded.count) certificates; it must have three.")
         }
-        guard let leafKey = certificates[0].verificationKey() else {
+        leafKey = certificates[0].verificationKey()
+        guard leafKey != nil || use == .receipts else {
             throw SignedDataError(.unsupportedAlgorithm, "The leaf's key is not for P-256, so ES256 cannot use it.")
         }
-        self.leafKey = leafKey
         identity = DigestKey(sha256Of: (certificates + [anchor]).flatMap(\.fingerprint))
         let periods = certificates.dropLast().map(\.validity) + [anchor.validity]
         let start = periods.map(\.lowerBound).max() ?? .distantFuture
@@ -61,12 +71,15 @@ public final class CertificateChain: Sendable {
             throw SignedDataError(.certificateExpired, "There is no instant at which all certificates are valid.")
         }
         validity = start...end
+        guard use == .jws || root == anchor else {
+            throw SignedDataError(.untrustedRoot, "The last certificate is not the trusted one: some bytes differ.")
+        }
     }
 
     private typealias Parts = (certificates: [Certificate], anchor: Certificate, anchors: [TrustAnchor])
 
     private static func storeChain(
-        _ encoded: [[UInt8]], trusting anchors: [TrustAnchor]
+        _ encoded: [[UInt8]], trusting anchors: [TrustAnchor], use: Use
     ) throws(SignedDataError) -> Parts {
         // The root first: whoever is not trusted gets no further work out of us.
         let root = try Certificate(der: encoded[2])
@@ -79,7 +92,7 @@ public final class CertificateChain: Sendable {
         let intermediate = try Certificate(der: encoded[1])
         try checkConstraints(leaf: leaf, intermediate: intermediate, anchor: anchor)
         try checkMarkers(leaf: leaf, intermediate: intermediate)
-        try checkSignatures(leaf: leaf, intermediate: intermediate, anchor: anchor)
+        try checkSignatures(leaf: leaf, intermediate: intermediate, anchor: anchor, use: use)
         return ([leaf, intermediate, root], anchor, trusting)
     }
 
@@ -142,7 +155,7 @@ public final class CertificateChain: Sendable {
 
     /// OpenSSL's own path validation (RFC 5280 section 6) without time, and that the path is these three and no other.
     private static func checkSignatures(
-        leaf: Certificate, intermediate: Certificate, anchor: Certificate
+        leaf: Certificate, intermediate: Certificate, anchor: Certificate, use: Use
     ) throws(SignedDataError) {
         var trusted: [OpaquePointer?] = [anchor.pointer]
         var others: [OpaquePointer?] = [intermediate.pointer]
@@ -162,8 +175,8 @@ public final class CertificateChain: Sendable {
         X509_STORE_CTX_set0_trusted_stack(context, trustedStack)
         X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_NO_CHECK_TIME | X509_V_FLAG_TRUSTED_FIRST))
         X509_VERIFY_PARAM_set_depth(parameters, 2)
-        // 112 bits: no SHA-1 signatures below the root, no RSA under 2048 bits.
-        X509_VERIFY_PARAM_set_auth_level(parameters, 2)
+        // 112 bits: no SHA-1 signatures below the root, no RSA under 2048 bits. Receipts look at both themselves.
+        X509_VERIFY_PARAM_set_auth_level(parameters, use == .jws ? 2 : 0)
         guard X509_verify_cert(context) == 1 else {
             let error = X509_STORE_CTX_get_error(context)
             let words = X509_verify_cert_error_string(Int(error)).map { String(cString: $0) } ?? "error \(error)"

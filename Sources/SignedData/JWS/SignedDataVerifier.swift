@@ -144,7 +144,8 @@ public final class SignedDataVerifier: Sendable {
         let (chain, isNew) = try chain(of: jws)
         let signature = try jws.signature()
         let holds = jws.bytes.withUnsafeBytes { bytes in
-            chain.leafKey.isValid(signature: signature, of: UnsafeRawBufferPointer(rebasing: bytes[jws.signingInput]))
+            let input = UnsafeRawBufferPointer(rebasing: bytes[jws.signingInput])
+            return chain.leafKey?.isValid(signature: signature, of: input) ?? false
         }
         guard holds else {
             throw SignedDataError(.signatureInvalid, "The signature is not the leaf certificate's over this content.")

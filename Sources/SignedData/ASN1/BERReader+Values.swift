@@ -1,0 +1,51 @@
+import Foundation
+
+extension BERReader {
+    /// The octets of an octet string, primitive or put together from pieces (X.690 section 8.7): places in order.
+    ///
+    /// Pieces may be nested (X.690 section 8.7.3.2); the depth is bounded.
+    func pieces(ofOctetString element: BERElement) throws(BERError) -> [Range<Int>] {
+        var pieces: [Range<Int>] = []
+        try collectPieces(of: element, depth: 0, into: &pieces)
+        return pieces
+    }
+
+    private func collectPieces(
+        of element: BERElement, depth: Int, into pieces: inout [Range<Int>]
+    ) throws(BERError) {
+        guard element.isConstructed else {
+            pieces.append(element.content)
+            return
+        }
+        guard depth < Self.maximumDepth else {
+            throw BERError(position: element.start, problem: "octet strings are nested too deep")
+        }
+        var reader = inside(element)
+        while !reader.isAtEnd {
+            let piece = try reader.read()
+            guard piece.tag == BERTag.octetString || piece.tag == BERTag.constructedOctetString else {
+                throw BERError(position: piece.start, problem: "a piece of an octet string is something else")
+            }
+            try collectPieces(of: piece, depth: depth + 1, into: &pieces)
+        }
+    }
+
+    /// The value of an INTEGER that fits in 64 bits (X.690 section 8.3), `nil` for a larger one. One without octets, which
+    /// X.690 does not have, is 0.
+    func integer(_ content: Range<Int>) -> Int64? {
+        guard content.count <= 8 else { return nil }
+        guard let first = content.first else { return 0 }
+        var value: Int64 = bytes[first] & 0x80 == 0 ? 0 : -1
+        for position in content { value = value << 8 | Int64(bytes[position]) }
+        return value
+    }
+
+    /// The next element, an INTEGER that fits in 64 bits.
+    mutating func readInteger() throws(BERError) -> Int64 {
+        let element = try read(BERTag.integer)
+        guard let value = integer(element.content) else {
+            throw BERError(position: element.start, problem: "a number is too large")
+        }
+        return value
+    }
+}

@@ -1,0 +1,205 @@
+/// Where bytes stopped being BER, or what was expected there. Costs nothing to throw: no text is made of it before
+/// somebody asks.
+struct BERError: Error, CustomStringConvertible {
+    let position: Int
+    let problem: StaticString
+
+    var description: String { "at byte \(position): \(problem)" }
+}
+
+/// One element of a BER encoding (X.690 section 8.1), as places in the bytes that were read.
+struct BERElement {
+    /// The identifier octet: class, form and number.
+    let tag: UInt8
+    let start: Int
+    let contentStart: Int
+    /// Where the content ends; of an indefinite length, where the end-of-contents octets begin.
+    let contentEnd: Int
+    let end: Int
+
+    /// The content's place.
+    var content: Range<Int> { contentStart..<contentEnd }
+    /// The place of everything, identifier and length included.
+    var whole: Range<Int> { start..<end }
+    var isConstructed: Bool { tag & 0x20 != 0 }
+}
+
+/// Identifier octets (X.690 section 8.1.2), as they stand in certificates, CMS and receipts.
+enum BERTag {
+    static let boolean: UInt8 = 0x01
+    static let integer: UInt8 = 0x02
+    static let bitString: UInt8 = 0x03
+    static let octetString: UInt8 = 0x04
+    static let null: UInt8 = 0x05
+    static let objectIdentifier: UInt8 = 0x06
+    static let utf8String: UInt8 = 0x0C
+    static let printableString: UInt8 = 0x13
+    static let ia5String: UInt8 = 0x16
+    static let utcTime: UInt8 = 0x17
+    static let generalizedTime: UInt8 = 0x18
+    static let visibleString: UInt8 = 0x1A
+    static let sequence: UInt8 = 0x30
+    static let set: UInt8 = 0x31
+    static let constructedOctetString: UInt8 = 0x24
+
+    /// A constructed tag of the context, as `[0]`.
+    static func context(_ number: UInt8) -> UInt8 { 0xA0 | number }
+}
+
+/// Reads the elements of a BER encoding one after the other, without copying any.
+///
+/// Nothing is read outside the range given, lengths that lie are refused where they stand, and the work is bounded: an
+/// element of definite length is stepped over at once, one of indefinite length is searched for its end through at most
+/// `maximumDepth` others of its kind. Tags over 30 (X.690 section 8.1.2.4) and lengths over 4 octets are refused, for
+/// nothing here has them.
+///
+/// A reader lives no longer than the closure that lent it the bytes.
+struct BERReader {
+    /// What of BER is accepted beyond DER (X.690 section 10.1).
+    struct Rules: OptionSet {
+        let rawValue: UInt8
+
+        /// Indefinite lengths (X.690 section 8.1.3.6).
+        static let indefiniteLengths = Rules(rawValue: 1)
+        /// Lengths with more octets than they need (X.690 section 8.1.3.5).
+        static let longLengths = Rules(rawValue: 2)
+
+        /// Nothing beyond DER.
+        static let distinguished: Rules = []
+        static let basic: Rules = [.indefiniteLengths, .longLengths]
+    }
+
+    static let maximumDepth = 16
+
+    let bytes: UnsafeRawBufferPointer
+    let rules: Rules
+    private(set) var position: Int
+    let end: Int
+
+    init(_ bytes: UnsafeRawBufferPointer, rules: Rules) {
+        self.init(bytes, in: 0..<bytes.count, rules: rules)
+    }
+
+    init(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>, rules: Rules) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "a reader stays within its bytes")
+        self.bytes = bytes
+        self.rules = rules
+        position = range.lowerBound
+        end = range.upperBound
+    }
+
+    var isAtEnd: Bool { position == end }
+
+    /// The identifier of the next element; `nil` at the end.
+    var nextTag: UInt8? { position < end ? bytes[position] : nil }
+
+    /// A reader of what is inside an element.
+    func inside(_ element: BERElement) -> BERReader {
+        BERReader(bytes, in: element.content, rules: rules)
+    }
+
+    /// The next element, whatever it is.
+    mutating func read() throws(BERError) -> BERElement {
+        let start = position
+        let tag = try readTag()
+        if let length = try readLength() {
+            let contentStart = position
+            guard length <= end - position else { throw BERError(position: start, problem: "it ends too early") }
+            position += length
+            return BERElement(tag: tag, start: start, contentStart: contentStart, contentEnd: position, end: position)
+        }
+        guard tag & 0x20 != 0 else {
+            throw BERError(position: start, problem: "a primitive element has an indefinite length")
+        }
+        let contentStart = position
+        let contentEnd = try skipToEndOfContents()
+        return BERElement(tag: tag, start: start, contentStart: contentStart, contentEnd: contentEnd, end: position)
+    }
+
+    /// The next element, which must have this identifier.
+    mutating func read(_ tag: UInt8) throws(BERError) -> BERElement {
+        guard position < end, bytes[position] == tag else {
+            throw BERError(position: position, problem: "another element was expected")
+        }
+        return try read()
+    }
+
+    /// The next element if it has this identifier.
+    mutating func readIfPresent(_ tag: UInt8) throws(BERError) -> BERElement? {
+        nextTag == tag ? try read() : nil
+    }
+
+    func requireEnd() throws(BERError) {
+        guard position == end else {
+            throw BERError(position: position, problem: "something follows that has no place")
+        }
+    }
+
+    /// Whether the content of `element` is these bytes.
+    func content(of element: BERElement, equals other: [UInt8]) -> Bool {
+        bytes[element.content].elementsEqual(other)
+    }
+
+    // MARK: - Octets
+
+    private mutating func readTag() throws(BERError) -> UInt8 {
+        guard position < end else { throw BERError(position: position, problem: "an element is missing") }
+        let tag = bytes[position]
+        guard tag & 0x1F != 0x1F else { throw BERError(position: position, problem: "a tag is over 30") }
+        position += 1
+        return tag
+    }
+
+    /// The length; `nil` for an indefinite one.
+    private mutating func readLength() throws(BERError) -> Int? {
+        guard position < end else { throw BERError(position: position, problem: "a length is missing") }
+        let first = bytes[position]
+        position += 1
+        if first < 0x80 { return Int(first) }
+        if first == 0x80 {
+            guard rules.contains(.indefiniteLengths) else {
+                throw BERError(position: position - 1, problem: "an indefinite length has no place here")
+            }
+            return nil
+        }
+        let count = Int(first & 0x7F)
+        guard count <= 4, count <= end - position else {
+            throw BERError(position: position - 1, problem: "a length has too many octets")
+        }
+        var length = 0
+        for _ in 0..<count {
+            length = length << 8 | Int(bytes[position])
+            position += 1
+        }
+        guard rules.contains(.longLengths) || (length >= 0x80 && length >> (8 * (count - 1)) != 0) else {
+            throw BERError(position: position - count - 1, problem: "a length is longer than it needs to be")
+        }
+        return length
+    }
+
+    /// Goes behind the end-of-contents octets that match what was just opened, and returns where they begin.
+    private mutating func skipToEndOfContents() throws(BERError) -> Int {
+        var depth = 1
+        while true {
+            let start = position
+            let tag = try readTag()
+            let length = try readLength()
+            if tag == 0 {
+                guard length == 0 else { throw BERError(position: start, problem: "the end of contents has a length") }
+                depth -= 1
+                if depth == 0 { return start }
+            } else if let length {
+                guard length <= end - position else { throw BERError(position: start, problem: "it ends too early") }
+                position += length
+            } else {
+                guard tag & 0x20 != 0 else {
+                    throw BERError(position: start, problem: "a primitive element has an indefinite length")
+                }
+                depth += 1
+                guard depth <= Self.maximumDepth else {
+                    throw BERError(position: start, problem: "elements are nested too deep")
+                }
+            }
+        }
+    }
+}

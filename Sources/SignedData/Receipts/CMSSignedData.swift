@@ -1,0 +1,194 @@
+import Foundation
+
+/// A CMS container of signed data with one signer (RFC 5652 section 5), taken apart without copies: everything is a
+/// place in its bytes.
+///
+/// Every octet has one meaning or the container is refused. Beyond the standard: one signer, named by issuer and serial
+/// number; one digest algorithm, the signer's; no certificate revocation lists, no unsigned attributes, nothing behind the
+/// end. Lengths may be indefinite where Xcode has them (the wrappers around the content), and are the shortest elsewhere.
+struct CMSSignedData {
+    /// The pieces of the content, in order; one where the octet string is not cut.
+    let contentPieces: [Range<Int>]
+    /// The content of the certificates field.
+    let certificateSet: Range<Int>
+    /// What the signer signs with.
+    let algorithm: ReceiptAlgorithm
+    /// The content of `IssuerAndSerialNumber`.
+    let signerIdentity: Range<Int>
+    /// `nil` when the signature is over the content itself, as in all receipts Apple made so far.
+    let signedAttributes: CMSSignedAttributes?
+    let signature: Range<Int>
+
+    /// Throws `malformed`, or `unsupportedAlgorithm` for algorithms that receipts do not have.
+    init(_ bytes: UnsafeRawBufferPointer) throws(SignedDataError) {
+        do {
+            self = try CMSSignedData(reading: bytes)
+        } catch let error as BERError {
+            throw SignedDataError(.malformed, "The receipt is not a PKCS #7 container: \(error).", underlying: error)
+        } catch let error as SignedDataError {
+            throw error
+        } catch {
+            throw SignedDataError(.malformed, "The receipt is not a PKCS #7 container.", underlying: error)
+        }
+    }
+
+    private init(reading bytes: UnsafeRawBufferPointer) throws {
+        var document = BERReader(bytes, rules: .indefiniteLengths)
+        // ContentInfo (RFC 5652 section 3).
+        let info = try document.read(BERTag.sequence)
+        try document.requireEnd()
+        var infoReader = document.inside(info)
+        try infoReader.readIdentifier(CMSIdentifier.signedData, "the container is not of signed data")
+        let explicit = try infoReader.read(BERTag.context(0))
+        try infoReader.requireEnd()
+        var explicitReader = infoReader.inside(explicit)
+        let signedData = try explicitReader.read(BERTag.sequence)
+        try explicitReader.requireEnd()
+
+        // SignedData (section 5.1). Of a content of type data with a signer of version 1, the version is 1.
+        var reader = explicitReader.inside(signedData)
+        try reader.readVersion1()
+        let digests = try reader.read(BERTag.set)
+        var digestReader = reader.inside(digests)
+        let digestAlgorithm = try digestReader.readDistinguished(BERTag.sequence)
+        try digestReader.requireEnd()
+        contentPieces = try reader.readContent()
+        let certificates = try reader.read(BERTag.context(0))
+        certificateSet = certificates.content
+        let signers = try reader.read(BERTag.set)
+        try reader.requireEnd()
+        var signersReader = reader.inside(signers)
+        let signer = try signersReader.readDistinguished(BERTag.sequence)
+        try signersReader.requireEnd()
+
+        // SignerInfo (section 5.3), in DER.
+        var signerReader = BERReader(bytes, in: signer.content, rules: .distinguished)
+        try signerReader.readVersion1()
+        signerIdentity = try signerReader.read(BERTag.sequence).content
+        let signerDigest = try signerReader.read(BERTag.sequence)
+        guard bytes[digestAlgorithm.whole].elementsEqual(bytes[signerDigest.whole]) else {
+            throw BERError(position: digestAlgorithm.start, problem: "the digest algorithms are not the signer's")
+        }
+        let attributes = try signerReader.readIfPresent(BERTag.context(0))
+        let signatureAlgorithm = try signerReader.read(BERTag.sequence)
+        signature = try signerReader.read(BERTag.octetString).content
+        try signerReader.requireEnd()
+        algorithm = try ReceiptAlgorithm(
+            digest: signerReader.inside(signerDigest), signature: signerReader.inside(signatureAlgorithm))
+        signedAttributes = try attributes.map { try CMSSignedAttributes($0, in: signerReader) }
+    }
+
+    /// The places of the certificates, in their order. Each is DER; what is not a certificate is refused (RFC 5652
+    /// section 10.2.3).
+    func certificates(in bytes: UnsafeRawBufferPointer) throws(BERError) -> [Range<Int>] {
+        var reader = BERReader(bytes, in: certificateSet, rules: .distinguished)
+        var places: [Range<Int>] = []
+        while !reader.isAtEnd {
+            guard places.count < 16 else { throw BERError(position: reader.position, problem: "too many certificates") }
+            places.append(try reader.read(BERTag.sequence).whole)
+        }
+        return places
+    }
+}
+
+extension BERReader {
+    fileprivate mutating func readIdentifier(_ identifier: [UInt8], _ problem: StaticString) throws(BERError) {
+        let element = try read(BERTag.objectIdentifier)
+        guard content(of: element, equals: identifier) else {
+            throw BERError(position: element.start, problem: problem)
+        }
+    }
+
+    fileprivate mutating func readVersion1() throws(BERError) {
+        let version = try read(BERTag.integer)
+        guard content(of: version, equals: [1]) else {
+            throw BERError(position: version.start, problem: "the version is not 1")
+        }
+    }
+
+    /// The next element, which must be of definite length.
+    fileprivate mutating func readDistinguished(_ tag: UInt8) throws(BERError) -> BERElement {
+        var strict = BERReader(bytes, in: position..<end, rules: .distinguished)
+        _ = try strict.read(tag)
+        return try read(tag)
+    }
+
+    /// EncapsulatedContentInfo (RFC 5652 section 5.2): data, not detached.
+    fileprivate mutating func readContent() throws(BERError) -> [Range<Int>] {
+        let encapsulated = try read(BERTag.sequence)
+        var reader = inside(encapsulated)
+        try reader.readIdentifier(CMSIdentifier.data, "the content is not of the type data")
+        let explicit = try reader.read(BERTag.context(0))
+        try reader.requireEnd()
+        var explicitReader = reader.inside(explicit)
+        let octets = try explicitReader.read()
+        try explicitReader.requireEnd()
+        guard octets.tag == BERTag.octetString || octets.tag == BERTag.constructedOctetString else {
+            throw BERError(position: octets.start, problem: "the content is not an octet string")
+        }
+        return try pieces(ofOctetString: octets)
+    }
+}
+
+/// The attributes a signer signs instead of the content (RFC 5652 section 5.3 and 11). They name the content's digest.
+struct CMSSignedAttributes {
+    /// The place of the whole field. What is signed is this with the tag of a set (section 5.4).
+    let field: Range<Int>
+    let messageDigest: Range<Int>
+
+    /// The content type must be data, and once there, like the digest. Others, such as the time of signing (section
+    /// 11.3), are bound by the signature and decide nothing here: a receipt is judged at its creation date.
+    init(_ element: BERElement, in outer: BERReader) throws(BERError) {
+        field = element.whole
+        var reader = outer.inside(element)
+        var contentType: Range<Int>?
+        var digest: Range<Int>?
+        var previous: Range<Int>?
+        while !reader.isAtEnd {
+            let attribute = try reader.read(BERTag.sequence)
+            if let previous, !reader.isAscending(previous, attribute.whole) {
+                throw BERError(position: attribute.start, problem: "signed attributes are not in the order of DER")
+            }
+            previous = attribute.whole
+            var parts = reader.inside(attribute)
+            let identifier = try parts.read(BERTag.objectIdentifier)
+            let values = try parts.read(BERTag.set)
+            try parts.requireEnd()
+            if parts.content(of: identifier, equals: CMSIdentifier.contentType) {
+                contentType = try parts.readSingleValue(of: values, BERTag.objectIdentifier, after: contentType)
+            } else if parts.content(of: identifier, equals: CMSIdentifier.messageDigest) {
+                digest = try parts.readSingleValue(of: values, BERTag.octetString, after: digest)
+            }
+        }
+        guard let contentType, let digest else {
+            throw BERError(position: element.start, problem: "the signed attributes lack the content's type or digest")
+        }
+        guard reader.bytes[contentType].elementsEqual(CMSIdentifier.data) else {
+            throw BERError(position: contentType.lowerBound, problem: "the signed content type is not data")
+        }
+        messageDigest = digest
+    }
+
+    /// The octets that are signed.
+    func signedBytes(in bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        [BERTag.set] + bytes[field.dropFirst()]
+    }
+}
+
+extension BERReader {
+    /// The one value of an attribute that may stand once and with one value (RFC 5652 section 11.1 and 11.2).
+    fileprivate func readSingleValue(
+        of values: BERElement, _ tag: UInt8, after earlier: Range<Int>?
+    ) throws(BERError) -> Range<Int> {
+        guard earlier == nil else { throw BERError(position: values.start, problem: "a signed attribute stands twice") }
+        var reader = inside(values)
+        let value = try reader.read(tag)
+        try reader.requireEnd()
+        return value.content
+    }
+
+    /// Whether two elements of a set stand in the order of DER (X.690 section 11.6); the same one twice does not.
+    fileprivate func isAscending(_ first: Range<Int>, _ second: Range<Int>) -> Bool {
+        bytes[first].lexicographicallyPrecedes(bytes[second])
+    }
+}

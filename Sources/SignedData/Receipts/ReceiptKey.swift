@@ -1,0 +1,96 @@
+import COpenSSL
+import Primitives
+
+/// The public key of a receipt's signer, RSA or of an elliptic curve. Any number of threads may share one.
+final class ReceiptKey: @unchecked Sendable {
+    // Sendable: OpenSSL counts references to a key atomically and does not change it after it is made; contexts are used
+    // by one thread at a time, the one that took them out of `idle`.
+    private let pointer: OpaquePointer
+    private let isRSA: Bool
+    private let idle = Locked<[ReceiptDigest: [Context]]>([:])
+
+    /// The key of a certificate. Throws `unsupportedAlgorithm` for other kinds and for one weaker than RSA of 2048 bits.
+    init(of certificate: Certificate) throws(SignedDataError) {
+        guard let key = X509_get_pubkey(certificate.pointer) else {
+            OpenSSL.clearErrors()
+            throw SignedDataError(.certificateMalformed, "The key of a certificate cannot be read.")
+        }
+        let kind = EVP_PKEY_get_base_id(key)
+        guard kind == EVP_PKEY_RSA || kind == EVP_PKEY_EC, EVP_PKEY_get_security_bits(key) >= 112 else {
+            EVP_PKEY_free(key)
+            OpenSSL.clearErrors()
+            throw SignedDataError(
+                .unsupportedAlgorithm, "A key is neither RSA of at least 2048 bits nor of a curve of that strength.")
+        }
+        pointer = key
+        isRSA = kind == EVP_PKEY_RSA
+    }
+
+    deinit { EVP_PKEY_free(pointer) }
+
+    /// Whether `signature` is this key's over a digest: RSA of PKCS #1 version 1.5 (RFC 8017 section 8.2) or ECDSA, the
+    /// two integers in DER.
+    func isValid(
+        signature: UnsafeRawBufferPointer, ofDigest digest: [UInt8], by algorithm: ReceiptAlgorithm
+    ) throws(SignedDataError) -> Bool {
+        guard algorithm.isRSA == isRSA else {
+            throw SignedDataError(
+                .unsupportedAlgorithm, "The receipt's signature is of another kind than its signer's key.")
+        }
+        let context = try takeContext(for: algorithm.digest)
+        let octets = signature.bindMemory(to: UInt8.self)
+        let answer = EVP_PKEY_verify(context.pointer, octets.baseAddress, octets.count, digest, digest.count)
+        if answer != 1 { OpenSSL.clearErrors() }
+        giveBack(context, for: algorithm.digest)
+        return answer == 1
+    }
+
+    /// Whether `signature` is this key's over another digest of the same kind: the content was changed, not the
+    /// signature. Only RSA signatures tell.
+    func isValid(signature: UnsafeRawBufferPointer, ofAnyDigest digest: ReceiptDigest) -> Bool {
+        defer { OpenSSL.clearErrors() }
+        guard isRSA, let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { return false }
+        defer { EVP_PKEY_CTX_free(context) }
+        var count = 1024
+        var recovered = [UInt8](repeating: 0, count: count)
+        let octets = signature.bindMemory(to: UInt8.self)
+        return EVP_PKEY_verify_recover_init(context) == 1
+            && EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1
+            && EVP_PKEY_CTX_set_signature_md(context, digest.algorithm) == 1
+            && EVP_PKEY_verify_recover(context, &recovered, &count, octets.baseAddress, octets.count) == 1
+            && count == digest.count
+    }
+
+    // MARK: - Contexts
+
+    private func takeContext(for digest: ReceiptDigest) throws(SignedDataError) -> Context {
+        if let context = idle.withLock({ $0[digest]?.popLast() }) { return context }
+        guard let context = Context(key: pointer, digest: digest, isRSA: isRSA) else {
+            throw OpenSSL.failed("prepare the verification of a signature")
+        }
+        return context
+    }
+
+    private func giveBack(_ context: Context, for digest: ReceiptDigest) {
+        idle.withLock { idle in
+            if idle[digest, default: []].count < 64 { idle[digest, default: []].append(context) }
+        }
+    }
+
+    /// OpenSSL's state of a verification, made ready once and used again.
+    private final class Context: @unchecked Sendable {
+        // Sendable: handed from thread to thread through a lock, never used by two at once.
+        let pointer: OpaquePointer
+
+        init?(key: OpaquePointer, digest: ReceiptDigest, isRSA: Bool) {
+            guard let pointer = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
+            self.pointer = pointer
+            guard EVP_PKEY_verify_init(pointer) == 1,
+                !isRSA || EVP_PKEY_CTX_set_rsa_padding(pointer, RSA_PKCS1_PADDING) == 1,
+                EVP_PKEY_CTX_set_signature_md(pointer, digest.algorithm) == 1
+            else { return nil }
+        }
+
+        deinit { EVP_PKEY_CTX_free(pointer) }
+    }
+}

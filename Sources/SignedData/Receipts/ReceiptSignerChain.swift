@@ -1,0 +1,96 @@
+import COpenSSL
+import Foundation
+
+/// The certificates of a receipt after they were judged, and what a signature is checked with: made once for each set of
+/// certificates.
+final class ReceiptSignerChain: Sendable {
+    let chain: CertificateChain
+    let key: ReceiptKey
+    /// What `IssuerAndSerialNumber` must hold to name the leaf: issuer and serial number as the leaf has them.
+    private let signerIdentity: [UInt8]
+
+    /// Judges the certificates at these places: leaf, intermediate and root in this order, or Xcode's one.
+    ///
+    /// `CertificateChain` judges the path; here it is seen to that no octet outside the signed part of a certificate can
+    /// be another one (RFC 5280 section 4.1.1), and that no signature below the root is over MD5.
+    init(
+        _ places: [Range<Int>], in bytes: UnsafeRawBufferPointer, configuration: ReceiptVerifier.Configuration
+    ) throws(SignedDataError) {
+        var identity: [UInt8] = []
+        for (index, place) in places.enumerated() {
+            let outline: CertificateOutline
+            do {
+                outline = try CertificateOutline(place, in: bytes)
+            } catch {
+                throw SignedDataError(
+                    .certificateMalformed, "A certificate is not in DER: \(error).", underlying: error)
+            }
+            if index == 0 { identity = Array(bytes[outline.issuer]) + bytes[outline.serialNumber] }
+        }
+        signerIdentity = identity
+        chain = try CertificateChain(
+            places.map { Array(bytes[$0]) }, trusting: configuration.trustAnchors,
+            acceptsLocal: configuration.acceptsLocalReceipts, use: .receipts)
+        for certificate in chain.certificates.dropLast() where !certificate.isSignedOverSHA {
+            throw SignedDataError(.chainInvalid, "A certificate is signed over a digest that is none of SHA.")
+        }
+        guard chain.leaf.maySign else {
+            throw SignedDataError(.chainInvalid, "The leaf's key usage does not let it sign.")
+        }
+        for certificate in chain.certificates.dropFirst() { _ = try ReceiptKey(of: certificate) }
+        key = try ReceiptKey(of: chain.leaf)
+    }
+
+    /// Throws `chainInvalid` unless the signer says it is the leaf.
+    func check(signerIdentity place: Range<Int>, in bytes: UnsafeRawBufferPointer) throws(SignedDataError) {
+        guard bytes[place].elementsEqual(signerIdentity) else {
+            throw SignedDataError(.chainInvalid, "The receipt names another signer than its first certificate.")
+        }
+    }
+}
+
+/// A certificate as places in its DER (RFC 5280 section 4.1).
+struct CertificateOutline {
+    let issuer: Range<Int>
+    let serialNumber: Range<Int>
+
+    /// Throws unless everything outside the signed part is the only possible encoding of what it says.
+    init(_ place: Range<Int>, in bytes: UnsafeRawBufferPointer) throws(BERError) {
+        var reader = BERReader(bytes, in: place, rules: .distinguished)
+        let certificate = try reader.read(BERTag.sequence)
+        try reader.requireEnd()
+        var parts = reader.inside(certificate)
+        let signed = try parts.read(BERTag.sequence)
+        let algorithm = try parts.read(BERTag.sequence)
+        let signature = try parts.read(BERTag.bitString)
+        try parts.requireEnd()
+        guard let unused = signature.content.first, bytes[unused] == 0 else {
+            throw BERError(position: signature.start, problem: "a signature does not end with a whole octet")
+        }
+        var fields = parts.inside(signed)
+        _ = try fields.readIfPresent(BERTag.context(0))
+        serialNumber = try fields.read(BERTag.integer).whole
+        let signedAlgorithm = try fields.read(BERTag.sequence)
+        guard bytes[algorithm.whole].elementsEqual(bytes[signedAlgorithm.whole]) else {
+            throw BERError(position: algorithm.start, problem: "the algorithm is not the one that is signed")
+        }
+        issuer = try fields.read(BERTag.sequence).whole
+    }
+}
+
+extension Certificate {
+    /// Whether its signature is over a digest of the SHA families.
+    fileprivate var isSignedOverSHA: Bool {
+        var digest: Int32 = 0
+        guard X509_get_signature_info(pointer, &digest, nil, nil, nil) == 1 else {
+            OpenSSL.clearErrors()
+            return false
+        }
+        return [NID_sha1, NID_sha256, NID_sha384, NID_sha512].contains(digest)
+    }
+
+    /// Whether its key usage (RFC 5280 section 4.2.1.3), if it has one, includes signing documents.
+    fileprivate var maySign: Bool {
+        X509_get_key_usage(pointer) & UInt32(KU_DIGITAL_SIGNATURE | KU_NON_REPUDIATION) != 0
+    }
+}

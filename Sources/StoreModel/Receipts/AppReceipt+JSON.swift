@@ -1,0 +1,66 @@
+import Foundation
+import Primitives
+
+extension AppReceipt {
+    /// The receipt as JSON, as `souk receipt` prints it and the server answers it.
+    ///
+    /// Identifiers are texts, bytes are hexadecimal, dates are RFC 3339 in UTC; what is absent has no member. Attributes
+    /// without a member of their own stand under `unknownAttributes` by their number, an array where one number came
+    /// more than once.
+    ///
+    ///     {"bundleID","appVersion","originalAppVersion","receiptType","creationDate","expirationDate","opaqueValue",
+    ///      "sha1Hash","inAppPurchases":[{"productID","quantity","transactionID","originalTransactionID",
+    ///      "purchaseDate","originalPurchaseDate","expiresDate","cancellationDate","webOrderLineItemID",
+    ///      "isTrialPeriod","isInIntroOfferPeriod","promotionalOfferID","productType","unknownAttributes":{…}}],
+    ///      "unknownAttributes":{"6":"0e4f…"}}
+    public var json: JSONValue {
+        var members = JSONMembers()
+        members["bundleID"] = bundleID.map { .string($0.rawValue) }
+        members["appVersion"] = appVersion.map { .string($0) }
+        members["originalAppVersion"] = originalAppVersion.map { .string($0) }
+        members["receiptType"] = receiptType.map { .string($0) }
+        members["creationDate"] = creationDate.map { .date($0) }
+        members["expirationDate"] = expirationDate.map { .date($0) }
+        members["opaqueValue"] = opaqueValue.map { .string(Hex.encode($0)) }
+        members["sha1Hash"] = sha1Hash.map { .string(Hex.encode($0)) }
+        members["inAppPurchases"] = .array(inAppPurchases.map(\.json))
+        members["unknownAttributes"] = .attributes(otherAttributes) ?? [:]
+        return .object(members)
+    }
+}
+
+extension AppReceipt.InAppPurchase {
+    /// One element of `inAppPurchases` in the receipt's JSON.
+    public var json: JSONValue {
+        var members = JSONMembers()
+        members["productID"] = productID.map { .string($0.rawValue) }
+        members["quantity"] = quantity.map { .number($0) }
+        members["transactionID"] = transactionID.map { .string($0.rawValue) }
+        members["originalTransactionID"] = originalTransactionID.map { .string($0.rawValue) }
+        members["purchaseDate"] = purchaseDate.map { .date($0) }
+        members["originalPurchaseDate"] = originalPurchaseDate.map { .date($0) }
+        members["expiresDate"] = expiresDate.map { .date($0) }
+        members["cancellationDate"] = cancellationDate.map { .date($0) }
+        members["webOrderLineItemID"] = webOrderLineItemID.map { .string($0) }
+        members["isTrialPeriod"] = isTrialPeriod.map { .bool($0) }
+        members["isInIntroOfferPeriod"] = isInIntroOfferPeriod.map { .bool($0) }
+        members["promotionalOfferID"] = promotionalOfferID.map { .string($0) }
+        members["productType"] = productType.map { .number($0.rawValue) }
+        members["unknownAttributes"] = .attributes(otherAttributes)
+        return .object(members)
+    }
+}
+
+extension JSONValue {
+    fileprivate static func date(_ date: Date) -> JSONValue { .string(RFC3339.string(from: date)) }
+
+    /// An object by number; `nil` when there are none.
+    fileprivate static func attributes(_ attributes: [ReceiptAttribute]) -> JSONValue? {
+        guard !attributes.isEmpty else { return nil }
+        let values = Dictionary(grouping: attributes, by: \.type).map { type, attributes in
+            let texts = attributes.map { JSONValue.string(Hex.encode($0.value)) }
+            return (String(type), texts.count == 1 ? texts[0] : .array(texts))
+        }
+        return .object(JSONObject(uniqueKeysWithValues: values))
+    }
+}
