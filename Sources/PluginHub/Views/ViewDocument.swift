@@ -14,6 +14,10 @@ import Primitives
 public struct ViewDocument: Sendable, Hashable, Codable {
     public var title: String
     public var sections: [Section]
+    /// The view a plugin drew itself, where there are such; see `SwiftUIPlugin` and `UIKitPlugin`.
+    var native = NativeView()
+
+    private enum CodingKeys: String, CodingKey { case title, sections }
 
     public init(title: String, sections: [Section] = []) {
         self.title = title
@@ -88,5 +92,16 @@ extension ViewDocument {
         }
         action.values[id] = value
         return action
+    }
+}
+
+extension MessageSending {
+    /// Sends what the user did: the command the action's id names, with its values as the payload. Throws as
+    /// `send(command:payload:sender:)` does, and `invalidName` for an id that can be no command's name.
+    public func perform(
+        _ action: ViewDocument.Action, id: MessageID? = nil, as sender: any PluginProtocol
+    ) throws {
+        let payload = action.values.isEmpty ? nil : action.values
+        try send(command: action.command(id: id), payload: payload, sender: sender)
     }
 }

@@ -7,6 +7,59 @@ import Primitives
         /// The same outputs for code written with Combine. Each subscriber gets what it demands; what comes before it
         /// demands more waits.
         public var anyPublisher: AnyPublisher<EventOutput, Never> { AnyPublisher(CombineEvents(events: self)) }
+
+        /// The outputs of a Combine publisher, which is subscribed to anew for each subscription, on whatever thread
+        /// subscribes.
+        public init(_ publisher: AnyPublisher<EventOutput, Never>) {
+            // Combine's types do not say so, but its publishers are subscribed to, and cancelled, from any thread.
+            nonisolated(unsafe) let publisher = publisher
+            self.init(subscribe: { observer in
+                let row = Broadcast<EventOutput>()
+                let detach = row.attach(observer)
+                nonisolated(unsafe) let source = publisher.sink(
+                    receiveCompletion: { _ in row.finish() }, receiveValue: { row.send($0) })
+                return EventSubscription {
+                    detach()
+                    source.cancel()
+                }
+            })
+        }
+    }
+
+    extension MessageSending {
+        /// As the method that gives an `EventPublisher`, which is the one meant where no type is written:
+        ///
+        ///     let infos: AnyPublisher<EventOutput, Never> = try hub.publisher(
+        ///         forEvent: "info", payload: nil, subscriber: self)
+        @_disfavoredOverload
+        public func publisher(
+            forEvent event: Message, payload: JSONObject?, subscriber: any PluginProtocol
+        ) throws -> AnyPublisher<EventOutput, Never> {
+            let publisher: EventPublisher = try publisher(forEvent: event, payload: payload, subscriber: subscriber)
+            return publisher.anyPublisher
+        }
+    }
+
+    /// A plugin whose events come from Combine, and go to it.
+    public protocol CombinePlugin: PluginProtocol {
+        /// As the method of `PluginProtocol` that gives an `EventPublisher`.
+        func publisher(forEvent event: Message, payload: JSONObject?) throws -> AnyPublisher<EventOutput, Never>
+
+        /// As the method of `PluginProtocol` that takes an `EventPublisher`. The default ignores it.
+        func subscribe(toPublisher publisher: AnyPublisher<EventOutput, Never>, forEvent event: Message)
+    }
+
+    extension CombinePlugin {
+        public func publisher(forEvent event: Message, payload: JSONObject?) throws -> EventPublisher {
+            let publisher: AnyPublisher<EventOutput, Never> = try publisher(forEvent: event, payload: payload)
+            return EventPublisher(publisher)
+        }
+
+        public func subscribe(toPublisher publisher: EventPublisher, forEvent event: Message) {
+            subscribe(toPublisher: publisher.anyPublisher, forEvent: event)
+        }
+
+        public func subscribe(toPublisher publisher: AnyPublisher<EventOutput, Never>, forEvent event: Message) {}
     }
 
     private struct CombineEvents: Publisher {
@@ -23,15 +76,15 @@ import Primitives
         }
     }
 
-    // Sendable: the reader, which Combine does not promise to be, is called by whoever `DemandQueue` lets deliver, one at
-    // a time, and set to `nil` under the lock only.
-    private final class CombineSubscription: Subscription, @unchecked Sendable {
-        struct Reader {
+    private final class CombineSubscription: Subscription, Sendable {
+        // Sendable: a subscriber, which Combine does not promise to be, is called by whoever `DemandQueue` lets deliver,
+        // one at a time.
+        struct Reader: @unchecked Sendable {
             let receive: (EventOutput) -> Subscribers.Demand
             let finish: () -> Void
         }
 
-        private struct State {
+        private struct State: Sendable {
             var queue = DemandQueue<EventOutput>()
             var reader: Reader?
             var upstream: EventSubscription?
@@ -43,7 +96,6 @@ import Primitives
 
         init(_ events: EventPublisher, _ reader: Reader) {
             self.events = events
-            nonisolated(unsafe) let reader = reader
             state = Locked(State(reader: reader))
         }
 
@@ -75,7 +127,7 @@ import Primitives
 
         func cancel() {
             let old = state.withLock { state in
-                nonisolated(unsafe) let old = (state.reader, state.upstream)
+                let old = (state.reader, state.upstream)
                 state.reader = nil
                 state.upstream = nil
                 return old
@@ -85,10 +137,7 @@ import Primitives
 
         private func deliver() {
             while true {
-                nonisolated(unsafe) let (step, reader) = state.withLock { state in
-                    nonisolated(unsafe) let found = (state.queue.next(), state.reader)
-                    return found
-                }
+                let (step, reader) = state.withLock { ($0.queue.next(), $0.reader) }
                 guard let step, let reader else { return }
                 switch step {
                 case .element(let output):
@@ -105,8 +154,8 @@ import Primitives
 #endif
 
 /// What is sent to a reader that says how much it wants: who delivers next and what, without doing it.
-struct DemandQueue<Element> {
-    enum Step { case element(Element), finished }
+struct DemandQueue<Element: Sendable>: Sendable {
+    enum Step: Sendable { case element(Element), finished }
 
     private var elements: [Element] = []
     /// How many more are wanted; `nil` for any number.
@@ -122,7 +171,10 @@ struct DemandQueue<Element> {
     /// `nil` demands everything.
     mutating func demand(_ count: Int?) {
         guard let present = wanted else { return }
-        wanted = count.map { present + $0 }
+        wanted = count.flatMap { more in
+            let sum = present.addingReportingOverflow(more)
+            return sum.overflow ? nil : sum.partialValue
+        }
     }
 
     /// What the caller is to deliver now, and then say `delivered`; `nil` if there is nothing, or another is at it.

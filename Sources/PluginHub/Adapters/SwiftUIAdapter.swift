@@ -1,0 +1,178 @@
+#if canImport(SwiftUI)
+    import SwiftUI
+
+    /// A plugin that draws its screens with SwiftUI.
+    ///
+    /// Whoever asks for a `ViewDocument` gets one with a title and nothing else; off the main actor the query is refused
+    /// with `viewUnavailable`.
+    public protocol SwiftUIPlugin: PluginProtocol {
+        @MainActor func onReceive(viewQuery: Message, payload: JSONObject?) throws -> any View
+    }
+
+    extension SwiftUIPlugin {
+        public func onReceive(viewQuery: Message, payload: JSONObject?) throws -> ViewDocument {
+            try NativeView.document(for: viewQuery) {
+                SwiftUIScreen(view: try onReceive(viewQuery: viewQuery, payload: payload))
+            }
+        }
+    }
+
+    // Sendable: made and looked into on the main actor only, which the types of SwiftUI belong to.
+    struct SwiftUIScreen: @unchecked Sendable {
+        let view: any View
+    }
+
+    extension MessageSending {
+        /// The screen as a view: the one its plugin drew, or its document as a form whose actions go back through the hub
+        /// as commands of `sender`. Throws as the method that gives a `ViewDocument`, which is the one meant where no
+        /// type is written.
+        ///
+        ///     let screen: any View = try hub.send(viewQuery: "info.show", payload: nil, sender: self)
+        @MainActor @_disfavoredOverload
+        public func send(
+            viewQuery: Message, payload: JSONObject?, sender: any PluginProtocol
+        ) throws -> any View {
+            let document: ViewDocument = try send(viewQuery: viewQuery, payload: payload, sender: sender)
+            return document.view { [weak sender] action in
+                if let sender { try self.perform(action, as: sender) }
+            }
+        }
+    }
+
+    extension ViewDocument {
+        /// The document as a view; `perform` gets what the user does, and what it throws is shown.
+        @MainActor public func view(perform: @escaping @MainActor (Action) throws -> Void) -> any View {
+            if let screen = native.view as? SwiftUIScreen { return screen.view }
+            #if canImport(UIKit) && !os(watchOS)
+                if let controller = native.view as? UIViewController { return ControllerView(controller: controller) }
+            #endif
+            return ViewDocumentView(self, perform: perform)
+        }
+    }
+
+    /// A `ViewDocument` as a form.
+    @MainActor public struct ViewDocumentView: View {
+        private let document: ViewDocument
+        private let perform: @MainActor (ViewDocument.Action) throws -> Void
+        @State private var refusal = ""
+        @State private var isRefused = false
+
+        /// - Parameter perform: gets what the user does. What it throws is shown, and the control goes back.
+        public init(_ document: ViewDocument, perform: @escaping @MainActor (ViewDocument.Action) throws -> Void) {
+            self.document = document
+            self.perform = perform
+        }
+
+        public var body: some View {
+            Form {
+                ForEach(document.sections.indices, id: \.self) { index in section(document.sections[index]) }
+            }
+            .navigationTitle(document.title)
+            .alert(refusal, isPresented: $isRefused) { Button("OK") {} }
+        }
+
+        private func section(_ section: ViewDocument.Section) -> some View {
+            Section(section.title ?? "") {
+                // A row that changes is another row: its control shows the new value.
+                ForEach(section.rows.indices.map { Place(index: $0, row: section.rows[$0]) }, id: \.self) { place in
+                    row(place.row)
+                }
+                ForEach(section.actions, id: \.self) { action in
+                    Button(action.label ?? action.id) { run { action } }
+                }
+            }
+        }
+
+        private struct Place: Hashable {
+            let index: Int
+            let row: ViewDocument.Row
+        }
+
+        @ViewBuilder private func row(_ row: ViewDocument.Row) -> some View {
+            switch row {
+            case .text(let text):
+                if let action = text.action {
+                    Button {
+                        run { action }
+                    } label: {
+                        LabeledContent(text.label, value: text.value ?? "")
+                    }
+                } else {
+                    LabeledContent(text.label, value: text.value ?? "")
+                }
+            case .toggle(let toggle):
+                Setting(toggle.isOn, when: .changed) {
+                    set(toggle.id, .bool($0))
+                } control: {
+                    Toggle(toggle.label, isOn: $0)
+                }
+                .disabled(toggle.action == nil)
+            case .field(let field):
+                Setting(field.value, when: .submitted) {
+                    set(field.id, .string($0))
+                } control: {
+                    TextField(field.label, text: $0, prompt: field.placeholder.map { Text($0) })
+                }
+                .disabled(field.action == nil)
+            case .choice(let choice):
+                Setting(choice.selected ?? "", when: .changed) {
+                    set(choice.id, .string($0))
+                } control: {
+                    Picker(choice.label, selection: $0) {
+                        ForEach(choice.options, id: \.self) { Text($0.label).tag($0.value) }
+                    }
+                }
+                .disabled(choice.action == nil)
+            }
+        }
+
+        private func set(_ id: String, _ value: JSONValue) -> Bool {
+            run { try document.action(setting: id, to: value) }
+        }
+
+        @discardableResult private func run(_ action: () throws -> ViewDocument.Action) -> Bool {
+            do {
+                try perform(action())
+                return true
+            } catch {
+                refusal = (error as? PluginError)?.sentence ?? error.localizedDescription
+                isRefused = true
+                return false
+            }
+        }
+    }
+
+    /// A control and what it is set to. A value that is refused goes back to the last one that was not.
+    @MainActor private struct Setting<Value: Equatable, Control: View>: View {
+        enum Moment { case changed, submitted }
+
+        private let moment: Moment
+        private let set: @MainActor (Value) -> Bool
+        private let control: @MainActor (Binding<Value>) -> Control
+        @State private var value: Value
+        @State private var accepted: Value
+
+        init(
+            _ value: Value, when moment: Moment, set: @escaping @MainActor (Value) -> Bool,
+            @ViewBuilder control: @escaping @MainActor (Binding<Value>) -> Control
+        ) {
+            self.moment = moment
+            self.set = set
+            self.control = control
+            _value = State(initialValue: value)
+            _accepted = State(initialValue: value)
+        }
+
+        var body: some View {
+            switch moment {
+            case .changed: control($value).onChange(of: value) { settle() }
+            case .submitted: control($value).onSubmit { settle() }
+            }
+        }
+
+        private func settle() {
+            guard value != accepted else { return }
+            if set(value) { accepted = value } else { value = accepted }
+        }
+    }
+#endif
