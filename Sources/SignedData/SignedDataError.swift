@@ -52,13 +52,13 @@ extension SignedDataError.Code {
     public static let unsupportedAlgorithm = Self(rawValue: "unsupportedAlgorithm")
     /// No `x5c` in the header.
     public static let missingCertificateChain = Self(rawValue: "missingCertificateChain")
-    /// Not exactly three certificates.
+    /// Neither three certificates nor, where those of Xcode are accepted, one.
     public static let chainLength = Self(rawValue: "chainLength")
     /// A certificate that cannot be read.
     public static let certificateMalformed = Self(rawValue: "certificateMalformed")
-    /// The last certificate is none of the trusted roots.
+    /// The last certificate is none of the trusted roots, or of none that may sign for this environment.
     public static let untrustedRoot = Self(rawValue: "untrustedRoot")
-    /// The certificates did not sign each other.
+    /// The certificates did not sign each other, or name nobody to ask where revocation is to be checked.
     public static let chainInvalid = Self(rawValue: "chainInvalid")
     /// A certificate was not valid at the instant the chain is judged at: not yet, or no longer.
     public static let certificateExpired = Self(rawValue: "certificateExpired")

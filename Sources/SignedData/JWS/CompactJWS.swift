@@ -49,12 +49,14 @@ struct JWSHeader {
         guard case .object(let members) = json else {
             throw SignedDataError(.malformed, "The header is not a JSON object.")
         }
+        // RFC 7515 section 4.1.11: who does not understand what is critical must refuse, and nothing is understood here.
         guard members["crit"] == nil else {
             throw SignedDataError(.malformed, "The header demands extensions (crit) that are not known here.")
         }
         guard let algorithm = members["alg"]?.stringValue else {
             throw SignedDataError(.malformed, "The header names no algorithm (alg).")
         }
+        // RFC 7515 section 4.1.1 compares algorithms exactly; choosing by the token's word is how `none` and HS256 get in.
         guard algorithm == "ES256" else {
             throw SignedDataError(.unsupportedAlgorithm, "The algorithm is not ES256, the only one accepted.")
         }
@@ -64,6 +66,7 @@ struct JWSHeader {
         certificates = try Self.certificates(chain)
     }
 
+    /// RFC 7515 section 4.1.6: standard base64 of DER, the leaf first.
     private static func certificates(_ chain: JSONValue) throws(SignedDataError) -> [[UInt8]] {
         guard case .array(let elements) = chain else {
             throw SignedDataError(.malformed, "The certificate chain (x5c) is not an array.")

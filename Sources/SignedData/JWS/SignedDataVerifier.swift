@@ -6,7 +6,9 @@ import StoreModel
 ///
 /// In this order: the size and form; the chain of three certificates up to a trusted root; the signature; the instant of
 /// signing, at which the chain must have been valid; only then the payload's other members, first whom it is for. The
-/// first thing that does not hold is thrown as a `SignedDataError`; its code is one of WIRE's list.
+/// first thing that does not hold is thrown as a `SignedDataError`; its code is one of WIRE's list. The rules are those of
+/// RFC 7515 (JWS), RFC 7518 section 3.4 (ES256), RFC 5280 section 6 (chains), RFC 8259 (JSON, names never twice) and of
+/// Apple's pages on `JWSTransaction`, `responseBodyV2DecodedPayload` and `DecodedRealtimeRequestBody`.
 ///
 /// One verifier serves any number of threads. Chains it accepted are kept by their bytes, and so are whole documents;
 /// what depends on time is judged again each time, and a failure is never kept.
