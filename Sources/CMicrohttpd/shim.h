@@ -1,13 +1,13 @@
 #pragma once
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <string.h>
+#include <sys/socket.h>
 
 // microhttpd's entry points are variadic; these give them types.
 
 typedef struct souk_mhd_settings {
     unsigned int flags;
-    int listen_socket;
-    unsigned int threads;
     unsigned int connections;
     unsigned int idle_seconds;
     size_t memory_per_connection;
@@ -30,7 +30,6 @@ static inline size_t souk_mhd_keep_escapes(void *context, struct MHD_Connection 
 static inline struct MHD_Daemon *souk_mhd_start(const souk_mhd_settings *settings) {
     struct MHD_OptionItem options[16];
     int count = 0;
-    options[count++] = (struct MHD_OptionItem){MHD_OPTION_LISTEN_SOCKET, settings->listen_socket, NULL};
     options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_LIMIT, settings->connections, NULL};
     options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_TIMEOUT, settings->idle_seconds, NULL};
     options[count++] =
@@ -45,8 +44,6 @@ static inline struct MHD_Daemon *souk_mhd_start(const souk_mhd_settings *setting
         MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)settings->completed, settings->context};
     options[count++] = (struct MHD_OptionItem){
         MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)settings->connection, settings->context};
-    if (settings->threads > 1)
-        options[count++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, settings->threads, NULL};
     if (settings->private_key != NULL) {
         options[count++] =
             (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)settings->private_key};
@@ -59,7 +56,7 @@ static inline struct MHD_Daemon *souk_mhd_start(const souk_mhd_settings *setting
 }
 
 static inline unsigned int souk_mhd_flags(int uses_tls) {
-    unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+    unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET;
     return uses_tls ? flags | MHD_USE_TLS : flags;
 }
 
@@ -84,6 +81,22 @@ static inline size_t souk_mhd_header_size(struct MHD_Connection *connection) {
 /// Has an answer of unknown length end with its connection.
 static inline void souk_mhd_forbid_chunks(struct MHD_Response *response) {
     MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+}
+
+#ifdef __linux__
+// glibc declares it for _GNU_SOURCE only.
+int accept4(int listening, struct sockaddr *address, socklen_t *length, int flags);
+#endif
+
+/// `accept` for a socket that no child process inherits.
+static inline int souk_accept(int listening, struct sockaddr *address, socklen_t *length) {
+#ifdef __linux__
+    return accept4(listening, address, length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+#else
+    int accepted = accept(listening, address, length);
+    if (accepted >= 0) fcntl(accepted, F_SETFD, FD_CLOEXEC);
+    return accepted;
+#endif
 }
 
 static inline enum MHD_Result souk_mhd_tls_available(void) {

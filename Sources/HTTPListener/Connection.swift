@@ -2,6 +2,13 @@ import CMicrohttpd
 import Foundation
 import Primitives
 
+/// microhttpd's handle of a daemon: one thread that serves its connections.
+///
+/// Sendable: microhttpd allows connections to be added on any thread, and only the listener's `stop` ends it.
+struct MHDDaemon: @unchecked Sendable {
+    let pointer: OpaquePointer
+}
+
 /// microhttpd's handle of a connection.
 ///
 /// Sendable: it leaves microhttpd's thread only to be resumed, which microhttpd allows on any thread, and is kept only
@@ -56,7 +63,7 @@ final class Connection: Sendable {
         var mustLinger = false
     }
 
-    private let socket: Int32
+    let socket: Int32
     private let state = Locked(State())
 
     init(socket: Int32) { self.socket = socket }
@@ -85,7 +92,7 @@ final class Connection: Sendable {
         guard mustLinger || recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0 else {
             return nil
         }
-        let copy = dup(socket)
+        let copy = fcntl(socket, F_DUPFD_CLOEXEC, 0)
         return copy >= 0 ? copy : nil
     }
 

@@ -7,6 +7,10 @@ import Primitives
 final class ConnectionRegistry: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
+        /// Accepted sockets of which microhttpd has not yet made connections. One that it could not serve stays here
+        /// until its number comes back, which is soon: the lowest free one is always next.
+        var admitted: Set<Int32> = []
+        var isRoomAwaited = false
         var lingering: [(socket: Int32, until: ContinuousClock.Instant)] = []
         var isDraining = false
         var forbidsParking = false
@@ -16,13 +20,18 @@ final class ConnectionRegistry: Sendable {
     private static let maximumLingering = 256
 
     private let deadlines: Connection.Deadlines
+    private let maximum: Int
+    private let roomMade: @Sendable () -> Void
     private let state = Locked(State())
     /// Not marked Sendable by Dispatch, whose objects may be used from every thread.
     nonisolated(unsafe) private let timer: any DispatchSourceTimer
     private let queue = DispatchQueue(label: "HTTPListener.sweeper")
 
-    init(deadlines: Connection.Deadlines) {
+    /// `roomMade` is called when a connection has closed after `hasRoom` said no.
+    init(maximum: Int, deadlines: Connection.Deadlines, roomMade: @escaping @Sendable () -> Void) {
+        self.maximum = maximum
         self.deadlines = deadlines
+        self.roomMade = roomMade
         timer = DispatchSource.makeTimerSource(queue: queue)
         let shortest = min(deadlines.firstHeaders, deadlines.nextHeaders, deadlines.body)
         let interval = max(.milliseconds(10), min(shortest / 8, .milliseconds(250)))
@@ -34,8 +43,27 @@ final class ConnectionRegistry: Sendable {
     /// Answers given from now on should end their connection.
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
+    // MARK: - Room
+
+    /// Whether one more connection may be accepted.
+    func hasRoom() -> Bool {
+        state.withLock { state in
+            state.isRoomAwaited = state.connections.count + state.admitted.count >= maximum
+            return !state.isRoomAwaited
+        }
+    }
+
+    /// The socket was accepted; it counts as a connection from now on.
+    func admit(_ socket: Int32) { state.withLock { _ = $0.admitted.insert(socket) } }
+
+    /// microhttpd did not take the socket.
+    func withdraw(_ socket: Int32) { state.withLock { _ = $0.admitted.remove(socket) } }
+
+    // MARK: - Life
+
     func open(_ connection: Connection) {
         let (isDraining, forbidsParking) = state.withLock { state in
+            state.admitted.remove(connection.socket)
             state.connections[ObjectIdentifier(connection)] = connection
             return (state.isDraining, state.forbidsParking)
         }
@@ -45,14 +73,17 @@ final class ConnectionRegistry: Sendable {
 
     func close(_ connection: Connection) {
         let lingering = connection.willClose()
-        let refused = state.withLock { state -> Int32? in
+        let (refused, isRoomAwaited) = state.withLock { state -> (Int32?, Bool) in
             state.connections[ObjectIdentifier(connection)] = nil
-            guard let lingering else { return nil }
-            guard state.lingering.count < Self.maximumLingering else { return lingering }
+            defer { state.isRoomAwaited = false }
+            guard let lingering, state.lingering.count < Self.maximumLingering else {
+                return (lingering, state.isRoomAwaited)
+            }
             state.lingering.append((lingering, .now + Self.lingerPeriod))
-            return nil
+            return (nil, state.isRoomAwaited)
         }
         if let refused { Foundation.close(refused) }
+        if isRoomAwaited { roomMade() }
     }
 
     /// Connections on which no whole request has arrived end, the others after their answer.

@@ -13,55 +13,64 @@ final class Service: Sendable {
     /// Tasks of suspended replies.
     let running = DispatchGroup()
 
-    init(handler: any HTTPHandler, limits: HTTPListener.Configuration) {
+    init(handler: any HTTPHandler, limits: HTTPListener.Configuration, roomMade: @escaping @Sendable () -> Void) {
         self.handler = handler
         self.limits = limits
         connections = ConnectionRegistry(
+            maximum: max(1, limits.maximumConnections),
             deadlines: .init(
                 firstHeaders: limits.headerTimeout, nextHeaders: limits.headerTimeout + limits.idleTimeout,
-                body: limits.bodyTimeout))
+                body: limits.bodyTimeout), roomMade: roomMade)
     }
 }
 
-/// A running microhttpd daemon.
-///
-/// Sendable: `daemon` is used by `init` and `stop` only, and the listener calls `stop` once.
-final class Daemon: @unchecked Sendable {
+/// microhttpd running: a daemon for each thread, and the acceptor that gives them their connections.
+final class Daemon: Sendable {
     let address: HTTPListener.Address
-    private let daemon: OpaquePointer
+    private let workers: [MHDDaemon]
+    private let acceptor: Acceptor
     private let service: Service
-    private let listening: ListeningSocket
     /// How long clients get to read the refusal of a request that outlived the grace period, and tasks to end.
     private static let refusalPeriod = DispatchTimeInterval.seconds(1)
 
     init(handler: any HTTPHandler, configuration: HTTPListener.Configuration) throws {
         let pem = try configuration.tls.map { try PEM($0) }
+        let wakeUp = try WakeUp()
         let listening = try ListeningSocket(host: configuration.host, port: configuration.port)
-        let service = Service(handler: handler, limits: configuration)
-        guard let daemon = Self.start(listening, service, configuration, pem) else {
-            close(listening.descriptor)
-            service.connections.stop()
-            if pem != nil {
-                throw HTTPListenerError(
-                    .tlsFailed, "The certificate and private key cannot be used together; give matching PEM files.")
+        let service = Service(handler: handler, limits: configuration) { wakeUp.signal() }
+        var workers: [MHDDaemon] = []
+        while workers.count < max(1, configuration.threads) {
+            guard let started = Self.start(service, configuration, pem) else {
+                let number = errno
+                close(listening.descriptor)
+                for worker in workers { MHD_stop_daemon(worker.pointer) }
+                service.connections.stop()
+                throw Self.failure(number, isSecure: pem != nil)
             }
-            throw HTTPListenerError(
-                .systemFailed, "The HTTP daemon did not start: \(String(cString: strerror(errno))).")
+            workers.append(MHDDaemon(pointer: started))
         }
-        self.daemon = daemon
+        self.workers = workers
         self.service = service
-        self.listening = listening
+        acceptor = Acceptor(listening, service.connections, wakeUp, dealTo: workers)
         address = .init(host: configuration.host, port: listening.port, isSecure: pem != nil)
     }
 
+    private static func failure(_ number: Int32, isSecure: Bool) -> HTTPListenerError {
+        guard !isSecure else {
+            return HTTPListenerError(
+                .tlsFailed, "The certificate and private key cannot be used together; give matching PEM files.")
+        }
+        return HTTPListenerError(
+            .systemFailed, "The HTTP daemon did not start: \(String(cString: strerror(number))).")
+    }
+
     private static func start(
-        _ listening: ListeningSocket, _ service: Service, _ configuration: HTTPListener.Configuration, _ pem: PEM?
+        _ service: Service, _ configuration: HTTPListener.Configuration, _ pem: PEM?
     ) -> OpaquePointer? {
         var settings = souk_mhd_settings()
         settings.flags = souk_mhd_flags(pem == nil ? 0 : 1)
-        settings.listen_socket = listening.descriptor
-        settings.threads = UInt32(max(1, configuration.threads))
-        settings.connections = UInt32(max(configuration.threads, configuration.maximumConnections))
+        // The acceptor keeps the limit; microhttpd never reaches its own, even while it still counts one that has closed.
+        settings.connections = UInt32(clamping: UInt(max(1, configuration.maximumConnections)) + 1)
         settings.idle_seconds = UInt32(max(1, configuration.idleTimeout.components.seconds))
         // Request and answer headers share this memory.
         settings.memory_per_connection = max(32 << 10, configuration.maximumHeaderBytes * 2)
@@ -82,9 +91,7 @@ final class Daemon: @unchecked Sendable {
 
     /// Blocks until every thread of the daemon has ended.
     func stop(grace: Duration) {
-        service.connections.drain()
-        MHD_quiesce_daemon(daemon)
-        close(listening.descriptor)
+        acceptor.stop()
         service.connections.drain()
         let period = DispatchTimeInterval.milliseconds(Int(grace / .milliseconds(1)))
         if service.underWay.wait(timeout: .now() + period) == .timedOut {
@@ -92,7 +99,7 @@ final class Daemon: @unchecked Sendable {
             _ = service.underWay.wait(timeout: .now() + Self.refusalPeriod)
         }
         service.connections.forbidParking()
-        MHD_stop_daemon(daemon)
+        for worker in workers { MHD_stop_daemon(worker.pointer) }
         service.connections.stop()
         _ = service.running.wait(timeout: .now() + Self.refusalPeriod)
     }

@@ -20,12 +20,21 @@ final class ScriptedServer: Sendable {
             }
         }
 
-        /// What arrives up to and including `mark`, or up to the end.
+        /// What arrives up to and including `mark`, or up to the end. What follows the mark is left to be received.
         func receive(until mark: String) -> String {
-            var all: [UInt8] = []
-            var byte: UInt8 = 0
             let mark = Array(mark.utf8)
-            while all.suffix(mark.count) != mark[...], recv(socket, &byte, 1, 0) == 1 { all.append(byte) }
+            var all: [UInt8] = []
+            var block = [UInt8](repeating: 0, count: 1 << 16)
+            while true {
+                let count = recv(socket, &block, block.count, Int32(MSG_PEEK))
+                guard count > 0 else { break }
+                let before = all.count
+                all += block[..<count]
+                // The mark may have begun in what came before.
+                let found = all[max(0, before - mark.count + 1)...].firstRange(of: mark)
+                if let found { all.removeSubrange(found.upperBound...) }
+                guard recv(socket, &block, all.count - before, Int32(MSG_WAITALL)) > 0, found == nil else { break }
+            }
             return String(decoding: all, as: UTF8.self)
         }
 

@@ -89,6 +89,7 @@ import Testing
             stopped.withLock { $0 = true }
         }
         #expect(try await idle.receiveToEnd() == "")
+        #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
         #expect(!stopped.withLock { $0 })
         gate.fire()
         let answer = try await busy.receiveToEnd()

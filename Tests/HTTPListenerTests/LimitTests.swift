@@ -228,4 +228,29 @@ import Testing
             #expect(try await answer.value == "GET /third\n")
         }
     }
+
+    @Test(arguments: [1, 3]) func `every connection gets its turn, however few may be open at once`(limit: Int)
+        async throws
+    {
+        try await withListener(echo) {
+            $0.maximumConnections = limit
+        } body: { address, _ in
+            let answered = try await withThrowingTaskGroup(of: Int.self) { group in
+                for client in 0..<8 {
+                    group.addTask {
+                        for turn in 0..<25 {
+                            let connection = try RawClient(port: address.port)
+                            await connection.send(
+                                "GET /\(client)/\(turn) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                            let answer = try await connection.receiveToEnd()
+                            guard answer.hasSuffix("GET /\(client)/\(turn)\n") else { return turn }
+                        }
+                        return 25
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(answered == 8 * 25)
+        }
+    }
 }

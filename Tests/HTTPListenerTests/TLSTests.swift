@@ -1,6 +1,8 @@
+import Dispatch
 import Foundation
 import HTTPCore
 import HTTPListener
+import Primitives
 import StoreTestSupport
 import Testing
 
@@ -40,6 +42,42 @@ import Testing
                 #expect(refused.code == .tlsFailed)
                 #expect(refused.reason.contains(part))
             }
+        }
+    }
+
+    @Test func `a listener that does not start closes no descriptor but its own`() async throws {
+        try await withFiles { files in
+            var configuration = HTTPListener.Configuration()
+            configuration.tls = .init(certificateFile: files.certificate, privateKeyFile: files.otherKey)
+            let (isOver, gone) = (Locked(false), Locked(0))
+            // The lowest free number is always next: they take each one that the listener gives back.
+            let neighbours = (0..<2).map { number in
+                let hasBegun = Signal()
+                let end = Task {
+                    await withCheckedContinuation { continuation in
+                        DispatchQueue(label: "neighbour \(number)").async {
+                            while !isOver.withLock({ $0 }) {
+                                let descriptors = (0..<64).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
+                                hasBegun.fire()
+                                sched_yield()
+                                let lost = descriptors.count { close($0) != 0 }
+                                gone.withLock { $0 += lost }
+                            }
+                            continuation.resume()
+                        }
+                    }
+                }
+                return (hasBegun, end)
+            }
+            for (hasBegun, _) in neighbours { await hasBegun.wait() }
+            for _ in 0..<300 {
+                #expect(throws: HTTPListenerError(.tlsFailed, "")) {
+                    try HTTPListener(handler: echo, configuration: configuration).start()
+                }
+            }
+            isOver.withLock { $0 = true }
+            for (_, end) in neighbours { await end.value }
+            #expect(gone.withLock { $0 } == 0)
         }
     }
 

@@ -1,0 +1,37 @@
+import Foundation
+
+/// Ends another thread's `poll`, from any thread. Its descriptors stay open as long as anybody holds it.
+final class WakeUp: Sendable {
+    /// Readable after `signal`, until `clear`.
+    let descriptor: Int32
+    private let input: Int32
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else {
+            throw HTTPListenerError(.systemFailed, "No pipe could be made: \(String(cString: strerror(errno))).")
+        }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        (descriptor, input) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(descriptor)
+        close(input)
+    }
+
+    func signal() {
+        var byte: UInt8 = 0
+        // A full pipe wakes as well.
+        _ = write(input, &byte, 1)
+    }
+
+    func clear() {
+        withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+            while read(descriptor, buffer.baseAddress, buffer.count) == buffer.count {}
+        }
+    }
+}
