@@ -49,9 +49,11 @@ public final class URLSessionTransport: HTTPTransport {
                 try await withCheckedThrowingContinuation { continuation in
                     delegate.await(task, continuation)
                     task.resume()
+                    // A cancellation that came before found nobody waiting.
+                    if Task.isCancelled { delegate.abandon(task) }
                 }
             } onCancel: {
-                task.cancel()
+                delegate.abandon(task)
             }
         }
     }
@@ -76,7 +78,6 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
     private struct Exchange {
         let continuation: CheckedContinuation<HTTPResponse, any Error>
         var body: [UInt8] = []
-        var isTooLarge = false
     }
 
     private let maximumBodyBytes: Int
@@ -89,27 +90,32 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
         exchanges.withLock { $0[key] = Exchange(continuation: continuation) }
     }
 
+    /// Ends the waiting at once: a session's word that a task was cancelled may come late or not at all.
+    func abandon(_ task: URLSessionTask) {
+        task.cancel()
+        let exchange = exchanges.withLock { [key = task.taskIdentifier] in $0.removeValue(forKey: key) }
+        exchange?.continuation.resume(throwing: HTTPError(.cancelled, "The request was cancelled."))
+    }
+
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         let (key, limit) = (dataTask.taskIdentifier, maximumBodyBytes)
-        let isTooLarge = exchanges.withLock { exchanges in
-            guard var exchange = exchanges.removeValue(forKey: key) else { return false }
-            exchange.isTooLarge = exchange.isTooLarge || data.count > limit - exchange.body.count
-            if !exchange.isTooLarge { exchange.body += data }
-            let isTooLarge = exchange.isTooLarge
+        let refused = exchanges.withLock { exchanges -> Exchange? in
+            guard var exchange = exchanges.removeValue(forKey: key) else { return nil }
+            guard data.count <= limit - exchange.body.count else { return exchange }
+            exchange.body += data
             exchanges[key] = exchange
-            return isTooLarge
+            return nil
         }
-        if isTooLarge { dataTask.cancel() }
+        guard let refused else { return }
+        dataTask.cancel()
+        refused.continuation.resume(
+            throwing: HTTPError(.bodyTooLarge, "The answer's body is longer than the \(limit) bytes allowed."))
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let key = task.taskIdentifier
         guard let exchange = exchanges.withLock({ $0.removeValue(forKey: key) }) else { return }
-        if exchange.isTooLarge {
-            exchange.continuation.resume(
-                throwing: HTTPError(
-                    .bodyTooLarge, "The answer's body is longer than the \(maximumBodyBytes) bytes allowed."))
-        } else if let error {
+        if let error {
             exchange.continuation.resume(throwing: HTTPError(reportedBySession: error))
         } else if let response = task.response as? HTTPURLResponse {
             exchange.continuation.resume(

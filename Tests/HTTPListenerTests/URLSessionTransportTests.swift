@@ -74,6 +74,23 @@ import Testing
         }
     }
 
+    @Test func `a request that is cancelled ends, however far it has come`() async throws {
+        try await withListener(handler) {
+            $0.stopGracePeriod = .milliseconds(50)
+        } body: { address, _ in
+            let transport = URLSessionTransport()
+            for round in 0..<40 {
+                let never = Task {
+                    try await transport.send(
+                        HTTPRequest(method: .get, url: address.url + "/never", timeout: .seconds(3600)))
+                }
+                for _ in 0..<round { await Task.yield() }
+                never.cancel()
+                await #expect(throws: HTTPError(.cancelled, "")) { try await never.value }
+            }
+        }
+    }
+
     @Test(arguments: ["", "/path", "ftp://127.0.0.1/", "http://", "http://a b/"])
     func `a URL that is not absolute http or https is refused`(url: String) async throws {
         await #expect(throws: HTTPError(.invalidURL, "")) {
