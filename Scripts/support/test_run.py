@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -159,7 +160,7 @@ def run(root, target, filters, quiet=False, **options):
 
 
 def _supervise(command, environment, quiet):
-    """Runs the command in a process group of its own, so that nothing it started outlives it."""
+    """Runs the command in a session of its own, so that nothing it started outlives it."""
     output = subprocess.DEVNULL if quiet else None
     process = subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
@@ -167,10 +168,42 @@ def _supervise(command, environment, quiet):
         return process.wait(timeout=DEADLINE_SECONDS)
     except subprocess.TimeoutExpired:
         print(f"\nrun-tests: still running after {DEADLINE_SECONDS} s, stopped", flush=True)
+        print(_stacks(process.pid), flush=True)
         return 1
     finally:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        for end, target in [(os.kill, member) for member in _session(process.pid)] + [(os.killpg, process.pid)]:
+            try:
+                end(target, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         process.wait()
+
+
+def _session(leader):
+    """The processes of a session with their parents, as Linux lists them; SwiftPM gives the tests a group of their own."""
+    found = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            _state, parent, _group, session, *_ = stat.read_text().rpartition(")")[2].split()
+        except (OSError, ValueError):
+            continue  # It has ended meanwhile.
+        if int(session) == leader:
+            found[int(stat.parent.name)] = int(parent)
+    return found
+
+
+def _stacks(leader):
+    """Where every thread of the tests stands: the only trace a hang leaves."""
+    if not shutil.which("gdb"):
+        return "gdb is not installed, so the stacks of the tests are not known"
+    members = _session(leader)
+    found = []
+    for process in sorted(set(members) - set(members.values())):
+        try:
+            done = subprocess.run(
+                ["gdb", "-p", str(process), "-batch", "-ex", "thread apply all backtrace"], stdin=subprocess.DEVNULL,
+                capture_output=True, text=True, errors="replace", timeout=120)
+            found += [line for line in done.stdout.splitlines() if line.startswith(("Thread ", "#"))]
+        except subprocess.TimeoutExpired:
+            found.append(f"gdb could not look into process {process} in time")
+    return "\n".join(found) or "gdb could not look into the tests"
