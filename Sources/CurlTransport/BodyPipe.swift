@@ -7,7 +7,7 @@ final class BodyPipe: Sendable {
         var waiting: [UInt8] = []
         var isPaused = false
         var outcome: Result<Void, HTTPError>?
-        var reader: CheckedContinuation<[UInt8]?, any Error>?
+        var reader: CheckedContinuation<Void, Never>?
     }
 
     private let window: Int
@@ -23,19 +23,16 @@ final class BodyPipe: Sendable {
     /// `false`: no room; offer the same bytes again after `proceed`.
     func offer(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let chunk = Array(bytes)
-        let (isTaken, reader) = state.withLock { state -> (Bool, CheckedContinuation<[UInt8]?, any Error>?) in
-            if let reader = state.reader {
-                state.reader = nil
-                return (true, reader)
-            }
-            guard state.waiting.count < window else {
+        let (isTaken, reader) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
+            guard state.reader != nil || state.waiting.count < window else {
                 state.isPaused = true
                 return (false, nil)
             }
             state.waiting += chunk
-            return (true, nil)
+            defer { state.reader = nil }
+            return (true, state.reader)
         }
-        reader?.resume(returning: chunk)
+        reader?.resume()
         return isTaken
     }
 
@@ -45,30 +42,41 @@ final class BodyPipe: Sendable {
             defer { state.reader = nil }
             return state.reader
         }
-        if let error { reader?.resume(throwing: error) } else { reader?.resume(returning: nil) }
+        reader?.resume()
     }
 
     /// What has arrived, `nil` at the end.
     func next() async throws -> [UInt8]? {
-        try await withCheckedThrowingContinuation { continuation in
-            let (result, wasPaused) = state.withLock { state -> (Result<[UInt8]?, HTTPError>?, Bool) in
-                guard state.waiting.isEmpty else {
-                    defer {
-                        state.waiting = []
-                        state.isPaused = false
-                    }
-                    return (.success(state.waiting), state.isPaused)
-                }
-                switch state.outcome {
-                case .success: return (.success(nil), false)
-                case .failure(let error): return (.failure(error), false)
-                case nil:
-                    state.reader = continuation
-                    return (nil, false)
-                }
-            }
+        while true {
+            let (result, wasPaused) = take()
             if wasPaused { proceed() }
-            if let result { continuation.resume(with: result.mapError { $0 as any Error }) }
+            if let result { return try result.get() }
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    let isReady = !state.waiting.isEmpty || state.outcome != nil
+                    if !isReady { state.reader = continuation }
+                    return isReady
+                }
+                if isReady { continuation.resume() }
+            }
+        }
+    }
+
+    /// What there is to read, if anything, and whether libcurl waits for room.
+    private func take() -> (Result<[UInt8]?, HTTPError>?, wasPaused: Bool) {
+        state.withLock { state in
+            guard state.waiting.isEmpty else {
+                defer {
+                    state.waiting = []
+                    state.isPaused = false
+                }
+                return (.success(state.waiting), state.isPaused)
+            }
+            switch state.outcome {
+            case .success: return (.success(nil), false)
+            case .failure(let error): return (.failure(error), false)
+            case nil: return (nil, false)
+            }
         }
     }
 }

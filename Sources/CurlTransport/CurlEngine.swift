@@ -6,7 +6,7 @@ import Primitives
 /// The mailbox of the thread on which libcurl runs. The thread lives from the first request to `stop`.
 final class CurlEngine: Sendable {
     enum Command: Sendable {
-        case start(Transfer, CheckedContinuation<HTTPResponse, any Error>)
+        case start(Transfer, Handover<HTTPResponse>)
         /// The reader or the sender has something: continue what was paused.
         case proceed(Transfer)
         case cancel(Transfer)
@@ -92,7 +92,7 @@ final class CurlEngine: Sendable {
             defer { mailbox = Mailbox(isStopped: true) }
             return (mailbox.waiting, mailbox.commands)
         }
-        for case .start(_, let continuation) in late { continuation.resume(throwing: Self.shutDown) }
+        for case .start(_, let answer) in late { answer.deliver(.failure(Self.shutDown)) }
         curl_multi_cleanup(multi.handle)
         for continuation in waiting { continuation.resume() }
     }
@@ -149,8 +149,8 @@ struct TransferLoop {
 
     private mutating func obey(_ command: CurlEngine.Command) {
         switch command {
-        case .start(let transfer, let continuation):
-            begin(transfer, continuation)
+        case .start(let transfer, let answer):
+            begin(transfer, answer)
         case .proceed(let transfer):
             if let handle = transfer.handle { curl_easy_pause(handle, CURLPAUSE_CONT) }
         case .cancel(let transfer):
@@ -159,14 +159,14 @@ struct TransferLoop {
         }
     }
 
-    private mutating func begin(_ transfer: Transfer, _ continuation: CheckedContinuation<HTTPResponse, any Error>) {
+    private mutating func begin(_ transfer: Transfer, _ answer: Handover<HTTPResponse>) {
         guard !transfer.isCancelled else {
-            return continuation.resume(throwing: HTTPError(.cancelled, "The request was cancelled."))
+            return answer.deliver(.failure(HTTPError(.cancelled, "The request was cancelled.")))
         }
         guard let handle = idleHandles.popLast() ?? curl_easy_init() else {
-            return continuation.resume(throwing: HTTPError(.unsupported, "libcurl is out of memory."))
+            return answer.deliver(.failure(HTTPError(.unsupported, "libcurl is out of memory.")))
         }
-        transfer.begin(on: handle, continuation)
+        transfer.begin(on: handle, answer)
         active[handle] = transfer
         let code = curl_multi_add_handle(multi.handle, handle)
         if code != CURLM_OK {

@@ -1,5 +1,6 @@
 import CCurl
 import HTTPCore
+import Primitives
 
 /// `HTTPTransport` over libcurl: the transport on Linux.
 ///
@@ -49,11 +50,9 @@ public final class CurlTransport: HTTPTransport {
         let prepared = try PreparedRequest(request, configuration)
         let transfer = Transfer(prepared, configuration, engine: engine, owner: self)
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                if !engine.post(.start(transfer, continuation)) {
-                    continuation.resume(throwing: CurlEngine.shutDown)
-                }
-            }
+            let answer = Handover<HTTPResponse>()
+            if !engine.post(.start(transfer, answer)) { throw CurlEngine.shutDown }
+            return try await answer.value()
         } onCancel: {
             engine.cancel(transfer)
         }

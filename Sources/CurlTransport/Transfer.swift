@@ -25,7 +25,7 @@ final class Transfer: @unchecked Sendable {
     private let engine: CurlEngine
     /// A stream keeps its transport alive.
     private let owner: CurlTransport
-    private var continuation: CheckedContinuation<HTTPResponse, any Error>?
+    private var answer: Handover<HTTPResponse>?
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var parser = ResponseHeaderParser()
     private var phase = Phase.headers
@@ -52,9 +52,9 @@ final class Transfer: @unchecked Sendable {
 
     // MARK: - Life
 
-    func begin(on handle: UnsafeMutableRawPointer, _ continuation: CheckedContinuation<HTTPResponse, any Error>) {
+    func begin(on handle: UnsafeMutableRawPointer, _ answer: Handover<HTTPResponse>) {
         self.handle = handle
-        self.continuation = continuation
+        self.answer = answer
         headerList = request.configure(handle)
         let context = Unmanaged.passUnretained(self).toOpaque()
         souk_curl_set_callback(handle, CURLOPT_HEADERFUNCTION, Self.onHeader, CURLOPT_HEADERDATA, context)
@@ -83,13 +83,13 @@ final class Transfer: @unchecked Sendable {
         case (.streaming(let pipe), .failure(let error)): pipe.finish(error)
         case (.collecting(var response), .success):
             response.body = .bytes(collected)
-            continuation?.resume(returning: response)
+            answer?.deliver(.success(response))
         case (.headers, .success):
-            continuation?.resume(throwing: HTTPError(.protocolError, "The server's answer has no headers."))
+            answer?.deliver(.failure(HTTPError(.protocolError, "The server's answer has no headers.")))
         case (_, .failure(let error)):
-            continuation?.resume(throwing: error)
+            answer?.deliver(.failure(error))
         }
-        continuation = nil
+        answer = nil
         collected = []
     }
 
@@ -122,8 +122,8 @@ final class Transfer: @unchecked Sendable {
             } cancel: { [self] in
                 engine.cancel(self)
             })
-        continuation?.resume(returning: response)
-        continuation = nil
+        answer?.deliver(.success(response))
+        answer = nil
     }
 
     private func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {

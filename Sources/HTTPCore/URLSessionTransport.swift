@@ -46,12 +46,10 @@ public final class URLSessionTransport: HTTPTransport {
         return try await withDeadline(request.timeout ?? configuration.timeout) {
             let task = session.dataTask(with: prepared)
             return try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { continuation in
-                    delegate.await(task, continuation)
-                    task.resume()
-                    // A cancellation that came before found nobody waiting.
-                    if Task.isCancelled { delegate.abandon(task) }
-                }
+                let answer = delegate.begin(task)
+                // A cancellation that came before found nobody waiting.
+                if Task.isCancelled { delegate.abandon(task) }
+                return try await answer.value()
             } onCancel: {
                 delegate.abandon(task)
             }
@@ -76,7 +74,7 @@ public final class URLSessionTransport: HTTPTransport {
 
 private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
-        let continuation: CheckedContinuation<HTTPResponse, any Error>
+        let answer = Handover<HTTPResponse>()
         var body: [UInt8] = []
     }
 
@@ -85,16 +83,18 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
 
     init(maximumBodyBytes: Int) { self.maximumBodyBytes = maximumBodyBytes }
 
-    func await(_ task: URLSessionTask, _ continuation: CheckedContinuation<HTTPResponse, any Error>) {
-        let key = task.taskIdentifier
-        exchanges.withLock { $0[key] = Exchange(continuation: continuation) }
+    func begin(_ task: URLSessionTask) -> Handover<HTTPResponse> {
+        let (key, exchange) = (task.taskIdentifier, Exchange())
+        exchanges.withLock { $0[key] = exchange }
+        task.resume()
+        return exchange.answer
     }
 
     /// Ends the waiting at once: a session's word that a task was cancelled may come late or not at all.
     func abandon(_ task: URLSessionTask) {
         task.cancel()
         let exchange = exchanges.withLock { [key = task.taskIdentifier] in $0.removeValue(forKey: key) }
-        exchange?.continuation.resume(throwing: HTTPError(.cancelled, "The request was cancelled."))
+        exchange?.answer.deliver(.failure(HTTPError(.cancelled, "The request was cancelled.")))
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -108,22 +108,22 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
         }
         guard let refused else { return }
         dataTask.cancel()
-        refused.continuation.resume(
-            throwing: HTTPError(.bodyTooLarge, "The answer's body is longer than the \(limit) bytes allowed."))
+        refused.answer.deliver(
+            .failure(HTTPError(.bodyTooLarge, "The answer's body is longer than the \(limit) bytes allowed.")))
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let key = task.taskIdentifier
         guard let exchange = exchanges.withLock({ $0.removeValue(forKey: key) }) else { return }
         if let error {
-            exchange.continuation.resume(throwing: HTTPError(reportedBySession: error))
+            exchange.answer.deliver(.failure(HTTPError(reportedBySession: error)))
         } else if let response = task.response as? HTTPURLResponse {
-            exchange.continuation.resume(
-                returning: HTTPResponse(
-                    status: response.statusCode, headers: HTTPHeaders(response), body: .bytes(exchange.body)))
+            exchange.answer.deliver(
+                .success(
+                    HTTPResponse(
+                        status: response.statusCode, headers: HTTPHeaders(response), body: .bytes(exchange.body))))
         } else {
-            exchange.continuation.resume(
-                throwing: HTTPError(.protocolError, "The server's answer is not an HTTP answer."))
+            exchange.answer.deliver(.failure(HTTPError(.protocolError, "The server's answer is not an HTTP answer.")))
         }
     }
 

@@ -203,6 +203,8 @@ import Testing
         try await withListener(echo) {
             $0.maximumConnections = 2
             $0.threads = 1
+            $0.headerTimeout = .seconds(3600)
+            $0.idleTimeout = .seconds(3600)
         } body: { address, _ in
             let first = try RawClient(port: address.port)
             let second = try RawClient(port: address.port)
@@ -234,6 +236,7 @@ import Testing
     {
         try await withListener(echo) {
             $0.maximumConnections = limit
+            $0.headerTimeout = .seconds(3600)
         } body: { address, _ in
             let answered = try await withThrowingTaskGroup(of: Int.self) { group in
                 for client in 0..<8 {
