@@ -4,6 +4,10 @@ import Primitives
 struct Observer<Element: Sendable>: Sendable {
     let receive: @Sendable (Element) -> Void
     let finish: @Sendable () -> Void
+
+    /// The same observer with another end. Here, where the element's type is not known, so that `receive` is handed on
+    /// as it is: taken out where the type is known, it would be wrapped twice, and each call would pay for that.
+    func finishing(_ finish: @escaping @Sendable () -> Void) -> Observer { Observer(receive: receive, finish: finish) }
 }
 
 /// Sends each element to all observers, one element at a time, in the order sent.
@@ -16,9 +20,7 @@ final class Broadcast<Element: Sendable>: Sendable {
 
     private final class Entry: Sendable {
         let observer: Observer<Element>
-        // Only touched while the broadcast's lock is held. Not behind a lock of its own, nor the observer taken out
-        // instead: this is looked at before each callback, and reference counting there would be most of the cost.
-        nonisolated(unsafe) var isCancelled = false
+        let cancellation = CancelFlag()
 
         init(_ observer: Observer<Element>) { self.observer = observer }
     }
@@ -114,8 +116,8 @@ final class Broadcast<Element: Sendable>: Sendable {
         }
         if let delivery { deliver(delivery) }
         return { [self] in
+            entry.cancellation.set()
             let replaced: [Entry] = state.withLock { state in
-                entry.isCancelled = true
                 let entries = state.entries
                 state.entries.removeAll { $0 === entry }
                 return entries
@@ -149,8 +151,7 @@ final class Broadcast<Element: Sendable>: Sendable {
             entries.withMemoryRebound(to: Unmanaged<Entry>.self) { entries in
                 for entry in entries {
                     entry._withUnsafeGuaranteedRef { entry in
-                        let isCancelled = state.withLock { _ in entry.isCancelled }
-                        if !isCancelled { body(entry.observer) }
+                        if !entry.cancellation.isSet { body(entry.observer) }
                     }
                 }
             }

@@ -24,7 +24,7 @@ final class Link: Sendable {
                 link.end()
                 return EventSubscription()
             }
-            let upstream = publisher.subscribe(Observer(receive: observer.receive, finish: { link.end() }))
+            let upstream = publisher.subscribe(observer.finishing { link.end() })
             link.hold(upstream)
             return EventSubscription { link.over(finishing: false) }
         })
