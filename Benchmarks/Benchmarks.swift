@@ -10,7 +10,7 @@ enum Benchmarks {
                 throw BenchmarkFailure("figures of a debug build mean nothing; use make bench")
             #else
                 var figures = try SignatureBenchmark.run()
-                figures += try HubBenchmark.run()
+                figures += try await HubBenchmark.run()
                 figures.append(try await ReadBenchmark.run())
                 let report: JSONValue = [
                     "processors": .number(ProcessInfo.processInfo.activeProcessorCount),
