@@ -8,12 +8,12 @@ export SOUK_PYTHON ?= $(CURDIR)/.venv/bin/python
 
 GATES := check-format check-imports check-build check-docs check-linkage check-threads
 # Everything of ours that takes --self-test.
-SELF_TESTED := $(GATES) run-tests
+SELF_TESTED := $(GATES) fuzz run-tests
 
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check self-test format bench crash clean $(GATES)
+.PHONY: help run test check self-test format bench crash fuzz clean $(GATES)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,7 @@ check: ## Everything CI checks: the gates, their self-tests, then every test
 	@Scripts/install-dependencies test
 	@$(MAKE) --no-print-directory --keep-going $(GATES)
 	@$(MAKE) --no-print-directory self-test
+	@Scripts/fuzz --time 60
 	@Scripts/run-tests
 
 # Each gate alone: make check-imports, make check-threads, …
@@ -53,5 +54,9 @@ crash: ## Kill the app and the server at every point of a purchase (the tests do
 	swift build --product CrashLoop -j $(JOBS)
 	@"$$(swift build --show-bin-path)/CrashLoop" all 1
 
+fuzz: ## Look for bytes that crash us, TIME=600 seconds in each of four paths (check does it for a minute)
+	@Scripts/install-dependencies test
+	@Scripts/fuzz --time $(or $(TIME),600)
+
 clean: ## Remove everything that was built (the virtual environment stays)
-	rm -rf .build .build-tsan .build-examples
+	rm -rf .build .build-tsan .build-examples .build-fuzz

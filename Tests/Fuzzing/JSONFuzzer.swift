@@ -1,0 +1,58 @@
+import Foundation
+import Primitives
+
+/// Any bytes as JSON. What is accepted says the same after being written and read again, and so does the text in it that
+/// looks like base64, hexadecimal digits or a date.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    guard let value = try? JSONValue(parsing: Fuzzing.bytes(start, count)) else { return 0 }
+    for written in [value.encoded(), Array(value.text(pretty: true).utf8)] {
+        Fuzzing.claim((try? JSONValue(parsing: written)) == value, "what was written reads the same")
+    }
+    visit(value)
+    return 0
+}
+
+private func visit(_ value: JSONValue) {
+    switch value {
+    case .null, .bool: break
+    case .number(let number):
+        _ = (number.int, number.double, number.decimal, number.hashValue)
+        Fuzzing.claim(JSONNumber(text: number.text) == number, "a number's text is a number")
+    case .string(let text): visit(text)
+    case .array(let elements): elements.forEach(visit)
+    case .object(let members):
+        for (name, member) in members {
+            Fuzzing.claim(value[name] == member, "a name has one value")
+            visit(name)
+            visit(member)
+        }
+    }
+}
+
+private func visit(_ text: String) {
+    if let bytes = Base64.decodeURL(text) {
+        Fuzzing.claim(Base64.encodeURL(bytes) == text, "bytes have one base64url")
+    }
+    if let bytes = Base64.decode(text) { Fuzzing.claim(Base64.encode(bytes) == text, "bytes have one base64") }
+    if let bytes = Hex.decode(text) {
+        Fuzzing.claim(Hex.encode(bytes) == text.lowercased(), "bytes have one hexadecimal text")
+    }
+    if let date = RFC3339.date(from: text) {
+        let again = RFC3339.date(from: RFC3339.string(from: date))
+        Fuzzing.claim(again.map { abs($0.timeIntervalSince(date)) < 0.001 } ?? false, "a date reads the same: \(text)")
+    }
+}
+
+@_cdecl("LLVMFuzzerInitialize")
+public func initializeJSON(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
+    Fuzzing.plant(
+        [
+            #"{"a":[1,-0.5e+10,true,false,null,"\u00e9\ud83d\ude00\n\"\\"],"b":{}}"#, "[[[[[]]]]]",
+            "123456789012345678901234567890",
+            #"{"signedDate":1700000000000,"price":4990,"currency":"USD"}"#, "\"2026-11-20T14:40:00.123+02:00\"",
+            #"["eyJhbGciOiJFUzI1NiJ9","AQID","00ff"]"#, "  \t\r\n\"\u{2028}é\u{1F600}\"  ", "1e400", "-",
+            "{\"a\":1,\"a\":2}",
+        ].map { Array($0.utf8) })
+    return 0
+}
