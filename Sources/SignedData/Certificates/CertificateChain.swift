@@ -40,8 +40,7 @@ public final class CertificateChain: Sendable {
     enum Use {
         /// Signatures ES256, by certificates of today.
         case jws
-        /// App receipts, also those of 2011: certificates signed over SHA-1 are accepted, and the last one must be the
-        /// trusted one byte for byte, so that nothing in a receipt can be exchanged.
+        /// App receipts, also those of 2011: certificates signed over SHA-1 are accepted.
         case receipts
     }
 
@@ -71,9 +70,6 @@ public final class CertificateChain: Sendable {
             throw SignedDataError(.certificateExpired, "There is no instant at which all certificates are valid.")
         }
         validity = start...end
-        guard use == .jws || root == anchor else {
-            throw SignedDataError(.untrustedRoot, "The last certificate is not the trusted one: some bytes differ.")
-        }
     }
 
     private typealias Parts = (certificates: [Certificate], anchor: Certificate, anchors: [TrustAnchor])

@@ -1,5 +1,6 @@
 import COpenSSL
 import Foundation
+import Primitives
 
 /// The certificates of a receipt after they were judged, and what a signature is checked with: made once for each set of
 /// certificates.
@@ -28,8 +29,11 @@ final class ReceiptSignerChain: Sendable {
             if index == 0 { identity = Array(bytes[outline.issuer]) + bytes[outline.serialNumber] }
         }
         signerIdentity = identity
+        let certificates = places.map { Array(bytes[$0]) }
         chain = try CertificateChain(
-            places.map { Array(bytes[$0]) }, trusting: configuration.trustAnchors,
+            certificates,
+            trusting: try Self.anchors(
+                for: certificates, among: configuration.trustAnchors, acceptsLocal: configuration.acceptsLocalReceipts),
             acceptsLocal: configuration.acceptsLocalReceipts, use: .receipts)
         for certificate in chain.certificates.dropLast() where !certificate.isSignedOverSHA {
             throw SignedDataError(.chainInvalid, "A certificate is signed over a digest that is none of SHA.")
@@ -39,6 +43,29 @@ final class ReceiptSignerChain: Sendable {
         }
         for certificate in chain.certificates.dropFirst() { _ = try ReceiptKey(of: certificate) }
         key = try ReceiptKey(of: chain.leaf)
+    }
+
+    /// The anchors that are the last certificate byte for byte, found without reading it. How many certificates there must
+    /// be is the chain's business.
+    private static func anchors(
+        for certificates: [[UInt8]], among anchors: [TrustAnchor], acceptsLocal: Bool
+    ) throws(SignedDataError) -> [TrustAnchor] {
+        guard let last = certificates.last, certificates.count == 3 || (certificates.count == 1 && acceptsLocal)
+        else { return anchors }
+        let fingerprint = MessageDigest.sha256(last)
+        let exact = anchors.filter { anchor in
+            switch anchor.form {
+            case .fingerprint(let trusted): trusted == fingerprint
+            case .certificate(let trusted): trusted.fingerprint == fingerprint
+            case .key: true
+            }
+        }
+        guard !exact.isEmpty else {
+            throw SignedDataError(
+                .untrustedRoot,
+                "The last certificate, of the SHA-256 \(Hex.encode(fingerprint)), is none of the trusted ones.")
+        }
+        return exact
     }
 
     /// Throws `chainInvalid` unless the signer says it is the leaf.

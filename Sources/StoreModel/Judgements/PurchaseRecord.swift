@@ -1,0 +1,86 @@
+import Foundation
+
+/// One purchase as far as judgements need it, the same out of a receipt and out of a signed transaction.
+///
+/// A plain value: whoever makes one from something unverified judges what somebody claims.
+public struct PurchaseRecord: Hashable, Sendable {
+    public var productID: ProductID
+    public var transactionID: TransactionID?
+    /// The first transaction of the subscription or purchase.
+    public var originalTransactionID: TransactionID?
+    /// `nil` where the source does not say.
+    public var kind: StoreProduct.Kind?
+    public var purchaseDate: Date
+    /// When the first transaction was made; of a restored purchase, when it was bought.
+    public var originalPurchaseDate: Date
+    /// When the subscription period ends; at that instant it is over.
+    public var expiresDate: Date?
+    /// When the store took the purchase back.
+    public var refundDate: Date?
+    /// Whether the customer moved to a higher level of the group, which ended this period. Receipts do not tell it from a
+    /// refund.
+    public var isUpgraded: Bool
+    public var quantity: Int
+    /// Whether the period was sold under an introductory offer, free or not. Promotional offers are none.
+    public var usedIntroductoryOffer: Bool
+    /// The subscription group; receipts do not name it.
+    public var groupID: String?
+    /// When the store said so. Of several records of one transaction the one said last counts.
+    public var signedDate: Date?
+
+    public init(
+        productID: ProductID, transactionID: TransactionID? = nil, originalTransactionID: TransactionID? = nil,
+        kind: StoreProduct.Kind? = nil, purchaseDate: Date, originalPurchaseDate: Date? = nil,
+        expiresDate: Date? = nil, refundDate: Date? = nil, isUpgraded: Bool = false, quantity: Int = 1,
+        usedIntroductoryOffer: Bool = false, groupID: String? = nil, signedDate: Date? = nil
+    ) {
+        self.productID = productID
+        self.transactionID = transactionID
+        self.originalTransactionID = originalTransactionID
+        self.kind = kind
+        self.purchaseDate = purchaseDate
+        self.originalPurchaseDate = originalPurchaseDate ?? purchaseDate
+        self.expiresDate = expiresDate
+        self.refundDate = refundDate
+        self.isUpgraded = isUpgraded
+        self.quantity = quantity
+        self.usedIntroductoryOffer = usedIntroductoryOffer
+        self.groupID = groupID
+        self.signedDate = signedDate
+    }
+
+    /// From a purchase in a receipt made at `creationDate`. `nil` when it names no product or no date of purchase.
+    public init?(_ purchase: AppReceipt.InAppPurchase, creationDate: Date?) {
+        guard let productID = purchase.productID, let purchaseDate = purchase.purchaseDate else { return nil }
+        let isIntroductory = purchase.isTrialPeriod == true || purchase.isInIntroOfferPeriod == true
+        self.init(
+            productID: productID, transactionID: purchase.transactionID,
+            originalTransactionID: purchase.originalTransactionID, kind: purchase.productType?.kind,
+            purchaseDate: purchaseDate, originalPurchaseDate: purchase.originalPurchaseDate,
+            expiresDate: purchase.expiresDate, refundDate: purchase.cancellationDate,
+            quantity: purchase.quantity ?? 1,
+            usedIntroductoryOffer: isIntroductory && purchase.promotionalOfferID == nil, signedDate: creationDate)
+    }
+
+    /// From a transaction's payload. `nil` when it names no product or no date of purchase.
+    public init?(_ transaction: JWSTransactionDecodedPayload) {
+        guard let productID = transaction.productId.flatMap({ ProductID(rawValue: $0) }),
+            let purchaseDate = transaction.purchaseDate
+        else { return nil }
+        self.init(
+            productID: productID, transactionID: transaction.transactionId.flatMap { TransactionID(rawValue: $0) },
+            originalTransactionID: transaction.originalTransactionId.flatMap { TransactionID(rawValue: $0) },
+            kind: transaction.type.map { StoreProduct.Kind(apple: $0.rawValue) }, purchaseDate: purchaseDate,
+            originalPurchaseDate: transaction.originalPurchaseDate, expiresDate: transaction.expiresDate,
+            refundDate: transaction.revocationDate, isUpgraded: transaction.isUpgraded ?? false,
+            quantity: transaction.quantity ?? 1, usedIntroductoryOffer: transaction.offerType == .introductory,
+            groupID: transaction.subscriptionGroupIdentifier, signedDate: transaction.signedDate)
+    }
+}
+
+extension AppReceipt {
+    /// The purchases as records, but for those that name no product or no date of purchase.
+    public var purchaseRecords: [PurchaseRecord] {
+        inAppPurchases.compactMap { PurchaseRecord($0, creationDate: creationDate) }
+    }
+}
