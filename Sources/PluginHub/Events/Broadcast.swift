@@ -20,7 +20,7 @@ final class Broadcast<Element: Sendable>: Sendable {
 
     private final class Entry: Sendable {
         let observer: Observer<Element>
-        let cancellation = CancelFlag()
+        let cancellation = OneWayFlag()
 
         init(_ observer: Observer<Element>) { self.observer = observer }
     }

@@ -1,0 +1,24 @@
+#if !canImport(Darwin)
+    import Synchronization
+#endif
+
+/// Something that happens once, from no to yes, and that any thread may look at without taking a lock.
+///
+/// For what is asked on every step of a hot path, as whether a subscription has been cancelled, where a lock taken and
+/// given back would be most of the cost. Whoever sees `isSet` sees all that was done before `set()`. Apple's systems have
+/// atomic values only from macOS 15 and iOS 18 on, so there it is a lock.
+public struct OneWayFlag: ~Copyable, Sendable {
+    #if canImport(Darwin)
+        @usableFromInline let flag = Locked(false)
+
+        @inlinable public init() {}
+        @inlinable public var isSet: Bool { flag.withLock { $0 } }
+        @inlinable public func set() { flag.withLock { $0 = true } }
+    #else
+        @usableFromInline let flag = Atomic(false)
+
+        @inlinable public init() {}
+        @inlinable public var isSet: Bool { flag.load(ordering: .acquiring) }
+        @inlinable public func set() { flag.store(true, ordering: .sequentiallyConsistent) }
+    #endif
+}

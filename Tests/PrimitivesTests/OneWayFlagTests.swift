@@ -1,0 +1,30 @@
+import Primitives
+import Testing
+
+@Suite struct OneWayFlagTests {
+    private final class Box: @unchecked Sendable {
+        // Sendable: `text` is written before the flag is set and read only by who has seen that.
+        let flag = OneWayFlag()
+        var text = ""
+        var isSet: Bool { flag.isSet }
+    }
+
+    @Test func `a flag is down until it is set, and stays up`() {
+        let box = Box()
+        #expect(!box.isSet)
+        box.flag.set()
+        box.flag.set()
+        #expect(box.isSet)
+    }
+
+    @Test func `whoever sees the flag sees what was written before it`() async {
+        let box = Box()
+        let reader = Task {
+            while !box.flag.isSet { await Task.yield() }
+            return box.text
+        }
+        box.text = "written before"
+        box.flag.set()
+        #expect(await reader.value == "written before")
+    }
+}
