@@ -102,6 +102,11 @@ extension HTML {
 
         public mutating func appendInterpolation(_ html: HTML?) { appendInterpolation(html ?? .empty) }
 
+        /// `text` if `condition` holds, as `<li class="row\(" odd", when: isOdd)">`.
+        public mutating func appendInterpolation(_ text: String, when condition: Bool) {
+            if condition { appendInterpolation(text) }
+        }
+
         /// `html` if `condition` holds, as `<input\(" checked", if: isOn)>`.
         public mutating func appendInterpolation(_ html: HTML, if condition: Bool) {
             if condition { appendInterpolation(html) }

@@ -14,12 +14,12 @@ enum Souk {
     static let commands: [Command] = [
         DemoCommand.command, ServeCommand.command, SimulateCommand.command, StoreCommand.command, JWSCommands.inspect,
         JWSCommands.verify, SigningCommands.offer, SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
-        VersionCommand.command,
+        PolicyCommands.lint, HubCommands.graph, VersionCommand.command,
     ]
 
     /// Commands that later versions will have.
     private static let notBuilt: Set<String> = [
-        "receipt", "policy", "hub", "inspect", "intercept", "har", "scenario", "migrate", "ledger",
+        "receipt", "inspect", "intercept", "har", "scenario", "migrate", "ledger",
         "backup", "restore", "sync", "keys", "import", "bench",
     ]
 

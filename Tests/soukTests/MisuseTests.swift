@@ -35,6 +35,9 @@ import Testing
             arguments: ["jws", "verify", TestFiles.darkroom, "--type", "transaction", "--environment", "moon"],
             status: 2,
             sentence: "production, sandbox or xcode"),
+        Case(arguments: ["policy", "lint"], status: 2, sentence: "needs FILE"),
+        Case(arguments: ["policy", "lint", "/nowhere"], status: 2, sentence: "no such file"),
+        Case(arguments: ["hub", "graph", "--format", "dot"], status: 2, sentence: "needs FILE"),
         Case(arguments: ["simulate"], status: 2, sentence: "needs --catalog"),
         Case(arguments: ["simulate", "--catalog", "/nowhere"], status: 2, sentence: "no such file"),
         Case(
@@ -137,7 +140,7 @@ import Testing
         #expect(overview.status == 0)
         for words in [
             "demo", "serve", "simulate", "store", "jws inspect", "jws verify", "offer sign", "token create",
-            "catalog lint", "version",
+            "catalog lint", "policy lint", "hub graph", "version",
         ] {
             #expect(overview.output.contains("  \(words) "))
             let help = try await SoukExecutable.run(words.split(separator: " ").map(String.init) + ["--help"])

@@ -145,7 +145,8 @@ private struct Keys {
     mutating func key(for name: String) -> String {
         let legal = name.unicodeScalars.map { scalar in
             switch scalar {
-            case "a"..."z", "A"..."Z", "0"..."9", ".", "-": String(scalar)
+            case "a"..."z", "A"..."Z", "0"..."9", "-": String(scalar)
+            case ".": "-"
             default: "_"
             }
         }.joined()

@@ -95,16 +95,18 @@ extension HubGraph {
 }
 
 extension HubGraph {
+    /// The first with a name keeps it; the others get a number, and never another plugin's name.
     private static func plugins(named names: [String]) -> [Plugin] {
         var taken = Set(names)
         var seen: Set<String> = []
         return names.enumerated().map { id, name in
             var label = name
             var number = 2
-            while !seen.insert(label).inserted || (label != name && taken.contains(label)) {
+            while label == name ? seen.contains(name) : taken.contains(label) {
                 label = "\(name) (\(number))"
                 number += 1
             }
+            seen.insert(name)
             taken.insert(label)
             return Plugin(id: id, name: name, label: label)
         }

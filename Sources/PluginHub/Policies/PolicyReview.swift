@@ -139,7 +139,8 @@ struct PolicyReview {
 }
 
 extension Policy {
-    /// Everything that is wrong among `policies`, as a hub that starts plugins with them in this order would report it.
+    /// Everything that is wrong among `policies`, as a hub that starts plugins with them in this order would report it,
+    /// without what only follows from a plugin being left out.
     public static func findings(among policies: [Policy], isPartialSet: Bool = false) -> [Hub.Finding] {
         placedFindings(among: policies, isPartialSet: isPartialSet).map(\.finding)
     }
@@ -157,10 +158,22 @@ extension Policy {
     public static func placedFindings(among policies: [Policy], isPartialSet: Bool = false) -> [PlacedFinding] {
         let review = PolicyReview(candidates: policies, members: [], mayLackPartners: isPartialSet)
         let accepted = policies.indices.filter { review.errors[$0].isEmpty }
+        let leftOut = policies.indices.filter { !review.errors[$0].isEmpty }.map { policies[$0] }
         let gaps = zip(accepted, PolicyReview.gapsOfEach(accepted.map { policies[$0] }, isPartialSet: isPartialSet))
+            .map { index, findings in (index, findings.filter { finding in !leftOut.contains { $0.answers(finding) } })
+            }
         let found = policies.indices.map { ($0, review.errors[$0] + review.warnings[$0]) } + gaps
         return found.flatMap { index, findings in
             findings.map { PlacedFinding(finding: $0, index: index, pointer: policies[index].pointer(to: $0)) }
+        }
+    }
+
+    /// Whether this policy lists the partner that `finding` misses.
+    private func answers(_ finding: Hub.Finding) -> Bool {
+        guard let message = finding.message, let field = finding.field else { return false }
+        return MessageKind.allCases.contains { kind in
+            (field == kind.incomingList && outgoing(kind).contains(message))
+                || (outgoingLists(kind).contains { $0.list == field } && incoming(kind).contains(message))
         }
     }
 

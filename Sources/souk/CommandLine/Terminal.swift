@@ -14,6 +14,9 @@ enum Terminal {
     /// Prints one line to standard output at once.
     static func print(_ text: String) { write(text + "\n", to: 1) }
 
+    /// Prints `text` as it is to standard output.
+    static func write(_ text: String) { write(text, to: 1) }
+
     /// Prints one line to standard error.
     static func note(_ text: String) { write(text + "\n", to: 2) }
 

@@ -12,19 +12,7 @@ enum CatalogCommands {
         details: "What a file is, is told by its content. Exit 1 for an error; warnings alone exit 0."
     ) { arguments in
         let findings = try arguments.operands.flatMap { try lint(file: $0) }
-        let isFine = !findings.contains { $0.isError }
-        if arguments.has("json") {
-            Terminal.print(json: ["ok": .bool(isFine), "findings": .array(findings.map(\.json))])
-        } else {
-            for finding in findings { Terminal.print(finding.line) }
-            let errors = findings.filter(\.isError).count
-            let parts = [
-                count(arguments.operands.count, "file"), count(errors, "error"),
-                count(findings.count - errors, "warning"),
-            ]
-            Terminal.print(parts.joined(separator: ", "))
-        }
-        return isFine ? .success : .doesNotHold
+        return LintReport(files: arguments.operands.count, findings: findings).print(asJSON: arguments.has("json"))
     }
 
     static let convert = Command(
@@ -34,8 +22,6 @@ enum CatalogCommands {
         Terminal.print(json: try catalogue(in: arguments.operands[0]).productList, pretty: true)
         return .success
     }
-
-    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 
     /// A catalogue that a command needs; a malformed one is misuse, named with its file and place.
     static func catalogue(in file: String) throws -> Catalogue {
@@ -55,52 +41,33 @@ enum CatalogCommands {
         }
     }
 
-    private struct Finding {
-        let isError: Bool
-        let file: String
-        let pointer: String
-        let reason: String
-
-        var json: JSONValue {
-            [
-                "severity": .string(isError ? "error" : "warning"), "file": .string(file),
-                "pointer": .string(pointer), "reason": .string(reason),
-            ]
-        }
-
-        var line: String {
-            let severity = isError ? Terminal.red("error") : Terminal.bold("warning")
-            return "\(file)\(pointer.isEmpty ? "" : " \(pointer)"): \(severity): \(reason)"
-        }
-    }
-
-    private static func lint(file: String) throws -> [Finding] {
+    private static func lint(file: String) throws -> [LintReport.Finding] {
         let bytes = try InputFile.read(file)
         let document: JSONValue
         do {
             document = try JSONValue(parsing: bytes)
         } catch {
-            return [Finding(isError: true, file: file, pointer: "", reason: "this is not JSON: \(error)")]
+            return [.init(isError: true, file: file, pointer: "", reason: "this is not JSON: \(error)")]
         }
         if document.arrayValue != nil {
             return ProductList.lint(bytes, file: file).findings.map {
-                Finding(isError: $0.severity == .error, file: file, pointer: $0.pointer, reason: $0.reason)
+                .init(isError: $0.severity == .error, file: file, pointer: $0.pointer, reason: $0.reason)
             }
         }
         if Catalogue.recognizes(document) {
             return Catalogue.lint(bytes, file: file).map {
-                Finding(isError: $0.severity == .error, file: file, pointer: $0.pointer, reason: $0.reason)
+                .init(isError: $0.severity == .error, file: file, pointer: $0.pointer, reason: $0.reason)
             }
         }
         guard document["features"] != nil else {
             let reason = "this is neither a StoreKit catalogue, nor a product list (an array), nor a feature map"
-            return [Finding(isError: true, file: file, pointer: "", reason: reason)]
+            return [.init(isError: true, file: file, pointer: "", reason: reason)]
         }
         do {
             _ = try FeatureMap(parsing: bytes)
             return []
         } catch {
-            return [Finding(isError: true, file: file, pointer: error.pointer, reason: error.reason)]
+            return [.init(isError: true, file: file, pointer: error.pointer, reason: error.reason)]
         }
     }
 }

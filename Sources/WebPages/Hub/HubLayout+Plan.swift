@@ -1,0 +1,265 @@
+import PluginHub
+
+extension HubLayout {
+    /// The layout while it is worked out.
+    struct Plan {
+        typealias Slot = LayerOrder.Slot
+        typealias Pair = LayerOrder.Pair
+
+        struct Column {
+            let left, width: Double
+            /// Where the captions to the right of the column end.
+            let captionsEnd: Double
+            /// Where the stubs to the left of the column begin.
+            let stubsBegin: Double
+            var right: Double { left + width }
+            var outerRight: Double { captionsEnd }
+        }
+
+        let graph: HubGraph
+        let order: LayerOrder
+        let layerOf: [Slot: Int]
+        /// The arrows between two plugins, in the order they are drawn.
+        private var bundles: [Pair: [HubGraph.Arrow]] = [:]
+        /// Arrows with one end, or with both at the same plugin.
+        private var loose: [HubGraph.Plugin.ID: (left: [HubGraph.Arrow], right: [HubGraph.Arrow])] = [:]
+        private var leftWays: [HubGraph.Plugin.ID: [Pair]] = [:]
+        private var rightWays: [HubGraph.Plugin.ID: [Pair]] = [:]
+        var centre: [Slot: Double] = [:]
+        private(set) var totalHeight = 0.0
+
+        init(_ graph: HubGraph) {
+            self.graph = graph
+            var uses: [(user: Int, used: Int)] = []
+            var joined: [HubGraph.Arrow] = []
+            for arrow in graph.arrows {
+                let (user, used) = arrow.sides
+                switch (user, used) {
+                case (let user?, let used?) where user != used:
+                    uses += arrow.messages.map { _ in (user, used) }
+                    joined.append(arrow)
+                case (let user?, _): loose[user, default: ([], [])].right.append(arrow)
+                case (nil, let used?): loose[used, default: ([], [])].left.append(arrow)
+                case (nil, nil): break
+                }
+            }
+            order = LayerOrder(count: graph.plugins.count, uses: uses)
+            layerOf = order.layers.enumerated().reduce(into: [:]) { result, layer in
+                for slot in layer.element { result[slot] = layer.offset }
+            }
+            let pairs = Set(order.ways.map(\.pair))
+            for arrow in joined {
+                guard let user = arrow.sides.user, let used = arrow.sides.used else { continue }
+                let pair = Pair(left: user, right: used)
+                bundles[pairs.contains(pair) ? pair : Pair(left: used, right: user), default: []].append(arrow)
+            }
+            for way in order.ways {
+                rightWays[way.pair.left, default: []].append(way.pair)
+                leftWays[way.pair.right, default: []].append(way.pair)
+            }
+        }
+
+        private func looseEnds(_ plugin: HubGraph.Plugin.ID) -> (left: [HubGraph.Arrow], right: [HubGraph.Arrow]) {
+            loose[plugin] ?? ([], [])
+        }
+
+        private func portCounts(_ plugin: HubGraph.Plugin.ID) -> (left: Int, right: Int) {
+            func ports(_ ways: [Pair]?) -> Int { (ways ?? []).reduce(0) { $0 + (bundles[$1]?.count ?? 0) } }
+            let ends = looseEnds(plugin)
+            return (ports(leftWays[plugin]) + ends.left.count, ports(rightWays[plugin]) + ends.right.count)
+        }
+
+        func height(of slot: Slot) -> Double {
+            switch slot {
+            case .plugin(let plugin):
+                let ports = portCounts(plugin)
+                return max(52, Double(max(ports.left, ports.right)) * HubLayout.portDistance + 20)
+            case .passage(let pair, _): return Double(bundles[pair]?.count ?? 1) * HubLayout.portDistance
+            }
+        }
+    }
+}
+
+extension HubLayout.Plan {
+    // MARK: - Heights
+
+    /// Lets every slot go to the middle of its neighbours as far as the order of its column allows.
+    mutating func settleHeights() {
+        for layer in order.layers { place(layer, wishes: [:]) }
+        var neighbours: [Slot: (left: [Slot], right: [Slot])] = [:]
+        for way in order.ways {
+            for (left, right) in zip(way.slots, way.slots.dropFirst()) {
+                neighbours[left, default: ([], [])].right.append(right)
+                neighbours[right, default: ([], [])].left.append(left)
+            }
+        }
+        for sweep in 0..<12 {
+            let goesRight = sweep.isMultiple(of: 2)
+            for layer in goesRight ? order.layers : order.layers.reversed() {
+                var wishes: [Slot: Double] = [:]
+                for slot in layer {
+                    guard let sides = neighbours[slot] else { continue }
+                    let near = sweep > 9 ? sides.left + sides.right : goesRight ? sides.left : sides.right
+                    let heights = near.compactMap { centre[$0] }
+                    if !heights.isEmpty { wishes[slot] = heights.reduce(0, +) / Double(heights.count) }
+                }
+                place(layer, wishes: wishes)
+            }
+        }
+        let top = centre.map { $0.value - height(of: $0.key) / 2 }.min() ?? 0
+        let bottom = centre.map { $0.value + height(of: $0.key) / 2 }.max() ?? 0
+        for slot in centre.keys { centre[slot]? -= top - 14 }
+        totalHeight = bottom - top + 28
+    }
+
+    /// The places nearest to what the slots of one column wish for, none above the one before it: isotonic regression by
+    /// pooling neighbours that want to pass each other.
+    private mutating func place(_ layer: [Slot], wishes: [Slot: Double]) {
+        var offsets: [Double] = []
+        var offset = 0.0
+        for (index, slot) in layer.enumerated() {
+            if index > 0 {
+                offset += (height(of: layer[index - 1]) + height(of: slot)) / 2 + gap(layer[index - 1], slot)
+            }
+            offsets.append(offset)
+        }
+        var pools: [(sum: Double, count: Double)] = []
+        for (index, slot) in layer.enumerated() {
+            let wish = wishes[slot] ?? centre[slot] ?? offsets[index] - offset / 2
+            pools.append((wish - offsets[index], 1))
+            while pools.count > 1, let last = pools.last {
+                let before = pools[pools.count - 2]
+                guard before.sum / before.count > last.sum / last.count else { break }
+                pools.removeLast(2)
+                pools.append((before.sum + last.sum, before.count + last.count))
+            }
+        }
+        var index = 0
+        for pool in pools {
+            for _ in 0..<Int(pool.count) {
+                centre[layer[index]] = pool.sum / pool.count + offsets[index]
+                index += 1
+            }
+        }
+    }
+
+    private func gap(_ upper: Slot, _ lower: Slot) -> Double {
+        if case .plugin = upper, case .plugin = lower { 30 } else { 16 }
+    }
+
+    // MARK: - Columns
+
+    /// The columns, as wide as their widest box, as far apart as the captions between them need.
+    func columns() -> [Column] {
+        var columns: [Column] = []
+        var edge = 8.0
+        for layer in order.layers {
+            var captions = 0.0
+            var stubs = 0.0
+            var width = 128.0
+            for case .plugin(let plugin) in layer {
+                let name = HubLayout.shortened(graph.plugins[plugin].label, to: 26)
+                width = max(width, Double(HubLayout.columns(name)) * 8.6 + 40)
+                let ends = looseEnds(plugin)
+                let shared = (rightWays[plugin] ?? []).flatMap { bundles[$0] ?? [] }
+                captions = (shared.map { HubLayout.captionWidth($0) + 24 } + [captions]).max() ?? 0
+                let short = HubLayout.stubLength + 12
+                captions = (ends.right.map { HubLayout.captionWidth($0) + short } + [captions]).max() ?? 0
+                stubs = (ends.left.map { HubLayout.captionWidth($0) + short } + [stubs]).max() ?? 0
+            }
+            // Between two columns the lines need room to bend.
+            let left = edge + (columns.isEmpty ? 0 : 76) + max(stubs, columns.isEmpty ? 0 : 16)
+            let column = Column(
+                left: left, width: width, captionsEnd: left + width + captions,
+                stubsBegin: left - max(stubs, columns.isEmpty ? 0 : 16))
+            columns.append(column)
+            edge = column.captionsEnd
+        }
+        return columns
+    }
+
+    // MARK: - Lines
+
+    /// The arrows on one side of a plugin from top to bottom: those that go somewhere by where they go, then loose ends.
+    private func ports(of plugin: HubGraph.Plugin.ID, onRight isRight: Bool) -> [Port] {
+        let ways = order.ways.filter { (isRight ? $0.pair.left : $0.pair.right) == plugin }
+        let sorted = ways.map { way in
+            (centre[isRight ? way.slots[1] : way.slots[way.slots.count - 2]] ?? 0, way.pair)
+        }.sorted { ($0.0, $0.1.left, $0.1.right) < ($1.0, $1.1.left, $1.1.right) }
+        let ends = looseEnds(plugin)
+        return sorted.flatMap { _, pair in (bundles[pair] ?? []).indices.map { Port.shared(pair, $0) } }
+            + (isRight ? ends.right : ends.left).map(Port.loose)
+    }
+
+    private enum Port: Hashable {
+        case shared(Pair, Int)
+        case loose(HubGraph.Arrow)
+    }
+
+    /// The height of each port on one side of a plugin.
+    private func heights(of plugin: HubGraph.Plugin.ID, onRight isRight: Bool) -> [Port: Double] {
+        let ports = ports(of: plugin, onRight: isRight)
+        let middle = centre[.plugin(plugin)] ?? 0
+        return Dictionary(
+            uniqueKeysWithValues: ports.enumerated().map { index, port in
+                (port, middle + (Double(index) - Double(ports.count - 1) / 2) * HubLayout.portDistance)
+            })
+    }
+
+    func lines(_ columns: [Column]) -> [HubLayout.Line] {
+        let rightHeights = graph.plugins.map { heights(of: $0.id, onRight: true) }
+        let leftHeights = graph.plugins.map { heights(of: $0.id, onRight: false) }
+        return order.ways.flatMap { way in
+            (bundles[way.pair] ?? []).enumerated().map { index, arrow in
+                let port = Port.shared(way.pair, index)
+                let count = Double(bundles[way.pair]?.count ?? 1)
+                let bends = way.slots.map { slot -> HubLayout.Bend in
+                    let column = columns[layerOf[slot] ?? 0]
+                    switch slot {
+                    case .plugin(way.pair.left):
+                        let height = rightHeights[way.pair.left][port] ?? 0
+                        return HubLayout.Bend(start: column.right, end: column.captionsEnd, height: height)
+                    case .plugin:
+                        let height = leftHeights[way.pair.right][port] ?? 0
+                        return HubLayout.Bend(start: column.stubsBegin, end: column.left, height: height)
+                    case .passage:
+                        let height = (centre[slot] ?? 0) + (Double(index) - (count - 1) / 2) * HubLayout.portDistance
+                        return HubLayout.Bend(start: column.stubsBegin, end: column.captionsEnd, height: height)
+                    }
+                }
+                let first = bends[0]
+                return HubLayout.Line(
+                    arrow: arrow, points: bends, pointsLeft: arrow.to == way.pair.left,
+                    label: HubLayout.Label(
+                        text: HubLayout.caption(arrow), x: first.start + 15, y: first.height - 5, endsHere: false))
+            }
+        }
+    }
+
+    func stubs(_ boxes: [HubLayout.Box]) -> [HubLayout.Stub] {
+        graph.plugins.flatMap { plugin -> [HubLayout.Stub] in
+            [true, false].flatMap { isRight -> [HubLayout.Stub] in
+                let heights = heights(of: plugin.id, onRight: isRight)
+                let ends = looseEnds(plugin.id)
+                return (isRight ? ends.right : ends.left).map { arrow in
+                    let x = isRight ? boxes[plugin.id].right : boxes[plugin.id].left
+                    let y = heights[.loose(arrow)] ?? 0
+                    let away = HubLayout.stubLength + 10
+                    return HubLayout.Stub(
+                        arrow: arrow, plugin: plugin.id, shape: arrow.from == arrow.to ? .loop : .open, x: x, y: y,
+                        isRight: isRight,
+                        label: HubLayout.Label(
+                            text: HubLayout.caption(arrow), x: x + (isRight ? away : -away), y: y + 4,
+                            endsHere: !isRight))
+                }
+            }
+        }
+    }
+}
+
+extension HubGraph.Arrow {
+    /// Who asks and who is asked: an event comes from the one that is asked for it.
+    var sides: (user: HubGraph.Plugin.ID?, used: HubGraph.Plugin.ID?) {
+        kind == .event ? (to, from) : (from, to)
+    }
+}

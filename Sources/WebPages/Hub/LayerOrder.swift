@@ -1,0 +1,173 @@
+/// In which column each plugin stands and in which order: those who ask left of those they ask, few lines crossing. Pure
+/// and the same for the same graph.
+struct LayerOrder {
+    /// Something that takes a place in a column: a plugin, or the lines between two plugins passing by.
+    enum Slot: Hashable, Sendable {
+        case plugin(Int)
+        case passage(Pair, layer: Int)
+    }
+
+    /// Two plugins with lines between them, the left one first.
+    struct Pair: Hashable, Sendable {
+        let left: Int
+        let right: Int
+    }
+
+    /// The columns from left to right, each from top to bottom.
+    private(set) var layers: [[Slot]] = []
+    /// The slots that the lines of a pair go through, from left to right, both plugins included.
+    private(set) var ways: [(pair: Pair, slots: [Slot])] = []
+
+    /// - Parameters:
+    ///   - count: how many plugins there are.
+    ///   - uses: who asks whom; without loops.
+    init(count: Int, uses: [(user: Int, used: Int)]) {
+        let pairs = Self.acyclic(count, uses)
+        var layerOf = Self.layers(count, pairs)
+        Self.placeLoners(&layerOf, pairs)
+        layers = Array(repeating: [], count: (layerOf.max() ?? -1) + 1)
+        for plugin in 0..<count { layers[layerOf[plugin]].append(.plugin(plugin)) }
+        for pair in pairs {
+            let passed = (layerOf[pair.left] + 1..<layerOf[pair.right]).map { Slot.passage(pair, layer: $0) }
+            for case .passage(_, let layer) in passed { layers[layer].append(.passage(pair, layer: layer)) }
+            ways.append((pair, [.plugin(pair.left)] + passed + [.plugin(pair.right)]))
+        }
+        reduceCrossings()
+    }
+
+    // MARK: - Columns
+
+    /// The pairs, turned round where that breaks a circle.
+    private static func acyclic(_ count: Int, _ uses: [(user: Int, used: Int)]) -> [Pair] {
+        var targets = Array(repeating: Set<Int>(), count: count)
+        var weight: [Pair: Int] = [:]
+        for use in uses { weight[Pair(left: use.user, right: use.used), default: 0] += 1 }
+        for (pair, number) in weight {
+            // Of two who ask each other, the one who asks more stands left.
+            let back = weight[Pair(left: pair.right, right: pair.left)] ?? 0
+            if number > back || (number == back && pair.left < pair.right) { targets[pair.left].insert(pair.right) }
+        }
+        let asked = targets.reduce(into: Array(repeating: 0, count: count)) { asked, set in
+            for target in set { asked[target] += 1 }
+        }
+        var pairs: Set<Pair> = []
+        var state = Array(repeating: 0, count: count)
+        // An explicit stack: a long chain of plugins must not exhaust the thread's.
+        for start in (0..<count).sorted(by: { (asked[$0], $0) < (asked[$1], $1) }) where state[start] == 0 {
+            var stack = [(plugin: start, open: targets[start].sorted()[...])]
+            state[start] = 1
+            while var top = stack.popLast() {
+                guard let next = top.open.popFirst() else {
+                    state[top.plugin] = 2
+                    continue
+                }
+                stack.append(top)
+                if state[next] == 1 {
+                    pairs.insert(Pair(left: next, right: top.plugin))
+                } else {
+                    pairs.insert(Pair(left: top.plugin, right: next))
+                    if state[next] == 0 {
+                        state[next] = 1
+                        stack.append((next, targets[next].sorted()[...]))
+                    }
+                }
+            }
+        }
+        return pairs.sorted { ($0.left, $0.right) < ($1.left, $1.right) }
+    }
+
+    /// Each plugin as far left as those who ask it allow, then as far right as those it asks allow.
+    private static func layers(_ count: Int, _ pairs: [Pair]) -> [Int] {
+        var layer = Array(repeating: 0, count: count)
+        for _ in 0..<count {
+            var isSettled = true
+            for pair in pairs where layer[pair.right] <= layer[pair.left] {
+                layer[pair.right] = layer[pair.left] + 1
+                isSettled = false
+            }
+            if isSettled { break }
+        }
+        let asked = Set(pairs.map(\.right))
+        let asks = Dictionary(grouping: pairs, by: \.left)
+        for plugin in 0..<count where !asked.contains(plugin) {
+            if let nearest = asks[plugin]?.map({ layer[$0.right] }).min() { layer[plugin] = nearest - 1 }
+        }
+        return layer
+    }
+
+    /// Plugins without any line fill the shortest columns.
+    private static func placeLoners(_ layer: inout [Int], _ pairs: [Pair]) {
+        let connected = Set(pairs.flatMap { [$0.left, $0.right] })
+        let loners = layer.indices.filter { !connected.contains($0) }
+        guard !loners.isEmpty else { return }
+        var columns = connected.map { layer[$0] }.max().map { $0 + 1 } ?? 0
+        if columns == 0 { while columns * columns < loners.count { columns += 1 } }
+        var heights = Array(repeating: 0, count: columns)
+        for plugin in connected { heights[layer[plugin]] += 1 }
+        for plugin in loners {
+            let column = heights.indices.min { (heights[$0], $0) < (heights[$1], $1) } ?? 0
+            layer[plugin] = column
+            heights[column] += 1
+        }
+    }
+
+    // MARK: - Order
+
+    /// Sweeps over the columns, each slot going to the middle of its neighbours; the best order seen stays.
+    private mutating func reduceCrossings() {
+        var neighbours: [Slot: (left: [Slot], right: [Slot])] = [:]
+        for way in ways {
+            for (left, right) in zip(way.slots, way.slots.dropFirst()) {
+                neighbours[left, default: ([], [])].right.append(right)
+                neighbours[right, default: ([], [])].left.append(left)
+            }
+        }
+        var best = layers
+        var fewest = crossings(neighbours)
+        for sweep in 0..<24 where fewest > 0 {
+            let goesRight = sweep.isMultiple(of: 2)
+            for index in goesRight ? Array(layers.indices) : layers.indices.reversed() {
+                let fixed = goesRight ? index - 1 : index + 1
+                guard layers.indices.contains(fixed) else { continue }
+                let place = Dictionary(uniqueKeysWithValues: layers[fixed].enumerated().map { ($1, Double($0)) })
+                let keys = layers[index].enumerated().map { position, slot -> (Double, Int, Slot) in
+                    let sides = neighbours[slot] ?? ([], [])
+                    let near = (goesRight ? sides.left : sides.right).compactMap { place[$0] }
+                    let middle = near.isEmpty ? Double(position) : near.reduce(0, +) / Double(near.count)
+                    return (middle, position, slot)
+                }
+                layers[index] = keys.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
+            }
+            let now = crossings(neighbours)
+            if now < fewest { (fewest, best) = (now, layers) }
+        }
+        layers = best
+    }
+
+    /// How many lines cross between neighbouring columns.
+    private func crossings(_ neighbours: [Slot: (left: [Slot], right: [Slot])]) -> Int {
+        zip(layers, layers.dropFirst()).reduce(0) { sum, columns in
+            let place = Dictionary(uniqueKeysWithValues: columns.1.enumerated().map { ($1, $0) })
+            let ends = columns.0.map { (neighbours[$0]?.right ?? []).compactMap { place[$0] }.sorted() }.flatMap { $0 }
+            // A count of inversions, by insertion into a tree of sums.
+            var tree = Array(repeating: 0, count: columns.1.count + 1)
+            var seen = 0
+            return sum
+                + ends.reduce(0) { count, end in
+                    var below = 0
+                    var index = end + 1
+                    while index > 0 {
+                        below += tree[index]
+                        index -= index & -index
+                    }
+                    index = end + 1
+                    while index < tree.count {
+                        tree[index] += 1
+                        index += index & -index
+                    }
+                    defer { seen += 1 }
+                    return count + seen - below
+                }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import PluginHub
+import Primitives
+import WebPages
+
+/// `souk hub graph`.
+enum HubCommands {
+    private enum Format: String, CaseIterable { case mermaid, dot, svg, asyncapi, html }
+
+    private static let formats = Format.allCases.map(\.rawValue)
+
+    static let graph = Command(
+        words: ["hub", "graph"], summary: "draw who says what to whom, from the policies of a hub",
+        operands: ["FILE…"],
+        options: [
+            .init(name: "format", value: formats.joined(separator: "|"), help: "what to print"),
+            .init(name: "partial", help: "the files are a part of a hub's policies"),
+        ],
+        details: """
+            The graph goes to standard output.
+              mermaid   a flowchart that GitHub draws where it stands in Markdown
+              dot       Graphviz's language
+              svg       a picture, drawn by Graphviz's dot (Debian package graphviz)
+              asyncapi  an AsyncAPI 3.0 document of all messages, as JSON
+              html      one page to click through, with everything inside it
+            """
+    ) { arguments in
+        let name = try arguments.required("format")
+        guard let format = Format(rawValue: name) else {
+            throw Misuse("--format is one of \(formats.joined(separator: ", ")), not \"\(name)\"")
+        }
+        let graph = try graph(of: arguments.operands, isPartialSet: arguments.has("partial"))
+        switch format {
+        case .mermaid: Terminal.write(graph.mermaid())
+        case .dot: Terminal.write(graph.dot())
+        case .svg: Terminal.write(try await Graphviz.svg(of: graph.dot()))
+        case .asyncapi: Terminal.print(json: graph.asyncAPI(), pretty: true)
+        case .html: Terminal.write(HubPage(graph).page.text)
+        }
+        let errors = graph.findings.filter { $0.severity == .error }.count
+        if errors > 0 {
+            Terminal.note("souk: something is wrong between these policies; souk policy lint says what")
+        }
+        return .success
+    }
+
+    /// Throws `Misuse` for the first file that is no policy, with its place.
+    private static func graph(of paths: [String], isPartialSet: Bool) throws -> HubGraph {
+        let policies = try paths.map { path in
+            let file = try PolicyFile(reading: path)
+            switch file.content {
+            case .success(let policy): return policy
+            case .failure(let flaw):
+                throw Misuse("\(flaw.pointer.isEmpty ? path : "\(path) \(flaw.pointer)"): \(flaw.reason)")
+            }
+        }
+        let flaw = Policy.placedFindings(among: policies, isPartialSet: true).first {
+            $0.finding.code == .invalidPolicy
+        }
+        if let flaw { throw Misuse("\(paths[flaw.index]) \(flaw.pointer): \(flaw.finding.sentence)") }
+        return HubGraph(policies: policies, isPartialSet: isPartialSet)
+    }
+}

@@ -1,0 +1,96 @@
+import Dispatch
+import Foundation
+import Primitives
+
+/// Graphviz, if it is installed: its `dot` as a child process, without a shell.
+enum Graphviz {
+    /// The picture of a graph. Throws `Misuse` when there is no `dot`, `Failure` when it cannot draw this graph or takes
+    /// longer than `patience`.
+    static func svg(of dot: String, patience: Double = 30) async throws -> String {
+        guard let executable else {
+            throw Misuse("--format svg needs Graphviz: install the package graphviz, or take --format html")
+        }
+        let drawing = try await run(executable, input: Array(dot.utf8), patience: patience)
+        guard drawing.hasEnded else { throw Failure("dot did not finish within \(Int(patience)) seconds") }
+        guard drawing.status == 0, let text = String(validating: drawing.output, as: UTF8.self), !text.isEmpty else {
+            let words = String(decoding: drawing.errors, as: UTF8.self).split(separator: "\n").last ?? "it said nothing"
+            throw Failure("dot could not draw the graph: \(words)")
+        }
+        return text
+    }
+
+    /// The first `dot` on the PATH.
+    private static var executable: URL? {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        return folders.map { URL(fileURLWithPath: String($0)).appendingPathComponent("dot") }
+            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+    }
+
+    private struct Drawing {
+        let hasEnded: Bool
+        let status: Int32
+        let output: Data
+        let errors: Data
+    }
+
+    /// Blocks a thread of its own, not the caller's.
+    private static func run(_ executable: URL, input: [UInt8], patience: Double) async throws -> Drawing {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(with: Result { try runAndWait(executable, input: input, patience: patience) })
+            }
+        }
+    }
+
+    private static func runAndWait(_ executable: URL, input: [UInt8], patience: Double) throws -> Drawing {
+        let process = Process()
+        let (toChild, fromChild, complaints) = (Pipe(), Pipe(), Pipe())
+        process.executableURL = executable
+        process.arguments = ["-Tsvg"]
+        process.standardInput = toChild
+        process.standardOutput = fromChild
+        process.standardError = complaints
+        do {
+            try process.run()
+        } catch {
+            throw Failure("\(executable.path) cannot be run: \(error)")
+        }
+        let isLate = Locked(false)
+        let child = Child(process)
+        let alarm = DispatchWorkItem {
+            isLate.withLock { $0 = true }
+            child.kill()
+        }
+        DispatchQueue.global().asyncAfter(deadline: .now() + patience, execute: alarm)
+        let errors = Locked(Data())
+        let readers = DispatchGroup()
+        // Both pipes are served at once: a full one would stop the child.
+        let (writing, complaining) = (toChild.fileHandleForWriting, complaints.fileHandleForReading)
+        Thread.detachNewThread {
+            try? writing.write(contentsOf: input)
+            try? writing.close()
+        }
+        readers.enter()
+        Thread.detachNewThread {
+            let read = (try? complaining.readToEnd()) ?? Data()
+            errors.withLock { $0 = read }
+            readers.leave()
+        }
+        let output = (try? fromChild.fileHandleForReading.readToEnd()) ?? Data()
+        process.waitUntilExit()
+        alarm.cancel()
+        readers.wait()
+        return Drawing(
+            hasEnded: !isLate.withLock { $0 },
+            status: process.terminationReason == .exit ? process.terminationStatus : 1,
+            output: output, errors: errors.withLock { $0 })
+    }
+
+    /// Ends a child that is still running.
+    private final class Child: @unchecked Sendable {
+        // Sendable: the process was configured and started before; asking whether it runs is safe on any thread.
+        private let process: Process
+        init(_ process: Process) { self.process = process }
+        func kill() { if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) } }
+    }
+}

@@ -1,0 +1,54 @@
+import PluginHub
+import Primitives
+
+/// `souk policy lint`.
+enum PolicyCommands {
+    static let lint = Command(
+        words: ["policy", "lint"], summary: "find what is wrong in and between the policies of a hub",
+        operands: ["FILE…"],
+        options: [
+            .init(name: "json", help: "print one JSON value"),
+            .init(name: "partial", help: "the files are a part of a hub's policies: a missing partner is a warning"),
+        ],
+        details: """
+            The files are checked together, as the hub checks its plugins when it starts, in the order given.
+            Exit 1 for an error; warnings alone exit 0.
+            """
+    ) { arguments in
+        let files = try arguments.operands.map(PolicyFile.init(reading:))
+        let findings = findings(in: files, isPartialSet: arguments.has("partial"))
+        return LintReport(files: files.count, findings: findings).print(asJSON: arguments.has("json"))
+    }
+
+    /// In the order of the files, and in each as they were found.
+    private static func findings(in files: [PolicyFile], isPartialSet: Bool) -> [LintReport.Finding] {
+        let readable = files.indices.compactMap { index in
+            (try? files[index].content.get()).map { (index: index, policy: $0) }
+        }
+        // A file that holds no policy may hold what the others lack, so they are a part only.
+        let placed = Policy.placedFindings(
+            among: readable.map(\.policy), isPartialSet: isPartialSet || readable.count < files.count)
+        return files.indices.flatMap { index in
+            let file = files[index]
+            var findings: [LintReport.Finding] = []
+            if case .failure(let flaw) = file.content {
+                findings.append(.init(isError: true, file: file.path, pointer: flaw.pointer, reason: flaw.reason))
+            }
+            findings += file.strangers.map {
+                .init(isError: false, file: file.path, pointer: $0.pointer, reason: $0.reason)
+            }
+            return findings
+                + placed.filter { readable[$0.index].index == index }.map { finding(in: file, $0) }
+        }
+    }
+
+    private static func finding(in file: PolicyFile, _ placed: Policy.PlacedFinding) -> LintReport.Finding {
+        let found = placed.finding
+        var details: JSONMembers = ["code": .string(found.code.rawValue)]
+        details["plugin"] = found.plugin.map(JSONValue.string)
+        details["message"] = found.message.map(JSONValue.string)
+        return .init(
+            isError: found.severity == .error, file: file.path, pointer: placed.pointer, reason: found.sentence,
+            details: details)
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import PluginHub
+import Primitives
+
+/// A policy that a person named on the command line, or why the file holds none.
+struct PolicyFile {
+    let path: String
+    let content: Result<Policy, Flaw>
+    /// Members that nobody reads: most likely misspelt.
+    let strangers: [Flaw]
+
+    /// What is wrong at one place of a file.
+    struct Flaw: Error {
+        let pointer: String
+        let reason: String
+    }
+
+    /// Throws `Misuse` when the file cannot be read at all.
+    init(reading path: String) throws {
+        self.path = path
+        let bytes = try InputFile.read(path)
+        do {
+            let document = try Self.document(bytes)
+            content = .success(try Self.policy(document))
+            strangers = Self.strangers(in: document)
+        } catch {
+            content = .failure(error)
+            strangers = []
+        }
+    }
+
+    private static func document(_ bytes: [UInt8]) throws(Flaw) -> JSONValue {
+        do {
+            return try JSONValue(parsing: bytes)
+        } catch {
+            throw Flaw(pointer: "", reason: "this is not JSON: \(error)")
+        }
+    }
+
+    private static func policy(_ document: JSONValue) throws(Flaw) -> Policy {
+        do {
+            return try document.decode(Policy.self)
+        } catch let DecodingError.keyNotFound(key, context) {
+            throw Flaw(
+                pointer: pointer(context.codingPath), reason: "this is no policy: it has no \"\(key.stringValue)\"")
+        } catch let DecodingError.typeMismatch(type, context) {
+            throw Flaw(pointer: pointer(context.codingPath), reason: "this must be \(noun(type))")
+        } catch let DecodingError.valueNotFound(type, context) {
+            throw Flaw(pointer: pointer(context.codingPath), reason: "this must be \(noun(type))")
+        } catch {
+            throw Flaw(pointer: "", reason: "this is no policy: \(error)")
+        }
+    }
+
+    private static func pointer(_ path: [any CodingKey]) -> String {
+        path.map { key in
+            let text = key.intValue.map(String.init) ?? key.stringValue
+            return "/" + text.replacingOccurrences(of: "~", with: "~0").replacingOccurrences(of: "/", with: "~1")
+        }.joined()
+    }
+
+    private static func noun(_ type: any Any.Type) -> String {
+        let name = "\(type)"
+        if name == "String" { return "a text" }
+        return name.hasPrefix("Array") ? "a list of texts" : "an object"
+    }
+
+    private static let exchange = ["commands", "queries", "viewControllerQueries", "requests"]
+    private static let members = [
+        "send": exchange, "receive": exchange, "publish": ["events"], "subscribe": ["events"],
+        "subscribeAtAppLaunch": ["events"], "name": [],
+    ]
+
+    private static func strangers(in document: JSONValue) -> [Flaw] {
+        guard case .object(let top) = document else { return [] }
+        return top.flatMap { member -> [Flaw] in
+            guard let known = members[member.key] else {
+                return [stranger(["", member.key], among: members.keys.sorted())]
+            }
+            guard case .object(let inner) = member.value else { return [] }
+            return inner.keys.filter { !known.contains($0) }.map { stranger(["", member.key, $0], among: known) }
+        }
+    }
+
+    private static func stranger(_ path: [String], among known: [String]) -> Flaw {
+        let pointer = path.map {
+            $0.replacingOccurrences(of: "~", with: "~0").replacingOccurrences(of: "/", with: "~1")
+        }
+        return Flaw(
+            pointer: pointer.joined(separator: "/"),
+            reason: "nobody reads \"\(path.last ?? "")\"; here may stand \(known.joined(separator: ", "))")
+    }
+}

@@ -1,0 +1,80 @@
+"""Judges an AsyncAPI 3.0 document: the models of the PyPI package asyncapi3, and the rules they do not know.
+
+Reads one JSON object on standard input, {"document": {…}, "views": [view document, …]}; prints {"problems": ["…"]} and exits
+0 without a problem, 1 with one. What asyncapi3 does not see is checked here: that every reference leads somewhere, that an
+operation's messages are messages of its channel, a reply's of the reply's channel, and that the schemas are schemas. Each
+of the views must fit the schema called viewDocument.
+"""
+
+import json
+import sys
+import warnings
+
+# asyncapi3 names fields as its base class does; pydantic says so on every import.
+warnings.filterwarnings("ignore", message="Field name .* shadows")
+
+import jsonschema
+import pydantic
+from asyncapi3 import AsyncAPI3
+
+
+def resolved(document, reference):
+    """What a local reference (RFC 6901) leads to; raises LookupError where that is nothing."""
+    if not reference.startswith("#/"):
+        raise LookupError(reference)
+    place = document
+    for part in reference[2:].split("/"):
+        place = place[part.replace("~1", "/").replace("~0", "~")]
+    return place
+
+
+def references(value, path="#"):
+    if isinstance(value, dict):
+        if "$ref" in value:
+            yield path, value["$ref"]
+        for name, member in value.items():
+            yield from references(member, f"{path}/{name}")
+    elif isinstance(value, list):
+        for index, element in enumerate(value):
+            yield from references(element, f"{path}/{index}")
+
+
+def problems(document, views):
+    try:
+        AsyncAPI3.model_validate(document)
+    except pydantic.ValidationError as error:
+        for fault in error.errors():
+            yield f"asyncapi3: {'/'.join(map(str, fault['loc']))}: {fault['msg']}"
+        return
+    for path, reference in references(document):
+        try:
+            resolved(document, reference)
+        except LookupError:
+            yield f"{path}: {reference} leads nowhere"
+    for name, operation in document.get("operations", {}).items():
+        for part in filter(None, (operation, operation.get("reply"))):
+            channel = part["channel"]["$ref"]
+            for message in part.get("messages", []):
+                if not message["$ref"].startswith(f"{channel}/messages/"):
+                    yield f"operation {name}: {message['$ref']} is no message of {channel}"
+    schemas = document.get("components", {}).get("schemas", {})
+    for name, schema in schemas.items():
+        try:
+            jsonschema.Draft7Validator.check_schema(schema)
+        except jsonschema.SchemaError as error:
+            yield f"schema {name}: {error.message}"
+    for index, view in enumerate(views):
+        for error in jsonschema.Draft7Validator(schemas["viewDocument"]).iter_errors(view):
+            yield f"view {index}: {error.message}"
+
+
+def main():
+    request = json.load(sys.stdin)
+    found = list(problems(request["document"], request.get("views", [])))
+    json.dump({"problems": found}, sys.stdout)
+    print()
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

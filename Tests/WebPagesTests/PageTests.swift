@@ -1,0 +1,44 @@
+import HTTPCore
+import PluginHub
+import Primitives
+import Testing
+import WebPages
+
+@Suite struct PageTests {
+    private let page = Page(
+        title: "A <b> & \"c\"", body: "<h1>x</h1>", style: "h1 { color: red }", script: "document.title")
+
+    @Test func `a page has everything inside it`() {
+        let text = page.text
+        #expect(text.hasPrefix("<!doctype html>\n<html lang=\"en\">"))
+        #expect(text.contains("<title>A &lt;b&gt; &amp; &quot;c&quot;</title>"))
+        #expect(text.contains("h1 { color: red }</style>"))
+        #expect(text.contains("<script>document.title</script>"))
+        for outside in ["http:", "https:", "src=", "@import", "url("] { #expect(!text.contains(outside)) }
+    }
+
+    @Test func `the policy allows exactly the style and the script of the page`() throws {
+        func digest(of tag: String) throws -> String {
+            let start = try #require(page.text.range(of: "<\(tag)>")).upperBound
+            let end = try #require(page.text.range(of: "</\(tag)>")).lowerBound
+            return "'sha256-" + Base64.encode(SHA256.hash(page.text[start..<end].utf8)) + "'"
+        }
+        #expect(
+            page.contentSecurityPolicy
+                == "default-src 'none'; style-src \(try digest(of: "style")); script-src \(try digest(of: "script")); "
+                + "form-action 'self'; base-uri 'none'")
+        let still = Page(title: "", body: "")
+        #expect(!still.contentSecurityPolicy.contains("script-src"))
+        #expect(!still.text.contains("<script"))
+    }
+
+    @Test func `a response with a page cannot be framed, sniffed or kept`() throws {
+        let response = HTTPResponse(status: 404, page: page)
+        #expect(response.status == 404)
+        #expect(response.headers["content-type"] == "text/html; charset=utf-8")
+        #expect(response.headers["content-security-policy"] == page.contentSecurityPolicy + "; frame-ancestors 'none'")
+        #expect(response.headers["x-content-type-options"] == "nosniff")
+        #expect(response.headers["cache-control"] == "no-store")
+        #expect(response.body.buffered == Array(page.text.utf8))
+    }
+}
