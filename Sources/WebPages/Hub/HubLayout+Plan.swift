@@ -25,6 +25,7 @@ extension HubLayout {
         private var loose: [HubGraph.Plugin.ID: (left: [HubGraph.Arrow], right: [HubGraph.Arrow])] = [:]
         private var leftWays: [HubGraph.Plugin.ID: [Pair]] = [:]
         private var rightWays: [HubGraph.Plugin.ID: [Pair]] = [:]
+        private let loners: Set<Slot>
         var centre: [Slot: Double] = [:]
         private(set) var totalHeight = 0.0
 
@@ -48,6 +49,8 @@ extension HubLayout {
                 for slot in layer.element { result[slot] = layer.offset }
             }
             let pairs = Set(order.ways.map(\.pair))
+            let bound = Set(pairs.flatMap { [$0.left, $0.right] })
+            loners = Set(graph.plugins.filter { !bound.contains($0.id) }.map { .plugin($0.id) })
             for arrow in joined {
                 guard let user = arrow.sides.user, let used = arrow.sides.used else { continue }
                 let pair = Pair(left: user, right: used)
@@ -123,8 +126,10 @@ extension HubLayout.Plan {
             }
             offsets.append(offset)
         }
+        // Plugins without any line have no wish; they follow the one above them.
+        let bound = layer.prefix { !loners.contains($0) }
         var pools: [(sum: Double, count: Double)] = []
-        for (index, slot) in layer.enumerated() {
+        for (index, slot) in bound.enumerated() {
             let wish = wishes[slot] ?? centre[slot] ?? offsets[index] - offset / 2
             pools.append((wish - offsets[index], 1))
             while pools.count > 1, let last = pools.last {
@@ -140,6 +145,10 @@ extension HubLayout.Plan {
                 centre[layer[index]] = pool.sum / pool.count + offsets[index]
                 index += 1
             }
+        }
+        for index in bound.count..<layer.count {
+            let above = index == 0 ? nil : centre[layer[index - 1]].map { $0 - offsets[index - 1] }
+            centre[layer[index]] = (above ?? -offset / 2) + offsets[index]
         }
     }
 

@@ -13,7 +13,7 @@ struct LayerOrder {
         let right: Int
     }
 
-    /// The columns from left to right, each from top to bottom.
+    /// The columns from left to right, each from top to bottom; plugins without any line are the last.
     private(set) var layers: [[Slot]] = []
     /// The slots that the lines of a pair go through, from left to right, both plugins included.
     private(set) var ways: [(pair: Pair, slots: [Slot])] = []
@@ -33,6 +33,8 @@ struct LayerOrder {
             ways.append((pair, [.plugin(pair.left)] + passed + [.plugin(pair.right)]))
         }
         reduceCrossings()
+        let bound = Set(ways.flatMap(\.slots))
+        layers = layers.map { $0.filter(bound.contains) + $0.filter { !bound.contains($0) } }
     }
 
     // MARK: - Columns

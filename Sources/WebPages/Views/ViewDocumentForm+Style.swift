@@ -16,12 +16,12 @@ extension ViewDocumentForm {
         ::placeholder { color: var(--soft); opacity: 1; }
         :disabled { opacity: .55; cursor: default; }
         .switch { position: relative; width: 3.1rem; min-height: 1.8rem; padding: 0; border-radius: 1rem; background: var(--line); border: 1px solid transparent; }
-        .switch::after { content: ""; position: absolute; top: .12rem; left: .14rem; width: 1.4rem; height: 1.4rem; border-radius: 50%; background: var(--card); box-shadow: 0 1px 2px rgb(0 0 0 / .3); transition: transform .15s; }
+        .switch::after { content: ""; position: absolute; top: .12rem; left: .14rem; width: 1.4rem; height: 1.4rem; border-radius: 50%; background: #ffffff; box-shadow: 0 1px 2px rgb(0 0 0 / .3); transition: transform .15s; }
         .switch[aria-checked=true] { background: var(--accent); }
         .switch[aria-checked=true]::after { transform: translateX(1.26rem); }
         .segments { display: inline-flex; flex-wrap: wrap; border: 1px solid var(--line); border-radius: .6rem; background: var(--paper); padding: .15rem; gap: .15rem; }
         .segments button { border-color: transparent; background: none; min-height: 2.1rem; }
         .segments button[aria-pressed=true] { background: var(--accent); color: var(--on-accent); }
-        @media (max-width: 30rem) { .control, .control form { flex: 1 1 auto; } .control form:has(input:not([type=hidden]), select) { flex-wrap: nowrap; width: 100%; } .control:has(input:not([type=hidden]), select) { flex-basis: 100%; } input:not([type=hidden]), select { flex: 1; width: auto; min-width: 0; } }
+        @media (max-width: 30rem) { .control form:has(input:not([type=hidden]), select) { flex-wrap: nowrap; width: 100%; } .control:has(input:not([type=hidden]), select) { flex-basis: 100%; } input:not([type=hidden]), select { flex: 1; width: auto; min-width: 0; } }
         """
 }
