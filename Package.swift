@@ -72,7 +72,7 @@ let package = Package(
             .executableTarget(
                 name: "Benchmarks",
                 dependencies: [
-                    "EntitlementServer", "HTTPCore", "HTTPListener", "PluginHub", "Primitives", "SQLStorage",
+                    "COpenSSL", "EntitlementServer", "HTTPCore", "HTTPListener", "PluginHub", "Primitives", "SQLStorage",
                     "SignedData", "StoreModel",
                 ], path: "Benchmarks", swiftSettings: strict),
             .executableTarget(

@@ -40,6 +40,14 @@ extension BERReader {
         return value
     }
 
+    /// The value of an INTEGER of one or two octets that is not negative, otherwise `nil`.
+    @inline(__always)
+    func smallInteger(_ content: Range<Int>) -> Int? {
+        let first = content.lowerBound
+        guard content.count == 1 || content.count == 2, bytes[first] < 0x80 else { return nil }
+        return content.count == 1 ? Int(bytes[first]) : Int(bytes[first]) << 8 | Int(bytes[first + 1])
+    }
+
     /// The next element, an INTEGER that fits in 64 bits.
     mutating func readInteger() throws(BERError) -> Int64 {
         let element = try read(BERTag.integer)

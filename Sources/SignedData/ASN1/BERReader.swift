@@ -94,9 +94,7 @@ struct BERReader {
     var nextTag: UInt8? { position < end ? bytes[position] : nil }
 
     /// A reader of what is inside an element.
-    func inside(_ element: BERElement) -> BERReader {
-        BERReader(bytes, in: element.content, rules: rules)
-    }
+    func inside(_ element: BERElement) -> BERReader { inside(element.content) }
 
     /// The next element, whatever it is.
     mutating func read() throws(BERError) -> BERElement {
@@ -127,6 +125,38 @@ struct BERReader {
     /// The next element if it has this identifier.
     mutating func readIfPresent(_ tag: UInt8) throws(BERError) -> BERElement? {
         nextTag == tag ? try read() : nil
+    }
+
+    /// The content of the next element if it has this identifier and a length under 64 kB in its usual form, as almost all
+    /// have; otherwise `nil`, and nothing is read. What `read(_:)` would give, several times faster.
+    @inline(__always)
+    mutating func readQuickly(_ tag: UInt8) -> Range<Int>? {
+        let left = end &- position
+        guard left >= 2, bytes[position] == tag else { return nil }
+        var length = Int(bytes[position &+ 1])
+        var start = position &+ 2
+        if length >= 0x80 {
+            guard length == 0x82, left >= 4 else { return nil }
+            length = Int(bytes[position &+ 2]) << 8 | Int(bytes[position &+ 3])
+            guard length >= 0x100 else { return nil }
+            start = position &+ 4
+        }
+        guard length <= end &- start else { return nil }
+        position = start &+ length
+        return Range(uncheckedBounds: (start, position))
+    }
+
+    /// A reader of a place that this one read, and so is within its bytes.
+    @inline(__always)
+    func inside(_ content: Range<Int>) -> BERReader {
+        BERReader(bytes: bytes, rules: rules, position: content.lowerBound, end: content.upperBound)
+    }
+
+    private init(bytes: UnsafeRawBufferPointer, rules: Rules, position: Int, end: Int) {
+        self.bytes = bytes
+        self.rules = rules
+        self.position = position
+        self.end = end
     }
 
     func requireEnd() throws(BERError) {

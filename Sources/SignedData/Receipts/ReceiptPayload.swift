@@ -50,8 +50,9 @@ private struct ReceiptDecoder {
     var attributesLeft: Int
     var encodedBundleID: ArraySlice<UInt8> = []
     private(set) var hasTooMany = false
-    /// The last product read: purchases of one product often follow each other, and share its text then.
-    private var lastProduct: (place: Range<Int>, id: ProductID)?
+    private var product = Repeated<ProductID>()
+    private var originalTransactionID = Repeated<TransactionID>()
+    private var originalPurchaseDate = Repeated<Date>()
 
     init(payload: ArraySlice<UInt8>, bytes: UnsafeRawBufferPointer, attributesLeft: Int) {
         self.payload = payload
@@ -59,34 +60,57 @@ private struct ReceiptDecoder {
         self.attributesLeft = attributesLeft
     }
 
-    /// One attribute in place.
-    private struct Attribute {
-        let type: Int
-        let version: Int
-        let value: ReceiptValue
-    }
-
     /// The attributes of a set, one after the other. What is signed may be BER in any form.
+    ///
+    /// The current one stands in the members: handing it out as a value of its own costs as much as reading it.
     private struct Attributes {
-        var reader: BERReader
+        private var reader: BERReader
+        private(set) var type = 0
+        private(set) var version = 0
+        private var place = 0..<0
 
         init(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>) throws(BERError) {
             var outer = BERReader(bytes, in: range, rules: .basic)
-            let set = try outer.read(BERTag.set)
+            if let content = outer.readQuickly(BERTag.set) {
+                reader = outer.inside(content)
+            } else {
+                reader = outer.inside(try outer.read(BERTag.set))
+            }
             try outer.requireEnd()
-            reader = outer.inside(set)
         }
 
-        mutating func next() throws(BERError) -> Attribute? {
-            if reader.isAtEnd { return nil }
+        var value: ReceiptValue { ReceiptValue(bytes: reader.bytes, place: place) }
+
+        /// Goes to the next attribute; `false` at the end.
+        @inline(__always)
+        mutating func advance() throws(BERError) -> Bool {
+            if reader.isAtEnd { return false }
+            let start = reader
+            if advanceQuickly() { return true }
+            reader = start
+            try advanceSlowly()
+            return true
+        }
+
+        private mutating func advanceSlowly() throws(BERError) {
             var parts = reader.inside(try reader.read(BERTag.sequence))
-            let type = try parts.readInteger()
-            let version = try parts.readInteger()
-            let value = try parts.read(BERTag.octetString)
+            type = Int(truncatingIfNeeded: try parts.readInteger())
+            version = Int(truncatingIfNeeded: try parts.readInteger())
+            place = try parts.read(BERTag.octetString).content
             try parts.requireEnd()
-            return Attribute(
-                type: Int(truncatingIfNeeded: type), version: Int(truncatingIfNeeded: version),
-                value: ReceiptValue(bytes: reader.bytes, place: value.content))
+        }
+
+        /// The same for an attribute in the usual form.
+        @inline(__always)
+        private mutating func advanceQuickly() -> Bool {
+            guard let content = reader.readQuickly(BERTag.sequence) else { return false }
+            var parts = reader.inside(content)
+            guard let type = parts.readQuickly(BERTag.integer).flatMap({ parts.smallInteger($0) }),
+                let version = parts.readQuickly(BERTag.integer).flatMap({ parts.smallInteger($0) }),
+                let value = parts.readQuickly(BERTag.octetString), parts.isAtEnd
+            else { return false }
+            (self.type, self.version, place) = (type, version, value)
+            return true
         }
     }
 
@@ -102,22 +126,26 @@ private struct ReceiptDecoder {
         payload[payload.startIndex + place.lowerBound..<payload.startIndex + place.upperBound]
     }
 
-    private func kept(_ attribute: Attribute) -> ReceiptAttribute {
-        ReceiptAttribute(type: attribute.type, version: attribute.version, value: copy(attribute.value.place))
+    private func keep(_ attributes: Attributes, in others: inout ReceiptAttributes) {
+        others.append(
+            type: attributes.type, version: attributes.version, place: attributes.value.place, in: payload)
     }
 
     mutating func decode(_ receipt: inout AppReceipt) throws(BERError) {
         var attributes = try Attributes(bytes, in: 0..<bytes.count)
-        while let attribute = try attributes.next() {
+        while try attributes.advance() {
             try count()
-            if try !take(attribute, into: &receipt) { receipt.otherAttributes.append(kept(attribute)) }
+            if try !take(attributes.type, attributes.value, into: &receipt) {
+                keep(attributes, in: &receipt.otherAttributes)
+            }
         }
     }
 
     /// `false` when the attribute has no member, its member has a value already, or the value does not fit.
-    private mutating func take(_ attribute: Attribute, into receipt: inout AppReceipt) throws(BERError) -> Bool {
-        let value = attribute.value
-        switch attribute.type {
+    private mutating func take(
+        _ type: Int, _ value: ReceiptValue, into receipt: inout AppReceipt
+    ) throws(BERError) -> Bool {
+        switch type {
         case 0: return set(&receipt.receiptType, value.text)
         case 2:
             let isFirst = receipt.bundleID == nil
@@ -129,7 +157,10 @@ private struct ReceiptDecoder {
         case 5: return set(&receipt.sha1Hash, value.octets)
         case 12: return set(&receipt.creationDate, value.date)
         case 17:
-            receipt.inAppPurchases.append(try purchase(in: value.place))
+            // Apple's purchases have 400 bytes: making room once is cheaper than moving them as they become more.
+            if receipt.inAppPurchases.isEmpty { receipt.inAppPurchases.reserveCapacity(bytes.count / 400 + 1) }
+            receipt.inAppPurchases.append(AppReceipt.InAppPurchase())
+            try decode(&receipt.inAppPurchases[receipt.inAppPurchases.endIndex - 1], in: value.place)
             return true
         case 19: return set(&receipt.originalAppVersion, value.text)
         case 21: return set(&receipt.expirationDate, value.date)
@@ -137,27 +168,28 @@ private struct ReceiptDecoder {
         }
     }
 
-    private mutating func purchase(in place: Range<Int>) throws(BERError) -> AppReceipt.InAppPurchase {
-        var purchase = AppReceipt.InAppPurchase()
+    private mutating func decode(
+        _ purchase: inout AppReceipt.InAppPurchase, in place: Range<Int>
+    ) throws(BERError) {
         var attributes = try Attributes(bytes, in: place)
-        while let attribute = try attributes.next() {
+        while try attributes.advance() {
             try count()
-            if take(attribute, into: &purchase) { continue }
-            if purchase.otherAttributes.isEmpty { purchase.otherAttributes.reserveCapacity(8) }
-            purchase.otherAttributes.append(kept(attribute))
+            if take(attributes.type, attributes.value, into: &purchase) { continue }
+            keep(attributes, in: &purchase.otherAttributes)
         }
-        return purchase
     }
 
-    private mutating func take(_ attribute: Attribute, into purchase: inout AppReceipt.InAppPurchase) -> Bool {
-        let value = attribute.value
-        switch attribute.type {
+    private mutating func take(
+        _ type: Int, _ value: ReceiptValue, into purchase: inout AppReceipt.InAppPurchase
+    ) -> Bool {
+        switch type {
         case 1701: return set(&purchase.quantity, value.integer.flatMap { Int(exactly: $0) })
-        case 1702: return set(&purchase.productID, product(value))
-        case 1703: return set(&purchase.transactionID, value.text.flatMap { TransactionID(rawValue: $0) })
+        case 1702: return set(&purchase.productID, product.reading(value) { $0.identifier() })
+        case 1703: return set(&purchase.transactionID, value.identifier())
         case 1704: return set(&purchase.purchaseDate, value.date)
-        case 1705: return set(&purchase.originalTransactionID, value.text.flatMap { TransactionID(rawValue: $0) })
-        case 1706: return set(&purchase.originalPurchaseDate, value.date)
+        case 1705:
+            return set(&purchase.originalTransactionID, originalTransactionID.reading(value) { $0.identifier() })
+        case 1706: return set(&purchase.originalPurchaseDate, originalPurchaseDate.reading(value) { $0.date })
         case 1707: return set(&purchase.productType, value.integer.flatMap { .init(rawValue: Int($0)) })
         case 1708: return set(&purchase.expiresDate, value.date)
         case 1711: return set(&purchase.webOrderLineItemID, value.integerText)
@@ -180,11 +212,20 @@ private struct ReceiptDecoder {
             return true
         }
     }
+}
 
-    private mutating func product(_ value: ReceiptValue) -> ReceiptValue.Reading<ProductID> {
-        if let lastProduct, bytes.areEqual(lastProduct.place, value.place) { return .value(lastProduct.id) }
-        let reading = value.text.flatMap { ProductID(rawValue: $0) }
-        if case .value(let id) = reading { lastProduct = (value.place, id) }
+/// A value that purchases have in common: renewals of one subscription follow each other with the same product and first
+/// transaction, which are read once then.
+private struct Repeated<Value> {
+    private var last: (place: Range<Int>, value: Value)?
+
+    /// What `read` makes of a value, or what it made of the same octets just before.
+    mutating func reading(
+        _ value: ReceiptValue, _ read: (ReceiptValue) -> ReceiptValue.Reading<Value>
+    ) -> ReceiptValue.Reading<Value> {
+        if let last, value.bytes.areEqual(last.place, value.place) { return .value(last.value) }
+        let reading = read(value)
+        if case .value(let read) = reading { last = (value.place, read) }
         return reading
     }
 }

@@ -125,7 +125,7 @@ private struct ReceiptAttributeList {
                 DERWriter.element(BERTag.octetString, value)))
     }
 
-    mutating func add(_ attributes: [ReceiptAttribute]) {
+    mutating func add(_ attributes: ReceiptAttributes) {
         for attribute in attributes { add(attribute.type, version: attribute.version, attribute.value) }
     }
 

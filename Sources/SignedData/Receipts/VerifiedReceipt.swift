@@ -58,8 +58,11 @@ public struct UnverifiedReceipt: Sendable {
     public let unverifiedReceipt: AppReceipt
     /// The content's bytes.
     public let unverifiedPayloadBytes: ArraySlice<UInt8>
-    /// The certificates that can be read, the leaf first.
-    public let unverifiedCertificates: [Certificate]
+    /// The certificates' bytes as they stand in the container.
+    private let encodedCertificates: [[UInt8]]
+
+    /// The certificates that can be read, the leaf first. They are read at each call.
+    public var unverifiedCertificates: [Certificate] { encodedCertificates.compactMap { try? Certificate(der: $0) } }
 
     /// Takes a receipt in DER or BER apart. Throws `malformed`, `unsupportedAlgorithm`, `legacyReceipt`,
     /// `payloadMalformed`, or `tooLarge` beyond 4 megabytes or 100 000 attributes.
@@ -77,6 +80,6 @@ public struct UnverifiedReceipt: Sendable {
         let payload = try ReceiptPayload(content, maximumAttributes: limits.maximumAttributes)
         unverifiedReceipt = payload.receipt
         unverifiedPayloadBytes = content
-        unverifiedCertificates = certificates.compactMap { try? Certificate(der: $0) }
+        encodedCertificates = certificates
     }
 }

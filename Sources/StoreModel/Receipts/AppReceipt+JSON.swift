@@ -55,7 +55,7 @@ extension JSONValue {
     fileprivate static func date(_ date: Date) -> JSONValue { .string(RFC3339.string(from: date)) }
 
     /// An object by number; `nil` when there are none.
-    fileprivate static func attributes(_ attributes: [ReceiptAttribute]) -> JSONValue? {
+    fileprivate static func attributes(_ attributes: ReceiptAttributes) -> JSONValue? {
         guard !attributes.isEmpty else { return nil }
         let values = Dictionary(grouping: attributes, by: \.type).map { type, attributes in
             let texts = attributes.map { JSONValue.string(Hex.encode($0.value)) }

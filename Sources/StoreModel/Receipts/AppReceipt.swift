@@ -29,13 +29,13 @@ public struct AppReceipt: Hashable, Sendable {
     /// What was bought in the app (17, one attribute each).
     public var inAppPurchases: [InAppPurchase]
     /// Everything else, in the order it came.
-    public var otherAttributes: [ReceiptAttribute]
+    public var otherAttributes: ReceiptAttributes
 
     public init(
         receiptType: String? = nil, bundleID: BundleID? = nil, appVersion: String? = nil,
         originalAppVersion: String? = nil, creationDate: Date? = nil, expirationDate: Date? = nil,
         opaqueValue: [UInt8]? = nil, sha1Hash: [UInt8]? = nil, inAppPurchases: [InAppPurchase] = [],
-        otherAttributes: [ReceiptAttribute] = []
+        otherAttributes: ReceiptAttributes = []
     ) {
         self.receiptType = receiptType
         self.bundleID = bundleID
@@ -93,14 +93,14 @@ extension AppReceipt {
         /// The promotional offer it was sold under (1721).
         public var promotionalOfferID: String?
         /// Everything else, in the order it came.
-        public var otherAttributes: [ReceiptAttribute]
+        public var otherAttributes: ReceiptAttributes
 
         public init(
             quantity: Int? = nil, productID: ProductID? = nil, transactionID: TransactionID? = nil,
             purchaseDate: Date? = nil, originalTransactionID: TransactionID? = nil, originalPurchaseDate: Date? = nil,
             productType: ProductType? = nil, expiresDate: Date? = nil, webOrderLineItemID: String? = nil,
             cancellationDate: Date? = nil, isTrialPeriod: Bool? = nil, isInIntroOfferPeriod: Bool? = nil,
-            promotionalOfferID: String? = nil, otherAttributes: [ReceiptAttribute] = []
+            promotionalOfferID: String? = nil, otherAttributes: ReceiptAttributes = []
         ) {
             self.quantity = quantity
             self.productID = productID
@@ -139,21 +139,5 @@ extension AppReceipt {
             default: nil
             }
         }
-    }
-}
-
-/// An attribute of a receipt as it came: a number that says what it is, and a value in ASN.1 or whatever else.
-public struct ReceiptAttribute: Hashable, Sendable {
-    /// The number.
-    public var type: Int
-    /// The version of the attribute's form; Apple writes 1, and 2 for one of them.
-    public var version: Int
-    /// The bytes of the value.
-    public var value: ArraySlice<UInt8>
-
-    public init(type: Int, version: Int = 1, value: ArraySlice<UInt8>) {
-        self.type = type
-        self.version = version
-        self.value = value
     }
 }

@@ -78,7 +78,8 @@ import Testing
     @Test func `100 000 attributes are read or refused in bounded time`() throws {
         let attributes = (0..<100_000).map { ReceiptAttribute(type: $0 % 3 == 0 ? 2 : 6, value: [0x0C, 1, 0x41]) }
         let receipt = AppReceipt(
-            receiptType: "ProductionSandbox", creationDate: ReceiptStore.creationDate, otherAttributes: attributes)
+            receiptType: "ProductionSandbox", creationDate: ReceiptStore.creationDate,
+            otherAttributes: ReceiptAttributes(attributes))
         let bytes = try ReceiptSigner(store.chain).sign(receipt)
         var configuration = store.configuration
         configuration.bundleIDs = nil

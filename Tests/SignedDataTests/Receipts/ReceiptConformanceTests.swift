@@ -139,7 +139,7 @@ private struct ExpectedFields {
         #expect(RFC3339.date(from: text) == date?.stringValue.flatMap { RFC3339.date(from: $0) }, "\(name)")
     }
 
-    mutating func compareRest(_ attributes: [ReceiptAttribute]) {
+    mutating func compareRest(_ attributes: ReceiptAttributes) {
         for (name, expected) in left {
             let attribute = attributes.first { "?\($0.type)" == name }
             switch expected {

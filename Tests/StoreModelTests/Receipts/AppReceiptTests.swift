@@ -52,3 +52,28 @@ import Testing
         #expect(!AppReceipt().isExpired(at: .distantFuture) && AppReceipt().environment == nil)
     }
 }
+
+@Suite struct ReceiptAttributesTests {
+    @Test func `attributes are kept in their order and are equal by what they say`() {
+        let one = ReceiptAttribute(type: 6, version: 2, value: [1, 2, 3])
+        let other = ReceiptAttribute(type: 7, value: [])
+        var attributes: ReceiptAttributes = [one]
+        attributes.append(other)
+        attributes.append(one)
+        #expect(Array(attributes) == [one, other, one])
+        #expect(attributes == ReceiptAttributes([one, other, one]))
+        #expect(attributes != [one, other])
+        #expect(Set([attributes, [one, other, one]]).count == 1)
+        #expect(ReceiptAttributes().isEmpty)
+    }
+
+    @Test func `places in a document are counted from its start, and what is appended later is another's`() {
+        let document: ArraySlice<UInt8> = [9, 9, 1, 2, 3, 4][2...]
+        var attributes = ReceiptAttributes()
+        attributes.append(type: 6, version: 1, place: 1..<3, in: document)
+        attributes.append(type: 7, version: 1, place: 4..<4, in: document)
+        attributes.append(ReceiptAttribute(type: 8, value: [5]))
+        #expect(attributes.map { Array($0.value) } == [[2, 3], [], [5]])
+        #expect(Array(document) == [1, 2, 3, 4])
+    }
+}

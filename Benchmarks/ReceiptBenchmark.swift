@@ -1,0 +1,122 @@
+import COpenSSL
+import Foundation
+import Primitives
+import SignedData
+import StoreModel
+
+/// Reading and verifying receipts whose certificates were seen before, beside OpenSSL's `CMS_verify` of the same bytes: of
+/// a store with Apple's kind of keys (RSA), and of a simulator's (ECDSA), whose one signature costs more than all else.
+enum ReceiptBenchmark {
+    private static let creationDate = Date(timeIntervalSince1970: 1_763_000_000)
+
+    static func run() throws -> [Figure] {
+        let store = try RSAReceiptStore()
+        let chain = try SigningChain.generate()
+        var figures: [Figure] = []
+        for (purchases, budget) in [(4, "≤ 0.1 ×"), (187, "≤ 0.3 ×")] {
+            let simulated = try ReceiptSigner(chain).sign(receipt(purchases: purchases))
+            let content = try UnverifiedReceipt(unverified: simulated).unverifiedPayloadBytes
+            let signed = try store.sign(Array(content))
+            figures.append(try verification("RSA", purchases, signed, root: store.root, budget: budget))
+            figures.append(try verification("ECDSA", purchases, simulated, root: chain.root.der, budget: "–"))
+            figures.append(try decoding(purchases, signed, root: store.root))
+        }
+        return figures
+    }
+
+    private static func verification(
+        _ kind: String, _ purchases: Int, _ receipt: [UInt8], root: [UInt8], budget: String
+    ) throws -> Figure {
+        let verifier = ReceiptVerifier(
+            configuration: .init(
+                bundleIDs: ["com.example.souk"], environments: [.sandbox],
+                trustAnchors: [TrustAnchor(try Certificate(der: root))]))
+        let judge = try OpenSSLReceipts(root: root, at: creationDate)
+        let times = try paired(iterations: 64) {
+            _ = try verifier.verify(receipt)
+        } reference: {
+            guard judge.accepts(receipt) else { throw BenchmarkFailure("OpenSSL refuses the receipt") }
+        }
+        return Figure(
+            name: "receipt verify, leaf seen before, \(kind), \(purchases) purchases", reference: "OpenSSL CMS_verify",
+            nanoseconds: times.operation, referenceNanoseconds: times.reference, budget: budget,
+            more: [("bytes", .number(receipt.count))])
+    }
+
+    private static func decoding(_ purchases: Int, _ receipt: [UInt8], root: [UInt8]) throws -> Figure {
+        let judge = try OpenSSLReceipts(root: root, at: creationDate)
+        let times = try paired(iterations: 64) {
+            _ = try UnverifiedReceipt(unverified: receipt).unverifiedReceipt
+        } reference: {
+            guard judge.reads(receipt) else { throw BenchmarkFailure("OpenSSL cannot read the receipt") }
+        }
+        return Figure(
+            name: "receipt decode only, \(purchases) purchases", reference: "OpenSSL d2i_CMS_ContentInfo",
+            nanoseconds: times.operation, referenceNanoseconds: times.reference, budget: "–")
+    }
+
+    /// With the attributes Apple's receipts have.
+    private static func receipt(purchases: Int) -> AppReceipt {
+        let empty = [1709, 1714, 1715, 1716, 1717, 1718].map { ReceiptAttribute(type: $0, text: "") }
+        let others =
+            empty + [ReceiptAttribute(type: 1722, integer: 0), ReceiptAttribute(type: 1710, integer: 1_297_239_070)]
+        return AppReceipt(
+            receiptType: "ProductionSandbox", bundleID: "com.example.souk", appVersion: "15741",
+            originalAppVersion: "434", creationDate: creationDate, opaqueValue: [UInt8](0..<16),
+            sha1Hash: [UInt8](0..<20),
+            inAppPurchases: (0..<purchases).map { number in
+                let date = creationDate.addingTimeInterval(Double(number - 1000) * 86400)
+                return AppReceipt.InAppPurchase(
+                    quantity: 1, productID: ProductID(unchecked: "com.example.souk.pro.\(number % 3)"),
+                    transactionID: TransactionID(unchecked: "\(340_001_196_262_039 + number)"), purchaseDate: date,
+                    originalTransactionID: "340001196262039", originalPurchaseDate: creationDate,
+                    productType: .autoRenewableSubscription, expiresDate: date.addingTimeInterval(86400),
+                    webOrderLineItemID: "\(340_000_558_053_130 + number)", isTrialPeriod: false,
+                    isInIntroOfferPeriod: false, otherAttributes: ReceiptAttributes(others))
+            },
+            otherAttributes: ReceiptAttributes(
+                [1, 9, 11, 13, 14, 15, 16, 25].map { ReceiptAttribute(type: $0, integer: 125_402_914) }
+                    + [ReceiptAttribute(type: 6, value: ArraySlice(repeating: 0x55, count: 79))]))
+    }
+}
+
+/// `CMS_verify` as a program would call it: the store is made once, the receipt read each time.
+private struct OpenSSLReceipts {
+    private let store: OpaquePointer
+
+    init(root: [UInt8], at date: Date) throws {
+        let certificate = root.withUnsafeBufferPointer { bytes in
+            var cursor = bytes.baseAddress
+            return d2i_X509(nil, &cursor, bytes.count)
+        }
+        guard let store = X509_STORE_new(), let parameters = X509_STORE_get0_param(store) else {
+            throw BenchmarkFailure("OpenSSL makes no store")
+        }
+        X509_STORE_add_cert(store, certificate)
+        X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_ANY)
+        X509_VERIFY_PARAM_set_time(parameters, time_t(date.timeIntervalSince1970))
+        self.store = store
+    }
+
+    func accepts(_ receipt: [UInt8]) -> Bool {
+        guard let container = read(receipt), let content = BIO_new(BIO_s_mem()) else { return false }
+        defer {
+            CMS_ContentInfo_free(container)
+            BIO_free(content)
+        }
+        return CMS_verify(container, nil, store, nil, content, UInt32(CMS_BINARY)) == 1
+    }
+
+    func reads(_ receipt: [UInt8]) -> Bool {
+        guard let container = read(receipt) else { return false }
+        CMS_ContentInfo_free(container)
+        return true
+    }
+
+    private func read(_ receipt: [UInt8]) -> OpaquePointer? {
+        receipt.withUnsafeBufferPointer { bytes in
+            var cursor = bytes.baseAddress
+            return d2i_CMS_ContentInfo(nil, &cursor, bytes.count)
+        }
+    }
+}

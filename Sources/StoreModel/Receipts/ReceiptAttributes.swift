@@ -1,0 +1,76 @@
+/// An attribute of a receipt as it came: a number that says what it is, and a value in ASN.1 or whatever else.
+public struct ReceiptAttribute: Hashable, Sendable {
+    /// The number.
+    public var type: Int
+    /// The version of the attribute's form; Apple writes 1, and 2 for one of them.
+    public var version: Int
+    /// The bytes of the value.
+    public var value: ArraySlice<UInt8>
+
+    public init(type: Int, version: Int = 1, value: ArraySlice<UInt8>) {
+        self.type = type
+        self.version = version
+        self.value = value
+    }
+}
+
+/// Attributes as they came, in their order.
+///
+/// They share the bytes they were read from: a receipt of two hundred purchases has more than a thousand of them, and a
+/// value of its own for each would cost more than reading everything else.
+public struct ReceiptAttributes: RandomAccessCollection, Sendable, ExpressibleByArrayLiteral {
+    private var bytes: ArraySlice<UInt8> = []
+    private var places: [Place] = []
+
+    /// Where an attribute's value stands in `bytes`, counted from their start.
+    private struct Place {
+        let type: Int
+        let version: Int
+        let start: Int
+        let end: Int
+    }
+
+    public init() {}
+
+    public init(_ attributes: some Sequence<ReceiptAttribute>) {
+        for attribute in attributes { append(attribute) }
+    }
+
+    public init(arrayLiteral elements: ReceiptAttribute...) { self.init(elements) }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { places.count }
+
+    public subscript(position: Int) -> ReceiptAttribute {
+        let place = places[position]
+        return ReceiptAttribute(
+            type: place.type, version: place.version,
+            value: bytes[bytes.startIndex + place.start..<bytes.startIndex + place.end])
+    }
+
+    public mutating func append(_ attribute: ReceiptAttribute) {
+        let start = bytes.count
+        bytes.append(contentsOf: attribute.value)
+        places.append(
+            Place(type: attribute.type, version: attribute.version, start: start, end: start + attribute.value.count))
+    }
+
+    /// Appends an attribute whose value stands at `place` in `document`, counted from its start. All attributes of one
+    /// collection must be of the same document.
+    package mutating func append(type: Int, version: Int, place: Range<Int>, in document: ArraySlice<UInt8>) {
+        if places.isEmpty {
+            bytes = document
+            places.reserveCapacity(8)
+        }
+        places.append(Place(type: type, version: version, start: place.lowerBound, end: place.upperBound))
+    }
+}
+
+extension ReceiptAttributes: Hashable {
+    public static func == (left: ReceiptAttributes, right: ReceiptAttributes) -> Bool { left.elementsEqual(right) }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(count)
+        for attribute in self { hasher.combine(attribute) }
+    }
+}
