@@ -93,6 +93,7 @@ public protocol PluginContext: MessageSending {
 }
 
 extension MessageSending {
-    /// This sender as a context; `nil` for one that is not the hub's own, as in a plugin's unit tests.
+    /// This sender as a context; `nil` for one that is not the hub's own, such as one a test wrote. `context?.run { … }`
+    /// then runs nothing: in tests, register the plugin with a `Hub`.
     public var context: (any PluginContext)? { self as? any PluginContext }
 }

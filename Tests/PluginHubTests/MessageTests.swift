@@ -3,6 +3,22 @@ import PluginHub
 import Testing
 
 @Suite struct MessageTests {
+    @Test func `a switch over a message looks at its name, and at its id only if the pattern has one`() throws {
+        func isRefresh(_ message: Message) -> Bool {
+            switch message {
+            case "info.refresh": true
+            default: false
+            }
+        }
+        #expect(isRefresh("info.refresh"))
+        #expect(isRefresh(try Message("info.refresh", id: .unique())))
+        #expect(!isRefresh(try Message("info.get", id: "abc")))
+        let pattern = try Message("info.refresh", id: "abc")
+        #expect(pattern ~= (try Message("info.refresh", id: "abc")))
+        #expect(!(pattern ~= (try Message("info.refresh", id: "def"))))
+        #expect(!(pattern ~= "info.refresh"))
+    }
+
     @Test(arguments: ["", "a\nb", "a\u{7F}", "a\u{85}", "\u{0}", String(repeating: "é", count: 128)])
     func `names that are empty, too long or have control characters are refused`(name: String) {
         #expect(throws: PluginError(.invalidName, "")) { _ = try Message(name) }

@@ -2,8 +2,8 @@ import Foundation
 
 /// What is said: a name, by convention in parts joined with dots, and an id when the sender wants to recognise the answers.
 ///
-/// Routing looks at the name alone. The id comes back as the `correlationId` of every event the message causes, so a
-/// sender makes it first:
+/// Routing looks at the name alone, and so does `case "info.refresh":` in a `switch`; `==` compares the ids too. The id
+/// comes back as the `correlationId` of every event the message causes, so a sender makes it first:
 ///
 ///     let id = MessageID.unique()
 ///     subscription = infos.filter(correlationId: id).sink { show($0) }
@@ -39,6 +39,12 @@ public struct Message: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 }
 
+/// `case "info.refresh":` in a `switch` over a message: whether it has that name, whatever its id. A pattern with an id of
+/// its own asks for that id too.
+public func ~= (pattern: Message, message: Message) -> Bool {
+    pattern.name == message.name && (pattern.id == nil || pattern.id == message.id)
+}
+
 extension Message: CustomStringConvertible {
     public var description: String { id.map { "\(name)#\($0)" } ?? name }
 }
@@ -59,8 +65,10 @@ extension Message: Codable {
     }
 }
 
-/// Ties the events a message causes to that message. Chosen by the sender; one is unique per sender if it comes from
-/// `unique()`. The rule for its text is the one of `Message.name`.
+/// Ties the events a message causes to that message. Chosen by the sender; the hub neither checks nor changes it.
+///
+/// No two messages that cause the same event may have the same id, whoever sends them: an answer to another plugin's `abc`
+/// looks like one to yours. One from `unique()` is nobody else's. The rule for its text is the one of `Message.name`.
 public struct MessageID: Hashable, Sendable, ExpressibleByStringLiteral {
     public let text: String
 
