@@ -10,7 +10,8 @@ extension JSONObject {
     ///     let productID = try payload.require("productID", as: String.self)
     public func require<T: Decodable>(_ field: String, as type: T.Type) throws -> T {
         guard let value = self[field], !value.isNull || type == JSONValue.self else {
-            throw PluginError(.missingField, "The payload must have the field \"\(field)\" (\(type)).")
+            throw PluginError(
+                .missingField, "The payload must have the field \"\(field)\": \(PayloadCoding.phrase(type)).")
         }
         // The kinds most payloads are made of, without the way through an encoder.
         let plain: Any? =

@@ -39,8 +39,10 @@ extension Policy {
         }
         return switch error {
         case DecodingError.keyNotFound(let key, let context): "\(place(context.codingPath + [key])) is missing"
-        case DecodingError.typeMismatch(let type, let context): "\(place(context.codingPath)) must be \(type)"
-        case DecodingError.valueNotFound(let type, let context): "\(place(context.codingPath)) must be \(type)"
+        case DecodingError.typeMismatch(let type, let context):
+            "\(place(context.codingPath)) must be \(PayloadCoding.phrase(type))"
+        case DecodingError.valueNotFound(let type, let context):
+            "\(place(context.codingPath)) must be \(PayloadCoding.phrase(type))"
         default: "\(error)"
         }
     }

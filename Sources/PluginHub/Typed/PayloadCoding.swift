@@ -1,3 +1,5 @@
+import Foundation
+
 /// Between the types of the typed layer and payloads. What does not fit is refused as `require` refuses it.
 enum PayloadCoding {
     /// - Parameter subject: what is read, as in a sentence, without its article.
@@ -28,6 +30,22 @@ enum PayloadCoding {
         return object
     }
 
+    /// What `type` is called in JSON, with its article.
+    static func phrase(_ type: Any.Type) -> String {
+        switch type {
+        case is String.Type: "a text"
+        case is Bool.Type: "true or false"
+        case is any FixedWidthInteger.Type: "a whole number (\(type))"
+        case is any BinaryFloatingPoint.Type, is Decimal.Type: "a number"
+        case is Date.Type: "a time as in RFC 3339"
+        case is Data.Type: "data in base64"
+        case is URL.Type: "a URL"
+        case is any ExpressibleByDictionaryLiteral.Type: "an object"
+        case is any ExpressibleByArrayLiteral.Type: "a list"
+        default: "a value of the type \(type)"
+        }
+    }
+
     /// Why a value of some type could not be read from, or written to, `subject`. Names no values.
     static func refusal(
         _ error: any Error, _ subject: String, under parents: [any CodingKey] = [], _ message: Message?
@@ -37,9 +55,9 @@ enum PayloadCoding {
             case DecodingError.keyNotFound(let key, let context):
                 (.missingField, context.codingPath + [key], "is missing")
             case DecodingError.valueNotFound(let type, let context):
-                (.missingField, context.codingPath, "is missing (\(type))")
+                (.missingField, context.codingPath, "is missing: it must be \(phrase(type))")
             case DecodingError.typeMismatch(let type, let context):
-                (.invalidField, context.codingPath, "must be \(type)")
+                (.invalidField, context.codingPath, "must be \(phrase(type))")
             case DecodingError.dataCorrupted(let context):
                 (.invalidField, context.codingPath, "cannot be read")
             case EncodingError.invalidValue(_, let context):

@@ -202,7 +202,7 @@ private final class Model: PluginProtocol {
         #expect(null?.code == .missingField)
         let invalid = #expect(throws: PluginError.self) { try screen.send(command: "info.refresh", ["force": "s3"]) }
         #expect(invalid?.code == .invalidField)
-        #expect(invalid?.sentence == "The field \"force\" of the payload of \"info.refresh\" must be Bool.")
+        #expect(invalid?.sentence == "The field \"force\" of the payload of \"info.refresh\" must be true or false.")
         #expect(invalid.map { "\($0) \(String(describing: $0.underlying))".contains("s3") } == false)
     }
 
