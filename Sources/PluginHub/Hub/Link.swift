@@ -2,18 +2,18 @@ import Primitives
 
 /// One subscription of one plugin to a publisher of another. It ends when either leaves.
 final class Link: Sendable {
-    private let observer: Observer<EventOutput>
     private let ends: [LinkSet]
-    private let state = Locked(State())
+    private let state: Locked<State>
 
     private struct State: Sendable {
-        var isOver = false
+        /// `nil` once over: a callback that holds its own subscription would otherwise never be released.
+        var observer: Observer<EventOutput>?
         var upstream: EventSubscription?
     }
 
     private init(_ observer: Observer<EventOutput>, _ ends: [LinkSet]) {
-        self.observer = observer
         self.ends = ends
+        state = Locked(State(observer: observer))
     }
 
     /// `publisher` for as long as both plugins, whose links are in `ends`, stay.
@@ -35,21 +35,22 @@ final class Link: Sendable {
 
     private func hold(_ upstream: EventSubscription) {
         let isOver = state.withLock { state in
-            if !state.isOver { state.upstream = upstream }
-            return state.isOver
+            let isOver = state.observer == nil
+            if !isOver { state.upstream = upstream }
+            return isOver
         }
         if isOver { upstream.cancel() }
     }
 
     private func over(finishing: Bool) {
-        let (isFirst, upstream): (Bool, EventSubscription?) = state.withLock { state in
-            let found = (!state.isOver, state.upstream)
-            state = State(isOver: true, upstream: nil)
-            return found
+        let ended: State = state.withLock { state in
+            let present = state
+            state = State()
+            return present
         }
-        guard isFirst else { return }
+        guard let observer = ended.observer else { return }
         for end in ends { end.remove(self) }
-        upstream?.cancel()
+        ended.upstream?.cancel()
         if finishing { observer.finish() }
     }
 }
