@@ -1,7 +1,8 @@
 extension Hub {
     /// What became of the registrations.
     public struct Report: Sendable {
-        /// In the order found. An error kept its plugin from running; a warning did not.
+        /// In the order found. An error kept its plugin from running; a warning did not. What is said of a refused plugin
+        /// stays until one of its name, or of the type that could not be made, runs or leaves.
         public let findings: [Finding]
         /// The names of the plugins that run, in the order registered.
         public let running: [String]

@@ -86,13 +86,7 @@ public final class Hub: Sendable {
             made.append(Member(policy: plugin.policy, plugin: plugin, channel: channel))
         } catch {
             channel.close()
-            let subject = registration.typeName.map { "The plugin \($0)" } ?? "A plugin"
-            let reason = (error as? PluginError)?.sentence ?? "\(error)"
-            let rule: FindingRule =
-                registration.hasUnreadableFile(error) ? .unreadableConfiguration : .cannotBeMade
-            failures.append(
-                rule.finding(
-                    plugin: registration.typeName, "\(subject) could not be made and is left out: \(reason)"))
+            failures.append(registration.finding(error, isReadableFile: configuration.isReadableFile))
         }
     }
 
@@ -136,20 +130,29 @@ public final class Hub: Sendable {
     // MARK: - Plugins go
 
     /// Takes the plugin out. No call begins for it any more, its subscriptions and those to its events end, its tasks are
-    /// cancelled; returns when they have ended. Called from one of those tasks, it does not wait for that one. A call that
-    /// is just being handled on another thread ends on its own. An unknown name changes nothing.
+    /// cancelled; returns when they have ended. Called from one of those tasks, it does not wait for that one; called from
+    /// a task of a plugin that is leaving itself, it waits for none, so that no two wait for each other. A call that is
+    /// just being handled on another thread ends on its own. An unknown name changes nothing.
     public func deregister(_ name: String) async {
-        guard let (member, change) = state.withLock({ $0.remove(name) }) else { return }
+        let (removed, isLeaving) = state.withLock { state in
+            let isLeaving = TaskScope.callerIsLeaving
+            return (state.remove(name), isLeaving)
+        }
+        guard let (member, change) = removed else { return }
         publish(change)
         member.channel.close()
-        await member.channel.scope.drain()
+        if !isLeaving { await member.channel.scope.drain() }
     }
 
     /// Takes all plugins out, in the opposite of the order registered, and waits for their tasks as `deregister` does.
     /// The hub then is as new: register and start again.
     public func stop() async {
-        let leaving = state.withLock { $0.removeAll() }
+        let (leaving, isLeaving) = state.withLock { state in
+            let isLeaving = TaskScope.callerIsLeaving
+            return (state.removeAll(), isLeaving)
+        }
         for member in leaving.reversed() { member.channel.close() }
+        if isLeaving { return }
         for member in leaving.reversed() { await member.channel.scope.drain() }
     }
 

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Which plugins are registered and which run: a value, changed under the hub's lock, that calls nobody.
 struct HubState: Sendable {
     /// How a plugin is made.
@@ -9,12 +7,26 @@ struct HubState: Sendable {
         let configurationFiles: [String: String]
         let make: @Sendable (any MessageSending, [String: String]) throws -> any PluginProtocol
 
-        /// Whether `error`, which making it threw, says that one of its files cannot be read.
-        func hasUnreadableFile(_ error: any Error) -> Bool {
-            if let error = error as? PluginError { return error.code == .unreadableConfiguration }
-            guard let error = error as? CocoaError, error.isFileError, let path = error.filePath ?? error.url?.path
-            else { return false }
-            return configurationFiles.values.contains(path)
+        /// What to report when making it threw `error`.
+        func finding(_ error: any Error, isReadableFile: (String) -> Bool) -> Hub.Finding {
+            let subject = typeName.map { "The plugin \($0)" } ?? "A plugin"
+            func finding(_ rule: FindingRule, _ reason: String) -> Hub.Finding {
+                rule.finding(plugin: typeName, "\(subject) could not be made and is left out: \(reason)")
+            }
+            if let error = error as? PluginError {
+                let isFile = error.code == .unreadableConfiguration
+                return finding(isFile ? .unreadableConfiguration : .cannotBeMade, error.sentence)
+            }
+            // Whatever it threw: there are many ways to read a file, and as many errors.
+            let unreadable = configurationFiles.sorted { $0.key < $1.key }.filter { !isReadableFile($0.value) }
+            let reason = "\(error)"
+            guard let file = unreadable.first(where: { reason.contains($0.value) }) ?? unreadable.first else {
+                return finding(.cannotBeMade, reason)
+            }
+            return finding(
+                .unreadableConfiguration,
+                "its configuration file \"\(file.key)\" cannot be read; check that \(file.value) exists and may be read. It threw: \(reason)"
+            )
         }
     }
 
@@ -84,6 +96,7 @@ struct HubState: Sendable {
             candidates: newcomers.map(\.policy), members: members.map(\.policy),
             mayLackPartners: isPartialSet || !failures.isEmpty)
         var change = Change()
+        forgetRefusals(of: newcomers.indices.filter { review.errors[$0].isEmpty }.map { newcomers[$0] })
         note(failures)
         for (index, newcomer) in newcomers.enumerated() {
             if review.errors[index].isEmpty {
@@ -103,7 +116,9 @@ struct HubState: Sendable {
     mutating func remove(_ name: String) -> (Member, Change)? {
         guard let index = members.firstIndex(where: { $0.name == name }) else { return nil }
         let member = members.remove(at: index)
+        member.channel.scope.leave()
         warnings.removeAll { $0.plugin == name }
+        refusals.removeAll { $0.plugin == name }
         var change = Change()
         publish(into: &change)
         return (member, change)
@@ -112,6 +127,7 @@ struct HubState: Sendable {
     /// Everyone leaves; the hub is as new, and may be started again.
     mutating func removeAll() -> [Member] {
         let leaving = members
+        for member in leaving { member.channel.scope.leave() }
         era += 1
         phase = .idle
         pending = []
@@ -134,6 +150,12 @@ struct HubState: Sendable {
         var change = Change()
         if wasTraced != (traceReaders > 0) { publish(into: &change) }
         return change
+    }
+
+    /// Those who run at last are not what was refused before, under their name or, when it could not be made, their type.
+    private mutating func forgetRefusals(of admitted: [Member]) {
+        let names = Set(admitted.flatMap { [$0.name, String(describing: type(of: $0.plugin))] })
+        refusals.removeAll { names.contains($0.plugin ?? "") }
     }
 
     private mutating func note(_ findings: [Hub.Finding]) {

@@ -26,7 +26,15 @@ final class TaskScope: Sendable {
     }
 
     /// The scopes the current task, or one that started it, belongs to.
-    @TaskLocal private static var enclosing: Set<ObjectIdentifier> = []
+    @TaskLocal private static var enclosing: [TaskScope] = []
+
+    private let hasLeft = OneWayFlag()
+
+    /// The plugin is taken out of its hub: set under the hub's lock, so that of two who take out each other one is first.
+    func leave() { hasLeft.set() }
+
+    /// Whether the current task belongs to a plugin that was taken out: then somebody may be waiting for this very task.
+    static var callerIsLeaving: Bool { enclosing.contains { $0.hasLeft.isSet } }
 
     /// Starts `work`, once the scope is open; `false` if it is closed.
     func run(_ work: @escaping @Sendable () async -> Void) -> Bool {
@@ -49,7 +57,7 @@ final class TaskScope: Sendable {
     }
 
     private func start(_ work: @escaping @Sendable () async -> Void, _ number: Int) {
-        let scopes = Self.enclosing.union([ObjectIdentifier(self)])
+        let scopes = Self.enclosing.filter { $0 !== self } + [self]
         let task = Task {
             await Self.$enclosing.withValue(scopes) { await work() }
             end(number)
@@ -85,7 +93,7 @@ final class TaskScope: Sendable {
 
     /// Returns when all tasks have ended. Called from one of them, it waits for the others only.
     func drain() async {
-        let allowance = Self.enclosing.contains(ObjectIdentifier(self)) ? 1 : 0
+        let allowance = Self.enclosing.contains { $0 === self } ? 1 : 0
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
                 if state.tasks.count <= allowance { return true }

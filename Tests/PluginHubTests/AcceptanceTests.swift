@@ -1,0 +1,195 @@
+import Foundation
+import PluginHub
+import Primitives
+import Testing
+
+/// What an app that uses only the public interface can get wrong.
+@Suite struct AcceptanceTests {
+    private let journal = Journal<String>()
+
+    // MARK: - Released when they go
+
+    /// Holds the subscription whose callback holds it.
+    private final class Entangled: PluginProtocol {
+        let policy = Policy(name: "Entangled", subscribeAtAppLaunch: ["a"])
+        let count = Locked(0)
+        private let subscription = Locked<EventSubscription?>(nil)
+
+        init(messageSender: any MessageSending, configurationFiles: [String: String]) {}
+
+        func subscribe(toPublisher publisher: EventPublisher, forEvent event: Message) {
+            let made = publisher.sink { _ in self.count.withLock { $0 += 1 } }
+            subscription.withLock { $0 = made }
+        }
+    }
+
+    private func entangledHub() throws -> (hub: Hub, source: EventSubject) {
+        let hub = Hub()
+        let source = EventSubject()
+        hub.register(.taking("Source", .event, "a"), .init(onEvent: { _, _, _ in source.publisher }))
+        hub.register(Entangled.self)
+        #expect(hub.start().findings.isEmpty)
+        source.send(.number(1))
+        return (hub, source)
+    }
+
+    @Test(arguments: ["stop", "deregister it", "deregister its source", "release"])
+    func `a plugin whose callback holds it is released once it or its source has left`(end: String) async throws {
+        weak var plugin: Entangled?
+        do {
+            let (hub, source) = try entangledHub()
+            plugin = hub.plugin(named: "Entangled") as? Entangled
+            #expect(plugin?.count.withLock { $0 } == 1)
+            switch end {
+            case "stop": await hub.stop()
+            case "deregister it": await hub.deregister("Entangled")
+            case "deregister its source":
+                await hub.deregister("Source")
+                await hub.deregister("Entangled")
+            default: break
+            }
+            withExtendedLifetime(source) {}
+        }
+        #expect(plugin == nil)
+    }
+
+    // MARK: - Leaving at once
+
+    @Test(.timeLimit(.minutes(1)))
+    func `two plugins whose work takes out the other do not wait for each other`() async throws {
+        let hub = Hub()
+        hub.register(Policy(name: "One"))
+        hub.register(Policy(name: "Two"))
+        hub.start()
+        let arrived = Locked(0)
+        let (done, signal) = AsyncStream.makeStream(of: String.self)
+        for (name, other) in [("One", "Two"), ("Two", "One")] {
+            try hub.scripted(name).messageSender.context?.run {
+                arrived.withLock { $0 += 1 }
+                while arrived.withLock({ $0 }) < 2 { await Task.yield() }
+                await hub.deregister(other)
+                signal.yield(name)
+            }
+        }
+        var names: Set<String> = []
+        for await name in done {
+            names.insert(name)
+            if names.count == 2 { break }
+        }
+        #expect(hub.report.running.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `work that stops the hub waits for the work of the others`() async throws {
+        let hub = Hub()
+        hub.register(Policy(name: "One"))
+        hub.register(Policy(name: "Two"))
+        hub.start()
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        try hub.scripted("Two").messageSender.context?.run { [journal] in
+            begin.finish()
+            while !Task.isCancelled { await Task.yield() }
+            for _ in 0..<100 { await Task.yield() }
+            journal.note("ended")
+        }
+        for await _ in begun {}
+        let (done, signal) = AsyncStream.makeStream(of: Void.self)
+        try hub.scripted("One").messageSender.context?.run { [journal] in
+            await hub.stop()
+            journal.note("stopped")
+            signal.finish()
+        }
+        for await _ in done {}
+        #expect(journal.entries == ["ended", "stopped"])
+    }
+
+    // MARK: - What the report says later
+
+    @Test func `what was refused is forgotten once a plugin of that name runs or leaves`() async {
+        let hub = Hub()
+        hub.register(.taking("Server", .command, "a"), answering(journal))
+        hub.start()
+        hub.register(.sending("Client", .command, "b"))
+        #expect(hub.report.findings.map(\.code) == [.noReceiver])
+        hub.register(.sending("Client", .command, "a"))
+        #expect(hub.report.findings.isEmpty)
+        hub.register(.sending("Client", .command, "a"))
+        #expect(hub.report.findings.map(\.code) == [.duplicatePlugin])
+        await hub.deregister("Client")
+        #expect(hub.report.findings.isEmpty)
+    }
+
+    /// Reads its file in one of the ways there are.
+    private final class Reader: PluginProtocol {
+        struct NoFile: Error {}
+        let policy: Policy
+
+        init(messageSender: any MessageSending, configurationFiles: [String: String]) throws {
+            let path = configurationFiles["policy"] ?? ""
+            let bytes: Data
+            switch configurationFiles["way"] {
+            case "Data": bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            case "String": bytes = Data(try String(contentsOfFile: path, encoding: .utf8).utf8)
+            default:
+                guard let contents = FileManager.default.contents(atPath: path) else { throw NoFile() }
+                bytes = contents
+            }
+            policy = try JSONDecoder().decode(Policy.self, from: bytes)
+        }
+    }
+
+    @Test(arguments: ["Data", "String", "FileManager"], ["nowhere/a.json", "/nowhere/a.json", "/"])
+    func `a file that cannot be read is found however it was read`(way: String, path: String) {
+        let hub = Hub()
+        hub.register(Reader.self, configurationFiles: ["policy": path, "way": way])
+        let findings = hub.start().findings
+        #expect(findings.map(\.code) == [.unreadableConfiguration])
+        #expect(findings.map(\.plugin) == ["Reader"])
+        #expect(findings[0].sentence.contains(path))
+    }
+
+    @Test func `a type that could not be made is forgiven once it is`() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).json")
+        let hub = Hub()
+        hub.start()
+        hub.register(Reader.self, configurationFiles: ["policy": file.path])
+        #expect(hub.report.findings.map(\.code) == [.unreadableConfiguration])
+        try Data(#"{"name": "Reader of files"}"#.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        hub.register(Reader.self, configurationFiles: ["policy": file.path])
+        #expect(hub.report.findings.isEmpty)
+        #expect(hub.report.running == ["Reader of files"])
+    }
+
+    // MARK: - Kind words
+
+    @Test(arguments: [
+        (#"{"name": 1}"#, "\"name\" must be a text"), (#"{"name": "a", "send": []}"#, "\"send\" must be an object"),
+        (#"{"name": "a", "send": {"commands": "x"}}"#, "\"send.commands\" must be a list"),
+        (#"{"name": "a", "publish": {"events": [1]}}"#, "\"publish.events[0]\" must be a text"),
+        (#"{"name": null}"#, "\"name\" must be a text"), (#"[]"#, "the document must be an object"),
+    ])
+    func `a policy that is none is told in words of JSON`(json: String, words: String) {
+        #expect {
+            try Policy(json: json.utf8)
+        } throws: {
+            ($0 as? PluginError)?.code == .invalidPolicy && "\($0)".contains(words)
+        }
+    }
+
+    @Test func `a field of another kind is told in words of JSON`() {
+        let payload: JSONObject = ["count": "x", "list": [true]]
+        func sentence<T: Decodable>(_ field: String, _ type: T.Type) -> String? {
+            do {
+                _ = try payload.require(field, as: type)
+                return nil
+            } catch { return (error as? PluginError)?.sentence }
+        }
+        #expect(sentence("count", Int.self) == "The field \"count\" of the payload must be a whole number (Int).")
+        #expect(sentence("list", [Bool: Int].self) != nil)
+        #expect(sentence("list", [Double].self) == "The field \"list[0]\" of the payload must be a number.")
+        #expect(sentence("list", Bool.self) == "The field \"list\" of the payload must be true or false.")
+        #expect(sentence("missing", String.self) == "The payload must have the field \"missing\": a text.")
+        #expect(sentence("count", Date.self) == "The field \"count\" of the payload must be a time as in RFC 3339.")
+    }
+}
