@@ -102,8 +102,8 @@ let package = Package(
             .testTarget(
                 name: "soukTests",
                 dependencies: [
-                    "CurlTransport", "HTTPCore", "PluginHub", "Primitives", "SignedData", "StoreModel", "souk",
-                    "CrashLoop",
+                    "CurlTransport", "HTTPCore", "PluginHub", "Primitives", "SignedData", "StoreModel",
+                    "StoreTestSupport", "souk", "CrashLoop",
                 ],
                 swiftSettings: strict
             ),

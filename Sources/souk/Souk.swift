@@ -13,13 +13,14 @@ import Foundation
 enum Souk {
     static let commands: [Command] = [
         DemoCommand.command, ServeCommand.command, SimulateCommand.command, StoreCommand.command, JWSCommands.inspect,
-        JWSCommands.verify, SigningCommands.offer, SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
+        JWSCommands.verify, ReceiptCommands.inspect, ReceiptCommands.verify, SigningCommands.offer,
+        SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
         PolicyCommands.lint, HubCommands.graph, VersionCommand.command,
     ]
 
     /// Commands that later versions will have.
     private static let notBuilt: Set<String> = [
-        "receipt", "inspect", "intercept", "har", "scenario", "migrate", "ledger",
+        "inspect", "intercept", "har", "scenario", "migrate", "ledger",
         "backup", "restore", "sync", "keys", "import", "bench",
     ]
 

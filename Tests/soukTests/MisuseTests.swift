@@ -34,7 +34,7 @@ import Testing
         Case(
             arguments: ["jws", "verify", TestFiles.darkroom, "--type", "transaction", "--environment", "moon"],
             status: 2,
-            sentence: "production, sandbox or xcode"),
+            sentence: "production, sandbox, xcode or localTesting"),
         Case(arguments: ["policy", "lint"], status: 2, sentence: "needs FILE"),
         Case(arguments: ["policy", "lint", "/nowhere"], status: 2, sentence: "no such file"),
         Case(arguments: ["hub", "graph", "--format", "dot"], status: 2, sentence: "needs FILE"),
@@ -76,7 +76,33 @@ import Testing
         Case(arguments: ["store", "--url", "http://127.0.0.1:1", "refund", "1"], status: 1, sentence: "not built yet"),
         Case(arguments: ["catalog", "convert", "/nowhere"], status: 2, sentence: "no such file"),
         Case(arguments: ["demo", "--catalog", "/nowhere"], status: 2, sentence: "no such file"),
-        Case(arguments: ["receipt", "verify", "x"], status: 2, sentence: "receipt is not built yet"),
+        Case(arguments: ["receipt", "verify"], status: 2, sentence: "needs FILE"),
+        Case(arguments: ["receipt", "inspect", "/nowhere"], status: 2, sentence: "no such file"),
+        Case(arguments: ["receipt", "verify", "/nowhere"], status: 2, sentence: "no such file"),
+        Case(
+            arguments: ["receipt", "verify", TestFiles.darkroom, "--device-id", "a-b"], status: 2,
+            sentence: "--device-id is a UUID"),
+        Case(
+            arguments: ["receipt", "verify", TestFiles.darkroom, "--device-id", "a4:83:e7"], status: 2,
+            sentence: "--device-id is a UUID"),
+        Case(
+            arguments: ["receipt", "verify", TestFiles.darkroom, "--device-id", "a?"], status: 2,
+            sentence: "--device-id is a UUID"),
+        Case(
+            arguments: ["receipt", "verify", TestFiles.darkroom, "--environment", "moon"], status: 2,
+            sentence: "production, sandbox, xcode or localTesting"),
+        Case(
+            arguments: ["receipt", "verify", TestFiles.darkroom, "--bundle-id", "../b"], status: 2,
+            sentence: "--bundle-id should have"),
+        Case(
+            arguments: ["receipt", "verify", TestFiles.darkroom, "--at", "2020"], status: 2,
+            sentence: "--at is a time"),
+        Case(
+            arguments: ["receipt", "verify", TestFiles.darkroom, "--root", TestFiles.darkroom], status: 2,
+            sentence: "darkroom.storekit"),
+        Case(arguments: ["receipt", "verify", TestFiles.darkroom], status: 1, sentence: "malformed"),
+        Case(arguments: ["receipt", "inspect", TestFiles.darkroom], status: 1, sentence: "malformed"),
+        Case(arguments: ["receipt", "sign", TestFiles.darkroom], status: 2, sentence: "it has inspect, verify"),
         Case(arguments: ["serve", "--bundle-id", "b", "--config", "x"], status: 2, sentence: "--config"),
         Case(arguments: ["demo", "--inspect"], status: 2, sentence: "not built yet"),
         Case(arguments: ["demo", "--data", TestFiles.repository], status: 2, sentence: "not empty"),
@@ -139,7 +165,8 @@ import Testing
         let overview = try await SoukExecutable.run(["--help"])
         #expect(overview.status == 0)
         for words in [
-            "demo", "serve", "simulate", "store", "jws inspect", "jws verify", "offer sign", "token create",
+            "demo", "serve", "simulate", "store", "jws inspect", "jws verify", "receipt inspect", "receipt verify",
+            "offer sign", "token create",
             "catalog lint", "policy lint", "hub graph", "version",
         ] {
             #expect(overview.output.contains("  \(words) "))

@@ -16,20 +16,24 @@ enum SoukExecutable {
         return tests.appendingPathComponent(name).path
     }
 
-    /// Runs a program to its end. Blocks a thread of its own, not the caller's.
+    /// Runs a program to its end, the file `input` being its standard input. Blocks a thread of its own, not the caller's.
     static func run(
-        _ arguments: [String], program: String = "souk", environment: [String: String] = [:], in folder: String? = nil
+        _ arguments: [String], program: String = "souk", environment: [String: String] = [:], in folder: String? = nil,
+        input: String? = nil
     ) async throws -> Outcome {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
                 continuation.resume(
-                    with: Result { try runAndWait(arguments, program: program, environment: environment, in: folder) })
+                    with: Result {
+                        try runAndWait(
+                            arguments, program: program, environment: environment, in: folder, input: input)
+                    })
             }
         }
     }
 
     private static func runAndWait(
-        _ arguments: [String], program: String, environment: [String: String], in folder: String?
+        _ arguments: [String], program: String, environment: [String: String], in folder: String?, input: String?
     ) throws -> Outcome {
         let scratch = try TemporaryFolder()
         let (out, errors) = (try scratch.emptyFile("out"), try scratch.emptyFile("errors"))
@@ -38,7 +42,8 @@ enum SoukExecutable {
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
-        process.standardInput = FileHandle.nullDevice
+        process.standardInput =
+            try input.map { try FileHandle(forReadingFrom: URL(fileURLWithPath: $0)) } ?? FileHandle.nullDevice
         process.standardOutput = out
         process.standardError = errors
         try process.run()
@@ -100,6 +105,11 @@ final class TemporaryFolder: Sendable {
 
     func write(_ name: String, _ text: String) throws -> String {
         try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
+        return file(name)
+    }
+
+    func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+        try Data(bytes).write(to: URL(fileURLWithPath: file(name)))
         return file(name)
     }
 

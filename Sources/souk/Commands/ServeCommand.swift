@@ -126,12 +126,11 @@ enum ServeCommand {
             }
             apps = bundles.map { .init(bundleID: $0, appAppleID: number, features: features) }
             let named = try arguments.texts("environment").map { text in
-                _ = try JWSCommands.environment(named: text)
-                return StoreEnvironment(rawValue: text)
+                try SignedDataOptions.environment(named: text, among: [.production, .sandbox, .xcode])
             }
             environments = named.isEmpty ? [.production, .sandbox] : named
             let roots = arguments.texts("root")
-            anchors = roots.isEmpty ? TrustAnchor.apple : try JWSCommands.anchors(in: roots)
+            anchors = roots.isEmpty ? TrustAnchor.apple : try SignedDataOptions.anchors(in: roots)
         }
 
         func service(

@@ -1,0 +1,109 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreModel
+
+/// What `souk jws` and `souk receipt` share: whom they trust, what they accept, and how they say what they found.
+enum SignedDataOptions {
+    static let accepted: [Command.Option] = [
+        .init(name: "bundle-id", value: "B", help: "the bundle it must be for"),
+        .init(
+            name: "environment", value: "E",
+            help: "production, sandbox, xcode or localTesting: where it must come from"),
+    ]
+    static let trusted: [Command.Option] = [
+        .init(name: "root", value: "FILE", repeats: true, help: "a root to trust instead of Apple's, DER or PEM"),
+        .init(name: "at", value: "T", help: "judge the certificates at this time, not at the signed date"),
+        .init(name: "online", help: "ask the certificates' issuers whether they were revoked (OCSP)"),
+    ]
+    static let json = Command.Option(name: "json", help: "print one JSON value")
+
+    /// `verify`'s options without effect, so that `inspect` can be put for it.
+    static func ignored(_ options: [Command.Option]) -> [Command.Option] {
+        options.map { .init(name: $0.name, value: $0.value, repeats: $0.repeats, help: "", isHidden: true) }
+    }
+
+    static func environments(from arguments: Arguments) throws -> Set<AppStoreEnvironment>? {
+        guard let text = arguments.text("environment") else { return nil }
+        let environment = try environment(named: text, among: [.production, .sandbox, .xcode, .localTesting])
+        if [.xcode, .localTesting].contains(environment), arguments.texts("root").isEmpty {
+            Terminal.note("Nothing of \(text) is trusted without --root: give the certificate it is signed with.")
+        }
+        return [AppStoreEnvironment(rawValue: environment.appleText)]
+    }
+
+    static func environment(named text: String, among known: [StoreEnvironment]) throws -> StoreEnvironment {
+        guard let environment = known.first(where: { $0.rawValue == text }) else {
+            let names = known.map(\.rawValue)
+            let list = names.dropLast().joined(separator: ", ") + (names.last.map { " or \($0)" } ?? "")
+            throw Misuse("--environment is \(list), not \"\(text)\"")
+        }
+        return environment
+    }
+
+    /// Apple's roots, or those in the files given.
+    static func anchors(from arguments: Arguments) throws -> [TrustAnchor] {
+        let files = arguments.texts("root")
+        return files.isEmpty ? TrustAnchor.apple : try anchors(in: files)
+    }
+
+    static func anchors(in files: [String]) throws -> [TrustAnchor] {
+        try files.flatMap { file in
+            do {
+                return try TrustAnchor.certificates(in: try InputFile.read(file))
+            } catch let error as SignedDataError {
+                throw Misuse("\(file): \(error.reason)")
+            }
+        }
+    }
+
+    /// Asks over HTTP, when the person wants that.
+    static func revocation(from arguments: Arguments) -> RevocationChecker? {
+        guard arguments.has("online") else { return nil }
+        let transport = CurlTransport.platformDefault()
+        return RevocationChecker(
+            configuration: .init { url, question in
+                let response = try await transport.send(
+                    HTTPRequest(
+                        method: .post, url: url.absoluteString, headers: ["Content-Type": "application/ocsp-request"],
+                        body: .bytes(question), timeout: .seconds(10)))
+                guard response.status == 200 else {
+                    throw Failure("\(url.absoluteString) answered with status \(response.status)")
+                }
+                return try await response.body.collect(upTo: 64 << 10)
+            })
+    }
+
+    static func noteUnchecked(_ what: String, _ option: String, _ arguments: Arguments, found: String? = nil) {
+        guard arguments.text(option) == nil else { return }
+        Terminal.note("The \(what)\(found.map { ", \($0)," } ?? "") was not checked; give --\(option) to check it.")
+    }
+
+    static func report(_ error: SignedDataError, asJSON: Bool) -> ExitStatus {
+        if asJSON {
+            Terminal.print(json: [
+                "error": [
+                    "code": .string(error.code.rawValue), "reason": .string(error.reason),
+                    "retryable": .bool(error.isRetryable),
+                ]
+            ])
+        } else {
+            Terminal.note("souk: not true (\(error.code)): \(error.reason)")
+        }
+        return .doesNotHold
+    }
+
+    static func json(of certificates: [Certificate]) -> JSONValue {
+        .array(
+            certificates.map { certificate in
+                [
+                    "subject": .string(certificate.subject),
+                    "notBefore": .string(RFC3339.string(from: certificate.validity.lowerBound)),
+                    "notAfter": .string(RFC3339.string(from: certificate.validity.upperBound)),
+                    "sha256": .string(Hex.encode(certificate.fingerprint)),
+                ]
+            })
+    }
+}

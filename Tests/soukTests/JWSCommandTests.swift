@@ -1,0 +1,116 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@testable import SignedData
+
+/// `souk jws verify` and `souk jws inspect` on every kind of document.
+@Suite struct JWSCommandTests {
+    private let folder: TemporaryFolder
+    private let chain: SigningChain
+    private let root: [String]
+    private static let date = Date(timeIntervalSince1970: 1_700_000_000)
+
+    init() throws {
+        folder = try TemporaryFolder()
+        chain = try SigningChain.generate()
+        root = ["--root", try folder.write("root.der", chain.root.der)]
+    }
+
+    private static let transaction = JWSTransactionDecodedPayload(
+        transactionId: "1", originalTransactionId: "1", bundleId: "com.example", signedDate: date,
+        environment: .sandbox)
+    private static let renewal = JWSRenewalInfoDecodedPayload(
+        originalTransactionId: "1", autoRenewStatus: .on, signedDate: date, environment: .sandbox)
+    private static let appTransaction = AppTransaction(
+        receiptType: .sandbox, appAppleId: 7, bundleId: "com.example", receiptCreationDate: date)
+    private static let realtime = DecodedRealtimeRequestBody(
+        originalTransactionId: "1", appAppleId: 7, productId: "pro", userLocale: "en-US", requestIdentifier: UUID(),
+        environment: .sandbox, signedDate: date)
+    private static let notification = ResponseBodyV2DecodedPayload(
+        notificationType: .test, notificationUUID: "9ad56bd2-0bc6-42e0-af24-fd996d87a1e6",
+        data: .init(bundleId: "com.example", environment: .sandbox), version: "2.0", signedDate: date)
+
+    private static let documents: [(type: String, payload: any AppStorePayload)] = [
+        ("transaction", transaction), ("renewal", renewal), ("app-transaction", appTransaction),
+        ("realtime", realtime), ("notification", notification),
+    ]
+
+    private func file(_ payload: any AppStorePayload) throws -> String {
+        try folder.write("document.jws", try JWSSigner(chain).sign(payload) + "\n")
+    }
+
+    private func verify(_ file: String, _ type: String, _ options: [String] = []) async throws -> SoukExecutable.Outcome
+    {
+        try await SoukExecutable.run(["jws", "verify", file, "--type", type, "--json"] + options)
+    }
+
+    @Test func `a document of each kind is verified as that kind and as no other`() async throws {
+        for (type, payload) in Self.documents {
+            let file = try file(payload)
+            for (other, _) in Self.documents {
+                let outcome = try await verify(file, other, root + ["--environment", "sandbox"])
+                if other == type {
+                    #expect(outcome.status == 0, "\(type): \(outcome.output)")
+                    #expect(outcome.json == payload.json)
+                } else {
+                    #expect(outcome.status == 1 && outcome.json?["error"]?["code"] == "payloadMalformed", "\(other)")
+                }
+            }
+            let untrusted = try await verify(file, type)
+            #expect(untrusted.status == 1 && untrusted.json?["error"]?["code"] == "untrustedRoot")
+            #expect(untrusted.json?["error"]?["retryable"] == false)
+        }
+    }
+
+    @Test func `what was not checked is said, also where a document cannot be for a bundle`() async throws {
+        for (type, payload) in Self.documents {
+            let file = try file(payload)
+            let unchecked = try await verify(file, type, root)
+            #expect(unchecked.errors.contains("The bundle was not checked"), "\(type)")
+            #expect(unchecked.errors.contains("The environment was not checked"), "\(type)")
+            let checked = try await verify(
+                file, type, root + ["--bundle-id", "com.example", "--environment", "sandbox"])
+            #expect(checked.status == 0)
+            #expect(checked.errors.isEmpty == !["renewal", "realtime"].contains(type), "\(type): \(checked.errors)")
+            let other = try await verify(file, type, root + ["--environment", "production"])
+            #expect(other.json?["error"]?["code"] == "wrongEnvironment", "\(type)")
+        }
+        let realtime = try file(Self.realtime)
+        #expect(try await verify(realtime, "realtime", root + ["--app-apple-id", "7"]).status == 0)
+        let foreign = try await verify(realtime, "realtime", root + ["--app-apple-id", "8"])
+        #expect(foreign.json?["error"]?["code"] == "wrongAppID")
+    }
+
+    @Test(arguments: [AppStoreEnvironment.xcode, .localTesting])
+    func `a development machine's documents need its environment and its certificate`(
+        environment: AppStoreEnvironment
+    ) async throws {
+        let key = try SigningKey.generate()
+        let certificate = try CertificateTemplate(
+            commonName: "StoreKit Testing in Xcode", keyUsage: "critical,digitalSignature"
+        ).issue(for: key, by: nil)
+        var transaction = Self.transaction
+        transaction.environment = environment
+        let jws = try JWSSigner(key: key, certificates: [certificate.der]).sign(transaction)
+        let file = try folder.write("local.jws", jws)
+        let given = ["--root", try folder.write("local.pem", certificate.pem)]
+        let name = StoreEnvironment(apple: environment.rawValue).rawValue
+        #expect(try await verify(file, "transaction", given + ["--environment", name]).status == 0)
+        #expect(try await verify(file, "transaction", given).json?["error"]?["code"] == "chainLength")
+        let ungiven = try await verify(file, "transaction", ["--environment", name])
+        #expect(ungiven.json?["error"]?["code"] == "untrustedRoot" && ungiven.errors.contains("without --root"))
+    }
+
+    @Test func `inspecting shows a document nobody should trust, and says so`() async throws {
+        let forged = try JWSSigner(chain).sign(Self.transaction).dropLast(4) + "AAAA"
+        let outcome = try await SoukExecutable.run(
+            ["jws", "inspect", try folder.write("forged.jws", String(forged)), "--type", "transaction", "--json"] + root
+        )
+        #expect(outcome.status == 0 && outcome.errors.hasPrefix("NOT VERIFIED"))
+        #expect(outcome.json?["verified"] == false && outcome.json?["payload"] == Self.transaction.json)
+        #expect(outcome.json?["header"]?["alg"] == "ES256")
+        #expect(outcome.json?["certificates"]?.arrayValue?.count == 3)
+    }
+}
