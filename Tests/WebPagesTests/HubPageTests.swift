@@ -93,6 +93,34 @@ struct HubPageInBrowserTests {
         #expect(answers[7...] == ["true", 4, 6, true])
     }
 
+    @Test(arguments: [1200, 390])
+    func `of a picture larger than the screen a part with plugins is shown, and the list is near`(width: Int)
+        async throws
+    {
+        let policies = (0..<40).map { number in
+            Policy(
+                name: "Plugin \(number)", send: .init(commands: [3, 7, 11].map { "do.\((number * 5 + $0) % 40)" }),
+                receive: .init(commands: ["do.\(number)"]), publish: ["did.\(number)"],
+                subscribe: ["did.\((number + 1) % 40)", "did.\((number + 13) % 40)"])
+        }
+        let seen = """
+            (() => { const seen = document.querySelector(".canvas").getBoundingClientRect();
+              return Array.from(document.querySelectorAll(".box")).filter((box) => {
+                const area = box.getBoundingClientRect();
+                return area.left < seen.right && area.right > seen.left && area.top < seen.bottom && area.bottom > seen.top;
+              }).map((box) => box.textContent.trim()); })()
+            """
+        let answers = try await browse(
+            policies,
+            [
+                ["evaluate": .string("\(seen).length > 0")],
+                ["evaluate": "document.querySelector('.canvas').getBoundingClientRect().height <= innerHeight"],
+                ["click": ".plugins li:nth-child(23) a"],
+                ["evaluate": .string("\(seen).includes(document.querySelector('.detail.shown h2').textContent)")],
+            ], width: width)
+        #expect(answers == [true, true, true])
+    }
+
     @Test func `the keyboard alone chooses, moves and goes back`() async throws {
         let answers = try await browse(
             HubPageTests.policies,

@@ -10,6 +10,17 @@ extension HubPage {
           const map = document.querySelector(".map"), aside = document.querySelector("aside"), canvas = document.querySelector(".canvas");
           let chosen = null, cameFrom = null;
 
+          // Of a picture larger than its frame, the part with this box.
+          const reveal = (box) => {
+            const seen = canvas.getBoundingClientRect(), area = box.getBoundingClientRect();
+            if (area.left < seen.left || area.right > seen.right) canvas.scrollLeft += area.left - seen.left - (seen.width - area.width) / 2;
+            if (area.top < seen.top || area.bottom > seen.bottom) canvas.scrollTop += area.top - seen.top - (seen.height - area.height) / 2;
+          };
+          const isSeen = (box) => {
+            const seen = canvas.getBoundingClientRect(), area = box.getBoundingClientRect();
+            return area.left < seen.right && area.right > seen.left && area.top < seen.bottom && area.bottom > seen.top;
+          };
+
           const light = (isLineOn, alsoOn) => {
             const on = new Set(alsoOn);
             lines.forEach((line) => {
@@ -35,10 +46,7 @@ extension HubPage {
             light((line) => line.dataset.ends.split(" ").includes(chosen), chosen === null ? [] : [chosen]);
             aside.scrollTop = 0;
             const box = boxes.find((box) => box.dataset.plugin === chosen);
-            if (box) {
-              const seen = canvas.getBoundingClientRect(), area = box.getBoundingClientRect();
-              if (area.left < seen.left || area.right > seen.right) canvas.scrollLeft += area.left - seen.left - (seen.width - area.width) / 2;
-            }
+            if (box) reveal(box);
             const isBelow = matchMedia("(max-width: 96rem)").matches;
             if (chosen !== null && isBelow && cameFrom !== null) aside.scrollIntoView({ behavior: "smooth", block: "start" });
             // Whoever chose inside the panel would otherwise stand on a link that is gone.
@@ -126,6 +134,7 @@ extension HubPage {
           addEventListener("popstate", choose);
           root.classList.add("live");
           choose();
+          if (boxes.length > 0 && !boxes.some(isSeen)) reveal(boxes[0]);
         })();
         """
 }

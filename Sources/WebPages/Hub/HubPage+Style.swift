@@ -18,7 +18,7 @@ extension HubPage {
         .live .back { display: block; } .back { display: none; font-size: .85rem; margin-bottom: .5rem; }
         h2[tabindex]:focus { outline: none; }
         .picture { overflow: hidden; display: grid; }
-        .canvas { overflow: auto; padding: 1.1rem 1rem; border-radius: inherit; display: grid; justify-items: safe center; align-items: safe center; min-height: 16rem; }
+        .canvas { overflow: auto; max-height: 80vh; padding: 1.1rem 1rem; border-radius: inherit; display: grid; justify-items: safe center; align-items: safe center; min-height: 16rem; }
         .map { display: block; max-width: 100%; height: auto; }
         .roomy .map { max-width: none; }
         .box { text-decoration: none; outline: none; cursor: pointer; }
@@ -76,6 +76,6 @@ extension HubPage {
           .canvas { justify-items: start; }
           .search { flex-basis: 100%; }
         }
-        @media print { .search, .back { display: none; } .live .detail { display: block; } aside { position: static; max-height: none; } }
+        @media print { .canvas { max-height: none; } .search, .back { display: none; } .live .detail { display: block; } aside { position: static; max-height: none; } }
         """
 }

@@ -11,7 +11,10 @@ enum Graphviz {
             throw Misuse("--format svg needs Graphviz: install the package graphviz, or take --format html")
         }
         let drawing = try await run(executable, input: Array(dot.utf8), patience: patience)
-        guard drawing.hasEnded else { throw Failure("dot did not finish within \(Int(patience)) seconds") }
+        guard drawing.hasEnded else {
+            throw Failure(
+                "dot did not finish within \(Int(patience)) seconds: give it fewer policies, or take --format html")
+        }
         guard drawing.status == 0, let text = String(validating: drawing.output, as: UTF8.self), !text.isEmpty else {
             let words = String(decoding: drawing.errors, as: UTF8.self).split(separator: "\n").last ?? "it said nothing"
             throw Failure("dot could not draw the graph: \(words)")

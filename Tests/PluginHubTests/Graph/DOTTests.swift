@@ -51,6 +51,19 @@ struct DOTTests {
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `Graphviz draws sixty plugins that all talk to several others`() async throws {
+        let policies = (0..<60).map { number in
+            Policy(
+                name: "Plugin \(number)", send: .init(commands: (1...3).map { "do.\((number * 7 + $0) % 60)" }),
+                receive: .init(commands: ["do.\(number)"], queries: ["ask.\(number)"]), publish: ["did.\(number)"],
+                subscribe: ["did.\((number + 1) % 60)", "did.\((number + 13) % 60)"])
+        }
+        let graph = HubGraph(policies: policies)
+        let drawing = try await drawing(of: graph)
+        #expect(drawing.edges.count == graph.arrows.count)
+        #expect(graph.arrows.count > 300)
+    }
+
     @Test func `Graphviz draws every plugin and every edge`() async throws {
         let graph = HubGraph(policies: Drawn.all)
         let drawing = try await drawing(of: graph)
