@@ -147,11 +147,11 @@ enum OpenSSLCommand {
 
 /// A clock that stands still until it is moved.
 final class StillClock: WallClock {
-    private let instant: Locked<Date>
+    private let state = Locked((start: Date(), moved: TimeInterval(0)))
 
-    init(_ instant: Date = Date()) { self.instant = Locked(instant) }
-
-    func now() -> Date { instant.withLock { $0 } }
-    func move(by seconds: TimeInterval) { instant.withLock { $0 += seconds } }
+    func now() -> Date { state.withLock { $0.start + $0.moved } }
+    func move(by seconds: TimeInterval) { state.withLock { $0.moved += seconds } }
+    /// Makes good the real time that has passed, for an answer that OpenSSL dates by the real clock.
+    func catchUp() { state.withLock { $0.start = Date() } }
     func sleep(until deadline: Date) async throws { throw CancellationError() }
 }

@@ -12,7 +12,10 @@ import Testing
     private func checker(
         _ responder: OCSPResponder, _ change: (inout RevocationChecker.Configuration) -> Void = { _ in }
     ) -> RevocationChecker {
-        var configuration = RevocationChecker.Configuration { try responder.post($0, $1) }
+        var configuration = RevocationChecker.Configuration { [clock] in
+            defer { clock.catchUp() }
+            return try responder.post($0, $1)
+        }
         configuration.clock = clock
         change(&configuration)
         return RevocationChecker(configuration: configuration)
