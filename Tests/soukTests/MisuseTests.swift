@@ -37,6 +37,8 @@ import Testing
             sentence: "production, sandbox, xcode or localTesting"),
         Case(arguments: ["policy", "lint"], status: 2, sentence: "needs FILE"),
         Case(arguments: ["policy", "lint", "/nowhere"], status: 2, sentence: "no such file"),
+        Case(
+            arguments: ["policy", "lint", "-", "-"], status: 2, sentence: "standard input, which can be read once only"),
         Case(arguments: ["hub", "graph", "--format", "dot"], status: 2, sentence: "needs FILE"),
         Case(arguments: ["simulate"], status: 2, sentence: "needs --catalog"),
         Case(arguments: ["simulate", "--catalog", "/nowhere"], status: 2, sentence: "no such file"),

@@ -53,6 +53,9 @@ struct Arguments: Sendable {
         guard operands.count >= needed.count else {
             throw Misuse("\(command.name) needs \(needed[operands.count]); see \(command.name) --help")
         }
+        guard operands.count(where: { $0 == "-" }) <= 1 else {
+            throw Misuse("- is standard input, which can be read once only")
+        }
         self.operands = operands
         self.values = values
         self.switches = switches
@@ -64,8 +67,9 @@ struct Arguments: Sendable {
     func texts(_ name: String) -> [String] { values[name] ?? [] }
 
     func required(_ name: String) throws -> String {
-        guard let text = text(name) else { throw Misuse("\(command.name) needs --\(name)") }
-        return text
+        if let text = text(name) { return text }
+        let value = command.options.first { $0.name == name }?.value.map { " \($0)" } ?? ""
+        throw Misuse("\(command.name) needs --\(name)\(value)")
     }
 
     func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
