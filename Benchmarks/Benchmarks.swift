@@ -1,17 +1,28 @@
 import Foundation
 import Primitives
 
-/// Measures the hot paths beside their references and prints one JSON object.
+/// Measures the hot paths beside their references and prints one JSON object: all of them, or the groups that are named
+/// (`make bench ARGS="signatures receipts"`).
 @main
 enum Benchmarks {
+    private static let groups: [(name: String, run: @Sendable () async throws -> [Figure])] = [
+        ("signatures", SignatureBenchmark.run), ("receipts", ReceiptBenchmark.run), ("hub", HubBenchmark.run),
+        ("reads", { [try await ReadBenchmark.run()] }),
+    ]
+
     static func main() async {
         do {
             #if DEBUG
                 throw BenchmarkFailure("figures of a debug build mean nothing; use make bench")
             #else
-                var figures = try SignatureBenchmark.run()
-                figures += try await HubBenchmark.run()
-                figures.append(try await ReadBenchmark.run())
+                let wanted = CommandLine.arguments.dropFirst()
+                guard groups.map(\.name).contains(where: wanted.contains) || wanted.isEmpty else {
+                    throw BenchmarkFailure("the groups are \(groups.map(\.name).joined(separator: ", "))")
+                }
+                var figures: [Figure] = []
+                for group in groups where wanted.isEmpty || wanted.contains(group.name) {
+                    figures += try await group.run()
+                }
                 let report: JSONValue = [
                     "processors": .number(ProcessInfo.processInfo.activeProcessorCount),
                     "figures": .array(figures.map(\.json)),

@@ -1,3 +1,4 @@
+import COpenSSL
 import Foundation
 import Primitives
 import SignedData
@@ -21,70 +22,121 @@ enum SignatureBenchmark {
                     transactionReason: .purchase, storefront: "USA", storefrontId: "143441", price: 4990,
                     currency: "USD"))
         }
-        let key = chain.leafKey.verificationKey
-        let pieces = documents.map { document -> (message: [UInt8], signature: [UInt8]) in
-            let dot = document.lastIndex(of: ".") ?? document.endIndex
-            return (
-                Array(document[..<dot].utf8), Base64.decodeURL(String(document[document.index(after: dot)...])) ?? []
-            )
-        }
-        func reference(_ index: Int) {
-            precondition(key.isValid(signature: pieces[index].signature, of: pieces[index].message))
-        }
-        return [
-            try figure("JWS verify, chain seen before", "≤ 1.4 ×", documents, rememberedDocuments: 0, reference),
-            try figure("JWS verify, same bytes again", "≤ 5 µs", documents, rememberedDocuments: 1024, reference),
-            try cold(documents, chain, reference),
-        ]
+        let judges = [try P256Judge(documents, chain), try P256Judge(documents, chain)]
+        return try known("JWS verify, chain seen before", "≤ 1.4 ×", documents, chain, rememberedDocuments: 0, judges)
+            + known("JWS verify, same bytes again", "≤ 5 µs", documents, chain, rememberedDocuments: 1024, judges)
+            + [try cold(documents, chain, judges[0]), try decoding(documents, judges[0])]
     }
 
-    private static func configuration(_ chain: SigningChain?) -> SignedDataVerifier.Configuration {
-        .init(
-            bundleIDs: ["com.example.souk"], environments: [.sandbox],
-            trustAnchors: chain.map { [TrustAnchor($0.root)] } ?? [])
+    private static func configuration(_ chain: SigningChain) -> SignedDataVerifier.Configuration {
+        .init(bundleIDs: ["com.example.souk"], environments: [.sandbox], trustAnchors: [TrustAnchor(chain.root)])
     }
 
-    private static func figure(
-        _ name: String, _ budget: String, _ documents: [String], rememberedDocuments: Int,
-        _ reference: (Int) -> Void
-    ) throws -> Figure {
-        var configuration = SignedDataVerifier.Configuration(bundleIDs: ["com.example.souk"], environments: [.sandbox])
-        configuration.trustAnchors = try anchors(of: documents[0])
+    private static func known(
+        _ name: String, _ budget: String, _ documents: [String], _ chain: SigningChain, rememberedDocuments: Int,
+        _ judges: [P256Judge]
+    ) throws -> [Figure] {
+        var configuration = configuration(chain)
         configuration.rememberedDocuments = rememberedDocuments
         let verifier = SignedDataVerifier(configuration: configuration)
-        var index = 0
-        var other = 0
-        let times = try paired(iterations: 256) {
-            _ = try verifier.transaction(documents[index % documents.count])
-            index += 1
-        } reference: {
-            reference(other % documents.count)
-            other += 1
+        let turns = [Turn(of: documents), Turn(of: documents)]
+        return try Crew.figures(
+            name, reference: "OpenSSL P-256 verify", budget: budget, iterations: 256,
+            more: [("bytes", .number(documents[0].utf8.count))]
+        ) { member in
+            _ = try verifier.transaction(turns[member].next())
+        } against: { member in
+            judges[member].verifyNext()
         }
-        return Figure(
-            name: name, reference: "OpenSSL P-256 verify", nanoseconds: times.operation,
-            referenceNanoseconds: times.reference, budget: budget)
     }
 
     /// A verifier that has seen nothing: three certificates parsed, two of their signatures and the document's checked.
-    private static func cold(
-        _ documents: [String], _ chain: SigningChain, _ reference: (Int) -> Void
-    ) throws -> Figure {
+    private static func cold(_ documents: [String], _ chain: SigningChain, _ judge: P256Judge) throws -> Figure {
         let configuration = configuration(chain)
-        var index = 0
+        let turn = Turn(of: documents)
         let times = try paired(iterations: 32) {
-            _ = try SignedDataVerifier(configuration: configuration).transaction(documents[index % documents.count])
-            index += 1
+            _ = try SignedDataVerifier(configuration: configuration).transaction(turn.next())
         } reference: {
-            reference(index % documents.count)
+            judge.verifyNext()
         }
         return Figure(
             name: "JWS verify, cold", reference: "OpenSSL P-256 verify", nanoseconds: times.operation,
             referenceNanoseconds: times.reference, budget: "–")
     }
 
-    private static func anchors(of document: String) throws -> [TrustAnchor] {
-        let certificates = try UnverifiedJWS(unverified: document).unverifiedCertificates
-        return certificates.last.map { [TrustAnchor($0)] } ?? []
+    private static func decoding(_ documents: [String], _ judge: P256Judge) throws -> Figure {
+        let turn = Turn(of: documents)
+        let times = try paired(iterations: 64) {
+            _ = try UnverifiedJWS(unverified: turn.next())
+        } reference: {
+            judge.verifyNext()
+        }
+        return Figure(
+            name: "JWS decoded with its certificates, not verified", reference: "OpenSSL P-256 verify",
+            nanoseconds: times.operation, referenceNanoseconds: times.reference, budget: "–")
+    }
+}
+
+/// One document after the other, from the first again after the last.
+private final class Turn: @unchecked Sendable {
+    // Sendable: each thread has its own.
+    private let documents: [String]
+    private var position = 0
+
+    init(of documents: [String]) { self.documents = documents }
+
+    func next() -> String {
+        position = (position + 1) % documents.count
+        return documents[position]
+    }
+}
+
+/// OpenSSL on its own, with everything made ready before: SHA-256 of the signed text, then the signature.
+private final class P256Judge: @unchecked Sendable {
+    // Sendable: each thread has its own.
+    private let key: OpaquePointer
+    private let context: OpaquePointer
+    private let pieces: [(message: [UInt8], signature: [UInt8])]
+    private var position = 0
+
+    init(_ documents: [String], _ chain: SigningChain) throws {
+        let der = chain.leafKey.verificationKey.der
+        let key = der.withUnsafeBufferPointer { bytes in
+            var cursor = bytes.baseAddress
+            return d2i_PUBKEY(nil, &cursor, bytes.count)
+        }
+        guard let key, let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_verify_init(context) == 1
+        else { throw BenchmarkFailure("OpenSSL does not take the key") }
+        (self.key, self.context) = (key, context)
+        pieces = try documents.map { document in
+            let dot = document.lastIndex(of: ".") ?? document.startIndex
+            guard let raw = Base64.decodeURL(String(document[document.index(after: dot)...])), raw.count == 64 else {
+                throw BenchmarkFailure("the signature is not of 64 bytes")
+            }
+            return (Array(document[..<dot].utf8), Self.der(raw))
+        }
+    }
+
+    deinit {
+        EVP_PKEY_CTX_free(context)
+        EVP_PKEY_free(key)
+    }
+
+    func verifyNext() {
+        position = (position + 1) % pieces.count
+        let piece = pieces[position]
+        var digest = [UInt8](repeating: 0, count: 32)
+        EVP_Digest(piece.message, piece.message.count, &digest, nil, EVP_sha256(), nil)
+        precondition(EVP_PKEY_verify(context, piece.signature, piece.signature.count, digest, 32) == 1)
+    }
+
+    /// The two integers in DER (RFC 3279 section 2.2.3), as OpenSSL wants them.
+    private static func der(_ raw: [UInt8]) -> [UInt8] {
+        let integers = [raw.prefix(32), raw.suffix(32)].flatMap { half -> [UInt8] in
+            var digits = Array(half.drop { $0 == 0 })
+            if digits.first.map({ $0 >= 0x80 }) ?? true { digits.insert(0, at: 0) }
+            return [0x02, UInt8(digits.count)] + digits
+        }
+        return [0x30, UInt8(integers.count)] + integers
     }
 }

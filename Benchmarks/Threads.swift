@@ -1,3 +1,4 @@
+import CAllocations
 import Foundation
 import Primitives
 
@@ -44,6 +45,38 @@ struct Crew {
         return (median(figures.map(\.0)), median(figures.map(\.1)))
     }
 
+    /// Two figures, of one thread and of two, all four sides measured in turn: time, what the heap was asked for by one
+    /// call, and how much more two threads do than one.
+    static func figures(
+        _ name: String, reference: String, budget: String, iterations: Int, rounds: Int = 15,
+        more: [(String, JSONValue)] = [], _ operation: @escaping @Sendable (Int) throws -> Void,
+        against referenceOperation: @escaping @Sendable (Int) throws -> Void
+    ) throws -> [Figure] {
+        var times: [[Double]] = [[], [], [], []]
+        for round in 0...rounds {
+            for (number, crew) in all.enumerated() {
+                let first = try crew.elapsed(iterations, operation)
+                let second = try crew.elapsed(iterations, referenceOperation)
+                guard round > 0 else { continue }
+                times[2 * number].append(first)
+                times[2 * number + 1].append(second)
+            }
+        }
+        // Of each round by itself: a machine that is slow for a while is slow for both.
+        let scaling = (0...1).map { side in
+            median(zip(times[side], times[side + 2]).map { one, two in 2 * one / two })
+        }
+        let heap = try Heap.perCall({ try operation(0) }, reference: { try referenceOperation(0) })
+        return all.enumerated().map { number, crew in
+            Figure(
+                name: "\(name), \(crew.description)", reference: reference, nanoseconds: median(times[2 * number]),
+                referenceNanoseconds: median(times[2 * number + 1]), budget: crew.size == 1 ? budget : "scaling ≥ 1.7",
+                more: crew.size == 1
+                    ? more + heap
+                    : [("scaling", rounded(scaling[0])), ("referenceScaling", rounded(scaling[1]))])
+        }
+    }
+
     /// Nanoseconds an iteration of the slowest member.
     private func elapsed(_ iterations: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws -> Double {
         let clock = ContinuousClock()
@@ -69,5 +102,31 @@ struct Crew {
         for _ in 0..<size { done.wait() }
         let times = try outcomes.withLock { $0 }.map { try $0.get().nanoseconds }
         return (times.max() ?? 0) / Double(iterations)
+    }
+}
+
+/// What one call asks the heap for, freed or not; the median of calls that have everything they remember.
+enum Heap {
+    static func perCall(
+        _ operation: () throws -> Void, reference: () throws -> Void
+    ) rethrows -> [(String, JSONValue)] {
+        let (ours, theirs) = (try median(operation), try median(reference))
+        guard ours.bytes > 0 || theirs.bytes > 0 else { return [] }
+        return [
+            ("heapBytes", .number(ours.bytes)), ("heapAllocations", .number(ours.count)),
+            ("referenceHeapBytes", .number(theirs.bytes)), ("referenceHeapAllocations", .number(theirs.count)),
+        ]
+    }
+
+    private static func median(_ body: () throws -> Void) rethrows -> (bytes: Int, count: Int) {
+        var calls: [(bytes: Int, count: Int)] = []
+        calls.reserveCapacity(101)
+        for _ in 0..<101 {
+            let before = souk_allocations_of_thread()
+            try body()
+            let after = souk_allocations_of_thread()
+            calls.append((Int(after.bytes - before.bytes), Int(after.count - before.count)))
+        }
+        return calls.sorted { $0.bytes < $1.bytes }[50]
     }
 }

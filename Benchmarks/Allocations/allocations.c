@@ -1,0 +1,51 @@
+#include "allocations.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+static _Thread_local souk_allocations counted;
+
+souk_allocations souk_allocations_of_thread(void) { return counted; }
+
+#if defined(__GLIBC__)
+
+// Functions of these names in a program take the place of the library's, for every library it loads ("Replacing malloc",
+// The GNU C Library). They count and hand on; `free` stays as it is.
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+static void count(size_t bytes) {
+    counted.count += 1;
+    counted.bytes += bytes;
+}
+
+void *malloc(size_t size) {
+    count(size);
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t number, size_t size) {
+    count(number * size);
+    return __libc_calloc(number, size);
+}
+
+void *realloc(void *pointer, size_t size) {
+    count(size);
+    return __libc_realloc(pointer, size);
+}
+
+void *memalign(size_t alignment, size_t size) {
+    count(size);
+    return __libc_memalign(alignment, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+
+int posix_memalign(void **pointer, size_t alignment, size_t size) {
+    *pointer = memalign(alignment, size);
+    return *pointer ? 0 : ENOMEM;
+}
+
+#endif
