@@ -46,13 +46,14 @@ struct Crew {
     }
 
     /// Two figures, of one thread and of two, all four sides measured in turn: time, what the heap was asked for by one
-    /// call, and how much more two threads do than one.
+    /// call, and how much more two threads do than one, beside what they do more of plain arithmetic.
     static func figures(
         _ name: String, reference: String, budget: String, iterations: Int, rounds: Int = 15,
         more: [(String, JSONValue)] = [], _ operation: @escaping @Sendable (Int) throws -> Void,
         against referenceOperation: @escaping @Sendable (Int) throws -> Void
     ) throws -> [Figure] {
         var times: [[Double]] = [[], [], [], []]
+        var arithmetic: [Double] = []
         for round in 0...rounds {
             for (number, crew) in all.enumerated() {
                 let first = try crew.elapsed(iterations, operation)
@@ -61,6 +62,9 @@ struct Crew {
                 times[2 * number].append(first)
                 times[2 * number + 1].append(second)
             }
+            let alone = try all[0].elapsed(100) { _ in Arithmetic.work() }
+            let together = try all[1].elapsed(100) { _ in Arithmetic.work() }
+            if round > 0 { arithmetic.append(2 * alone / together) }
         }
         // Of each round by itself: a machine that is slow for a while is slow for both.
         let scaling = (0...1).map { side in
@@ -73,7 +77,10 @@ struct Crew {
                 referenceNanoseconds: median(times[2 * number + 1]), budget: crew.size == 1 ? budget : "scaling ≥ 1.7",
                 more: crew.size == 1
                     ? more + heap
-                    : [("scaling", rounded(scaling[0])), ("referenceScaling", rounded(scaling[1]))])
+                    : [
+                        ("scaling", rounded(scaling[0])), ("referenceScaling", rounded(scaling[1])),
+                        ("arithmeticScaling", rounded(median(arithmetic))),
+                    ])
         }
     }
 
@@ -102,6 +109,19 @@ struct Crew {
         for _ in 0..<size { done.wait() }
         let times = try outcomes.withLock { $0 }.map { try $0.get().nanoseconds }
         return (times.max() ?? 0) / Double(iterations)
+    }
+}
+
+/// Work that shares nothing with anybody: how much more two threads of it do says what processors were free.
+private enum Arithmetic {
+    /// Changeable, so that nobody can know what it does.
+    nonisolated(unsafe) static var step: (UInt64) -> UInt64 = { $0 &* 6_364_136_223_846_793_005 &+ 1 }
+
+    static func work() {
+        let step = step
+        var value: UInt64 = 1
+        for _ in 0..<10_000 { value = step(value) }
+        precondition(value != 0 || step(0) == 1)
     }
 }
 

@@ -146,6 +146,10 @@ struct BERReader {
         return Range(uncheckedBounds: (start, position))
     }
 
+    /// Goes to a place behind an element that was read without this reader's help, and within its bytes.
+    @inline(__always)
+    mutating func skip(to place: Int) { position = place }
+
     /// A reader of a place that this one read, and so is within its bytes.
     @inline(__always)
     func inside(_ content: Range<Int>) -> BERReader {

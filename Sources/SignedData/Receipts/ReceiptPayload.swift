@@ -85,6 +85,10 @@ private struct ReceiptDecoder {
         @inline(__always)
         mutating func advance() throws(BERError) -> Bool {
             if reader.isAtEnd { return false }
+            if let attribute = reader.readPlainAttribute() {
+                (type, version, place) = (attribute.type, attribute.version, attribute.value)
+                return true
+            }
             let start = reader
             if advanceQuickly() { return true }
             reader = start
@@ -127,8 +131,9 @@ private struct ReceiptDecoder {
     }
 
     private func keep(_ attributes: Attributes, in others: inout ReceiptAttributes) {
-        others.append(
-            type: attributes.type, version: attributes.version, place: attributes.value.place, in: payload)
+        // Handing the payload on for each would count its references up and down.
+        if others.isEmpty { others = ReceiptAttributes(of: payload) }
+        others.append(type: attributes.type, version: attributes.version, place: attributes.value.place)
     }
 
     mutating func decode(_ receipt: inout AppReceipt) throws(BERError) {
@@ -227,5 +232,27 @@ private struct Repeated<Value> {
         let reading = read(value)
         if case .value(let read) = reading { last = (value.place, read) }
         return reading
+    }
+}
+
+extension BERReader {
+    /// The next element if it is an attribute of a receipt as nearly all are: every length in one octet, a number in two,
+    /// a version in one. Otherwise `nil`, and nothing is read.
+    ///
+    ///     30 len  02 02 type type  02 01 version  04 len value…
+    @inline(__always)
+    mutating func readPlainAttribute() -> (type: Int, version: Int, value: Range<Int>)? {
+        guard end &- position >= 11 else { return nil }
+        // All that is the same in each, at once; the first octet is the lowest.
+        let head = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+        let type = Int(head >> 32 & 0xFF) << 8 | Int(head >> 40 & 0xFF)
+        let version = Int(bytes[position &+ 8])
+        let length = Int(bytes[position &+ 10])
+        let start = position &+ 11
+        guard head & 0xFFFF_0000_FFFF_00FF == 0x0102_0000_0202_0030, bytes[position &+ 9] == BERTag.octetString,
+            Int(head >> 8 & 0xFF) == length &+ 9, length < 0x77, type < 0x8000, version < 0x80, length <= end &- start
+        else { return nil }
+        skip(to: start &+ length)
+        return (type, version, Range(uncheckedBounds: (start, start &+ length)))
     }
 }

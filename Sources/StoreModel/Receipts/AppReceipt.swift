@@ -95,6 +95,9 @@ extension AppReceipt {
         /// Everything else, in the order it came.
         public var otherAttributes: ReceiptAttributes
 
+        /// With nothing in it: what a decoder fills in place, several times faster than the other.
+        package init() { otherAttributes = ReceiptAttributes() }
+
         public init(
             quantity: Int? = nil, productID: ProductID? = nil, transactionID: TransactionID? = nil,
             purchaseDate: Date? = nil, originalTransactionID: TransactionID? = nil, originalPurchaseDate: Date? = nil,

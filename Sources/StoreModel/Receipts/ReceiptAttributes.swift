@@ -55,13 +55,14 @@ public struct ReceiptAttributes: RandomAccessCollection, Sendable, ExpressibleBy
             Place(type: attribute.type, version: attribute.version, start: start, end: start + attribute.value.count))
     }
 
-    /// Appends an attribute whose value stands at `place` in `document`, counted from its start. All attributes of one
-    /// collection must be of the same document.
-    package mutating func append(type: Int, version: Int, place: Range<Int>, in document: ArraySlice<UInt8>) {
-        if places.isEmpty {
-            bytes = document
-            places.reserveCapacity(8)
-        }
+    /// None yet, of one document, for `append(type:version:place:)`.
+    package init(of document: ArraySlice<UInt8>) {
+        bytes = document
+        places.reserveCapacity(8)
+    }
+
+    /// Appends an attribute whose value stands at `place` in the document, counted from its start.
+    package mutating func append(type: Int, version: Int, place: Range<Int>) {
         places.append(Place(type: type, version: version, start: place.lowerBound, end: place.upperBound))
     }
 }

@@ -54,6 +54,42 @@ import Testing
         }
     }
 
+    @Test func `an attribute read at once is the one read with care, or none`() {
+        var random = SeededGenerator(seed: 9)
+        var (plain, others) = (0, 0)
+        for _ in 0..<20_000 {
+            let length = UInt8.random(in: 0...0x7F, using: &random)
+            var bytes: [UInt8] = [
+                0x30, length &+ 9, 2, 2, .random(in: 0...0xFF, using: &random), .random(in: 0...0xFF, using: &random),
+                2, 1, .random(in: 0...0xFF, using: &random), 4, length,
+            ]
+            bytes += [UInt8](repeating: 5, count: Int(length) + Int.random(in: 0...3, using: &random))
+            if Bool.random(using: &random) {
+                bytes[Int.random(in: 0..<11, using: &random)] = [0, 1, 2, 3, 4, 0x30, 0x7F, 0x80, 0x81, 0xFF]
+                    .randomElement(using: &random)!
+            }
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random)))
+            }
+            read(bytes, .basic) { reader in
+                var careful = reader
+                guard let attribute = reader.readPlainAttribute() else {
+                    others += 1
+                    #expect(reader.position == 0)
+                    return
+                }
+                plain += 1
+                let element = try? careful.read(BERTag.sequence)
+                var parts = careful.inside(element?.content ?? 0..<0)
+                #expect((try? parts.readInteger()) == Int64(attribute.type))
+                #expect((try? parts.readInteger()) == Int64(attribute.version))
+                #expect((try? parts.read(BERTag.octetString))?.content == attribute.value)
+                #expect(parts.isAtEnd && reader.position == careful.position)
+            }
+        }
+        #expect(plain > 1000 && others > 1000)
+    }
+
     @Test(
         arguments: [
             [], [0x30], [0x30, 1], [0x30, 0x80], [0x30, 0x80, 0], [0x30, 0x80, 0, 1], [4, 0x80, 0, 0], [0x1F, 1, 0],

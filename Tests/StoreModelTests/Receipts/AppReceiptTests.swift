@@ -69,9 +69,9 @@ import Testing
 
     @Test func `places in a document are counted from its start, and what is appended later is another's`() {
         let document: ArraySlice<UInt8> = [9, 9, 1, 2, 3, 4][2...]
-        var attributes = ReceiptAttributes()
-        attributes.append(type: 6, version: 1, place: 1..<3, in: document)
-        attributes.append(type: 7, version: 1, place: 4..<4, in: document)
+        var attributes = ReceiptAttributes(of: document)
+        attributes.append(type: 6, version: 1, place: 1..<3)
+        attributes.append(type: 7, version: 1, place: 4..<4)
         attributes.append(ReceiptAttribute(type: 8, value: [5]))
         #expect(attributes.map { Array($0.value) } == [[2, 3], [], [5]])
         #expect(Array(document) == [1, 2, 3, 4])
