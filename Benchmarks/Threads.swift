@@ -55,15 +55,19 @@ struct Crew {
         var times: [[Double]] = [[], [], [], []]
         var arithmetic: [Double] = []
         for round in 0...rounds {
+            var longest = 0.0
             for (number, crew) in all.enumerated() {
-                let first = try crew.elapsed(iterations, operation)
-                let second = try crew.elapsed(iterations, referenceOperation)
+                let first = try crew.elapsed(iterations, inThreads: true, operation)
+                let second = try crew.elapsed(iterations, inThreads: true, referenceOperation)
+                longest = max(longest, first * Double(iterations))
                 guard round > 0 else { continue }
                 times[2 * number].append(first)
                 times[2 * number + 1].append(second)
             }
-            let alone = try all[0].elapsed(100) { _ in Arithmetic.work() }
-            let together = try all[1].elapsed(100) { _ in Arithmetic.work() }
+            // As long as the operation: short work of new threads finds a processor where long work has to share.
+            let count = max(1, Int(longest / Arithmetic.nanoseconds))
+            let alone = try all[0].elapsed(count, inThreads: true) { _ in Arithmetic.work() }
+            let together = try all[1].elapsed(count, inThreads: true) { _ in Arithmetic.work() }
             if round > 0 { arithmetic.append(2 * alone / together) }
         }
         // Of each round by itself: a machine that is slow for a while is slow for both.
@@ -84,10 +88,12 @@ struct Crew {
         }
     }
 
-    /// Nanoseconds an iteration of the slowest member.
-    private func elapsed(_ iterations: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws -> Double {
+    /// Nanoseconds an iteration of the slowest member. One member alone works on the caller's thread unless told not to.
+    private func elapsed(
+        _ iterations: Int, inThreads: Bool = false, _ body: @escaping @Sendable (Int) throws -> Void
+    ) throws -> Double {
         let clock = ContinuousClock()
-        guard size > 1 else {
+        guard size > 1 || inThreads else {
             let time = try clock.measure { for _ in 0..<iterations { try body(0) } }
             return time.nanoseconds / Double(iterations)
         }
@@ -116,6 +122,12 @@ struct Crew {
 private enum Arithmetic {
     /// Changeable, so that nobody can know what it does.
     nonisolated(unsafe) static var step: (UInt64) -> UInt64 = { $0 &* 6_364_136_223_846_793_005 &+ 1 }
+
+    /// What `work` takes, about.
+    static let nanoseconds: Double = {
+        let clock = ContinuousClock()
+        return median((0..<25).map { _ in clock.measure { work() }.nanoseconds })
+    }()
 
     static func work() {
         let step = step
