@@ -68,6 +68,19 @@ import Testing
         #expect(value["a"]?[0]?.intValue == 1000)
     }
 
+    @Test func `a whole number is read by its digits, never as its neighbour`() {
+        let cases: [(String, Int?)] = [
+            ("0", 0), ("-0", 0), ("0.0e99", 0), ("1.50e2", 150), ("-12e0", -12), ("120E-1", 12), ("0.012e+3", 12),
+            ("9007199254740993.0", 9_007_199_254_740_993), ("9223372036854775807", .max),
+            ("922337203685477580.7e1", .max),
+            ("-9223372036854775808", .min), ("9223372036854775808", nil), ("-9223372036854775809", nil),
+            ("1e18", 1_000_000_000_000_000_000), ("1e19", nil), ("1e-400000000", nil), ("1e99999999999999999999", nil),
+            ("1e-9223372036854775808", nil), ("0.5", nil), ("1.000000000000000000001", nil), ("125e-2", nil),
+            (String(repeating: "9", count: 5000), nil), ("1" + String(repeating: "0", count: 5000) + "e-5000", 1),
+        ]
+        for (text, value) in cases { #expect((try? JSONValue(parsing: text))?.intValue == value, "\(text.prefix(40))") }
+    }
+
     @Test(arguments: [
         (#"{"a":1,"a":2}"#, "twice"), ("[1,]", "begin"), ("01", "after the end"), ("[", "ends"),
         (#""\ud800""#, "surrogate"),

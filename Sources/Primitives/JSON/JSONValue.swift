@@ -116,10 +116,27 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
 
     init(checked text: String) { self.text = text }
 
-    public var int: Int? {
-        if let value = Int(text) { return value }
-        guard let value = Double(text) else { return nil }
-        return Int(exactly: value)
+    /// The number as an `Int`, if it is one exactly: `1.50e2` is 150, `0.5` and what is out of range are `nil`.
+    public var int: Int? { Int(text) ?? exactInteger }
+
+    /// By its digits: on the way through `Double` a large number would become one of its neighbours.
+    private var exactInteger: Int? {
+        let parts = text.split(whereSeparator: { $0 == "e" || $0 == "E" })
+        guard let mantissa = parts.first, parts.count <= 2 else { return nil }
+        let isNegative = mantissa.hasPrefix("-")
+        let whole = mantissa.utf8.drop { $0 == UInt8(ascii: "-") }
+        let fraction = whole.firstIndex(of: UInt8(ascii: ".")).map { whole[whole.index(after: $0)...].count } ?? 0
+        var digits = whole.filter { $0 != UInt8(ascii: ".") }
+        guard digits.contains(where: { $0 != UInt8(ascii: "0") }) else { return 0 }
+        guard var exponent = parts.count == 2 ? Int(parts[1]) : 0, exponent.magnitude <= 1 << 40 else { return nil }
+        exponent -= fraction
+        while digits.last == UInt8(ascii: "0") {
+            digits.removeLast()
+            exponent += 1
+        }
+        guard (0...18).contains(exponent) else { return nil }
+        digits += [UInt8](repeating: UInt8(ascii: "0"), count: exponent)
+        return Int((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self))
     }
 
     public var double: Double? { Double(text) }
