@@ -83,6 +83,12 @@ public struct TrustAnchor: Hashable, Sendable {
         TrustAnchor(known: "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"),
     ]
 
+    /// The given certificate when these are its bytes.
+    func certificate(encodedAs der: [UInt8]) -> Certificate? {
+        guard case .certificate(let certificate) = form, certificate.der == der else { return nil }
+        return certificate
+    }
+
     /// The certificate to end a chain of three at when `last` stands last in it; `nil` when this anchor does not trust it.
     func anchor(for last: Certificate) -> Certificate? {
         switch form {

@@ -14,33 +14,39 @@ import Testing
         return text.components(separatedBy: "```\(language)\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
     }
 
-    /// The policy of the guide, as a file.
-    private func withPolicyFile<Value>(_ body: (String) throws -> Value) throws -> Value {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
-        try Data(blocks("json", of: "WritingAPolicy.md")[0].utf8).write(to: URL(fileURLWithPath: path))
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        return try body(path)
+    /// A new folder, and in it the policy of the guide.
+    private func withFolder<Value>(_ body: (_ folder: String, _ policyPath: String) async throws -> Value) async throws
+        -> Value
+    {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let policy = folder.appendingPathComponent("notes.policy.json")
+        try Data(blocks("json", of: "WritingAPolicy.md")[0].utf8).write(to: policy)
+        return try await body(folder.path, policy.path)
     }
 
-    private func withHub(_ body: (Hub, EditorPlugin, Screen) async throws -> Void) async throws {
-        let screen = Screen()
-        func start(_ policyPath: String) -> Hub {
-            let hub = Hub()
-            hub.register(NotesPlugin.self, configurationFiles: ["policy": policyPath])
-            hub.register { sender, _ in EditorPlugin(messageSender: sender, screen: screen) }
-            let report = hub.start()
-            for finding in report.findings { print(finding) }
-            return hub
+    private func withHub(_ body: (Hub, EditorPlugin, Screen, _ folder: String) async throws -> Void) async throws {
+        try await withFolder { folder, policyPath in
+            let screen = Screen()
+            func start() -> Hub {
+                let hub = Hub()
+                hub.register(NotesPlugin.self, configurationFiles: ["policy": policyPath, "notes": folder])
+                hub.register { sender, _ in EditorPlugin(messageSender: sender, screen: screen) }
+                let report = hub.start()
+                for finding in report.findings { print(finding) }
+                return hub
+            }
+            let hub = start()
+            #expect(hub.report.findings.isEmpty)
+            #expect(hub.report.running == ["Notes", "Editor"])
+            try await body(hub, try #require(hub.plugin(named: "Editor") as? EditorPlugin), screen, folder)
+            await hub.stop()
         }
-        let hub = try withPolicyFile(start)
-        #expect(hub.report.findings.isEmpty)
-        #expect(hub.report.running == ["Notes", "Editor"])
-        try await body(hub, try #require(hub.plugin(named: "Editor") as? EditorPlugin), screen)
-        await hub.stop()
     }
 
     @Test func `a saved note is answered, counted and shown`() async throws {
-        try await withHub { _, editor, screen in
+        try await withHub { _, editor, screen, _ in
             #expect(try await editor.save("Milk") == 1)
             #expect(try await editor.saveUntyped("Bread") == ["number": 2])
             try editor.show()
@@ -49,17 +55,20 @@ import Testing
     }
 
     @Test func `what is wrong at once is thrown, what goes wrong later is an output`() async throws {
-        try await withHub { hub, editor, screen in
+        try await withHub { _, editor, screen, folder in
             await #expect(throws: PluginError(.invalidField, "")) { try await editor.save("") }
             try editor.showWhatIsSaved()
-            try editor.saveAndForget("Milk")
-            await #expect(throws: (any Error).self) { try await editor.save(String(repeating: "long ", count: 30)) }
-            #expect(screen.shown.contains { $0.hasPrefix("Not saved") })
+            #expect(try await editor.save("Milk") == 1)
+            try FileManager.default.removeItem(atPath: folder)
+            await #expect(throws: CocoaError.self) { try await editor.save("Bread") }
+            #expect(screen.shown.count == 2)
+            #expect(screen.shown.first == "Saved note 1.")
+            #expect(screen.shown.last?.hasPrefix("Not saved: ") == true)
         }
     }
 
     @Test func `two commands at once have their own answers`() async throws {
-        try await withHub { _, editor, _ in
+        try await withHub { _, editor, _, _ in
             async let milk = editor.save("Milk")
             async let bread = editor.save("Bread")
             let numbers = try await [milk, bread]
@@ -68,7 +77,7 @@ import Testing
     }
 
     @Test func `the trace shows who said what`() async throws {
-        try await withHub { hub, editor, _ in
+        try await withHub { hub, editor, _, _ in
             let (entries, others) = (hub.trace.values(), hub.trace.values())
             _ = try await editor.save("Milk")
             entries.cancel()
@@ -82,8 +91,8 @@ import Testing
         }
     }
 
-    @Test func `policies are reviewed without a hub`() throws {
-        try withPolicyFile { policyPath in
+    @Test func `policies are reviewed without a hub`() async throws {
+        try await withFolder { _, policyPath in
             let policies = [try Policy(contentsOfFile: policyPath), EditorPlugin.policy]
             #expect(Policy.findings(among: policies).isEmpty)
         }

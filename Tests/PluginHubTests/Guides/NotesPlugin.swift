@@ -1,3 +1,4 @@
+import Foundation
 import PluginHub
 import Primitives
 
@@ -25,12 +26,14 @@ struct NotesScreen: HubViewQuery {
 final class NotesPlugin: PluginProtocol {
     let policy: Policy
     private let hub: any MessageSending
+    private let folder: String
     private let saved = EventSubject()
     private let notes = Locked<[String]>([])
 
     init(messageSender: any MessageSending, configurationFiles: [String: String]) throws {
         hub = messageSender
         policy = try Policy(contentsOfFile: configurationFiles["policy"] ?? "notes.policy.json")
+        folder = configurationFiles["notes"] ?? "."
     }
 
     func onReceive(command: Message, payload: JSONObject?) throws {
@@ -70,7 +73,8 @@ final class NotesPlugin: PluginProtocol {
 
     private func save(_ note: SaveNote, for id: MessageID?) async {
         do {
-            try await Disk.write(note.text)
+            let file = "\(folder)/\(MessageID.unique()).txt"
+            try note.text.write(toFile: file, atomically: true, encoding: .utf8)
             let number = notes.withLock { notes in
                 notes.append(note.text)
                 return notes.count
@@ -79,15 +83,5 @@ final class NotesPlugin: PluginProtocol {
         } catch {
             saved.send(.failure(error, correlationId: id))
         }
-    }
-}
-
-/// A disk that has had enough of long texts.
-private enum Disk {
-    struct Full: Error {}
-
-    static func write(_ text: String) async throws {
-        await Task.yield()
-        if text.count > 100 { throw Full() }
     }
 }
