@@ -19,3 +19,9 @@ final class SecretBytes: @unchecked Sendable {
         body(UnsafeRawBufferPointer(buffer))
     }
 }
+
+extension SecretBytes: CustomStringConvertible, CustomReflectable {
+    var description: String { "bytes of a key" }
+    /// Nothing, not even where in memory they are.
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
