@@ -64,6 +64,20 @@ import Testing
         }
     }
 
+    @Test func `a receipt's root with another issuer's name is not the trusted one, that of a JWS may be`() throws {
+        let store = try TestStore()
+        let (root, name) = (store.certificates[2], Array("Root".utf8))
+        // The issuer's name stands before the subject's, which is the same.
+        let place = try #require(root.indices.first { root[$0...].starts(with: name) })
+        var renamed = root
+        renamed[place] ^= 0x01
+        let encoded = Array(store.certificates.dropLast()) + [renamed]
+        let anchors = [TrustAnchor(store.chain.root)]
+        #expect(try CertificateChain(encoded, trusting: anchors, use: .jws).anchor == store.chain.root)
+        #expect(
+            refusal { try CertificateChain(encoded, trusting: anchors, use: .receipts) } == .untrustedRoot)
+    }
+
     @Test func `an embedded root may differ in all but its subject and key`() throws {
         let accepted = store.certificates[2].indices.compactMap { try? chain(changing: 2, at: $0) }
         #expect(accepted.count > 100, "the root's own signature and dates do not count")

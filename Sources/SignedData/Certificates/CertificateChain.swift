@@ -86,6 +86,10 @@ public final class CertificateChain: Sendable {
             throw SignedDataError(
                 .untrustedRoot, "The chain ends at a root that is not trusted: \(Excerpt(root.subject)).")
         }
+        // A receipt's container holds its root, and no byte of a container may be another.
+        guard use == .jws || root == anchor else {
+            throw SignedDataError(.untrustedRoot, "The receipt's root is not the trusted one byte for byte.")
+        }
         let leaf = try Certificate(der: encoded[0])
         let intermediate = try Certificate(der: encoded[1])
         try checkConstraints(leaf: leaf, intermediate: intermediate, anchor: anchor)
