@@ -120,7 +120,7 @@ struct Crew {
 
 /// Work that shares nothing with anybody: how much more two threads of it do says what processors were free.
 private enum Arithmetic {
-    /// Changeable, so that nobody can know what it does.
+    /// Changeable, so that nobody can know what it does. Unsafe: it never is changed, so any thread may read it.
     nonisolated(unsafe) static var step: (UInt64) -> UInt64 = { $0 &* 6_364_136_223_846_793_005 &+ 1 }
 
     /// What `work` takes, about.
