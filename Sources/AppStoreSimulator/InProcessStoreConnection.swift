@@ -15,6 +15,7 @@ public final class InProcessStoreConnection: StoreConnection {
     public let device: DeviceID
     public let updates: AsyncStream<StoreUpdate>
     private let store: SimulatedAppStore
+    private let told: StoreNotices
     private let listener: Task<Void, Never>
 
     init(store: SimulatedAppStore, device: DeviceID) {
@@ -22,9 +23,13 @@ public final class InProcessStoreConnection: StoreConnection {
         self.device = device
         let (updates, continuation) = AsyncStream.makeStream(of: StoreUpdate.self)
         self.updates = updates
+        let told = StoreNotices()
+        self.told = told
+        if let storefront = try? store.device(device).storefront { told.tell(storefront) }
         listener = Task {
-            await Self.listen(to: store, device, into: continuation)
+            await Self.listen(to: store, device, into: continuation, telling: told)
             continuation.finish()
+            told.finish()
         }
     }
 
@@ -33,6 +38,9 @@ public final class InProcessStoreConnection: StoreConnection {
     public func canMakePayments() async throws -> Bool { try asking { try store.device(device).canMakePayments } }
 
     public func storefront() async throws -> Storefront { try asking { try store.device(device).storefront } }
+
+    public var storefrontUpdates: AsyncStream<Storefront> { told.storefronts }
+    public var messages: AsyncStream<[StoreMessage]> { told.messages }
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         ids.isEmpty ? ProductAnswer(products: []) : store.products(ids.sorted())
@@ -77,14 +85,21 @@ public final class InProcessStoreConnection: StoreConnection {
 
     /// Ends when the task is cancelled or the store is closed.
     private static func listen(
-        to store: SimulatedAppStore, _ device: DeviceID, into updates: AsyncStream<StoreUpdate>.Continuation
+        to store: SimulatedAppStore, _ device: DeviceID, into updates: AsyncStream<StoreUpdate>.Continuation,
+        telling told: StoreNotices
     ) async {
-        var cursor: Int64?
+        var cursor: String?
+        var storefront: Storefront?
         while !Task.isCancelled, !store.signal.isClosed {
             do {
                 let answer = try await store.updates(
-                    for: device, after: cursor, wait: store.configuration.longestWait)
+                    for: device, after: cursor, wait: store.configuration.longestWait, storefront: storefront?.id)
                 guard !Task.isCancelled else { return }
+                if let now = answer.storefront {
+                    storefront = now
+                    told.tell(now)
+                }
+                told.tell(answer.messages ?? [])
                 for update in answer.updates.compactMap(\.storeUpdate) { updates.yield(update) }
                 cursor = answer.cursor
             } catch {

@@ -66,10 +66,12 @@ extension SimulatedAppStore {
     /// What happened after `cursor`, at once if there is something, else as soon as there is, at most after `wait`
     /// seconds. Without a cursor: what is unfinished, and what this device was not told yet.
     ///
-    /// Asking with a cursor says that everything up to it has arrived.
+    /// Asking with a cursor says that everything up to it has arrived. Who names another storefront than the device's is
+    /// answered at once. Throws `malformed` for a cursor that no answer held.
     public func updates(
-        for id: DeviceID, after cursor: Int64?, wait: Double = 0
+        for id: DeviceID, after text: String?, wait: Double = 0, storefront: String? = nil
     ) async throws -> StoreWire.Updates {
+        let cursor = try text.map(Self.cursor)
         let base = configuration.baseClock
         let deadline = base.now().addingTimeInterval(min(max(wait, 0), configuration.longestWait))
         try await noteArrival(at: id, upTo: cursor)
@@ -82,12 +84,23 @@ extension SimulatedAppStore {
                 let news = try books.news(for: device, after: cursor ?? 0, limit: Self.updateLimit)
                 return (device, news, try books.newestCursor())
             }
-            if !news.isEmpty || base.now() >= deadline || signal.isClosed || Task.isCancelled {
+            let current = describe(id, device.account.name).storefront
+            if !news.isEmpty || storefront.map({ $0 != current.id }) == true || base.now() >= deadline
+                || signal.isClosed || Task.isCancelled
+            {
                 let end = news.count < Self.updateLimit ? newest : news.last?.cursor ?? newest
-                return StoreWire.Updates(updates: try news.map { try update($0, for: device) }, cursor: end)
+                return StoreWire.Updates(
+                    updates: try news.map { try update($0, for: device) }, cursor: "\(end)", storefront: current)
             }
             await signal.wait(for: device.account.id, since: mark, until: deadline, on: base)
         }
+    }
+
+    private static func cursor(_ text: String) throws -> Int64 {
+        guard let cursor = Int64(text), cursor >= 0 else {
+            throw SimulatorError(.malformed, "The cursor is not one of this store's; ask again without it.")
+        }
+        return cursor
     }
 
     private func noteArrival(at id: DeviceID, upTo cursor: Int64?) async throws {

@@ -36,18 +36,22 @@ public final class RemoteStoreConnection: StoreConnection {
 
     public let updates: AsyncStream<StoreUpdate>
     private let configuration: Configuration
+    private let told: StoreNotices
     private let device: DeviceSession
     private let listener: Task<Void, Never>
 
     public init(configuration: Configuration) {
         self.configuration = configuration
         let device = DeviceSession(configuration: configuration)
+        let told = StoreNotices()
         self.device = device
+        self.told = told
         let (updates, continuation) = AsyncStream.makeStream(of: StoreUpdate.self)
         self.updates = updates
         listener = Task {
-            await Self.listen(to: device, configuration: configuration, into: continuation)
+            await Self.listen(to: device, configuration: configuration, into: continuation, telling: told)
             continuation.finish()
+            told.finish()
         }
     }
 
@@ -59,6 +63,8 @@ public final class RemoteStoreConnection: StoreConnection {
         try await ask(.get, try await devicePath(), as: StoreWire.Device.self).storefront
     }
 
+    public var storefrontUpdates: AsyncStream<Storefront> { told.storefronts }
+
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         // Asking for no id would ask for all products.
         guard !ids.isEmpty else { return ProductAnswer(products: []) }
@@ -68,6 +74,21 @@ public final class RemoteStoreConnection: StoreConnection {
 
     public func add(_ payment: Payment) async throws {
         _ = try await ask(.post, try await devicePath() + "/payments", payment, as: StoreWire.Accepted.self)
+    }
+
+    /// Throws `missingOfferParameters` without a code: there is no sheet on which to ask for one.
+    public func redeem(_ redemption: OfferCodeRedemption) async throws {
+        guard redemption.code != nil else {
+            throw StoreFailure(code: .missingOfferParameters, reason: "The simulator has no sheet; give it the code.")
+        }
+        _ = try await ask(.post, try await devicePath() + "/offer-codes", redemption, as: JSONValue.self)
+    }
+
+    public var messages: AsyncStream<[StoreMessage]> { told.messages }
+
+    public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
+        let path = try await devicePath() + "/messages/\(PercentEncoding.encode(message))"
+        _ = try await ask(.post, path, StoreWire.MessageAnswer(answer: answer), as: JSONValue.self)
     }
 
     public func finish(_ transaction: TransactionID) async throws {
@@ -100,19 +121,32 @@ public final class RemoteStoreConnection: StoreConnection {
     }
 
     private static func listen(
-        to device: DeviceSession, configuration: Configuration, into updates: AsyncStream<StoreUpdate>.Continuation
+        to device: DeviceSession, configuration: Configuration, into updates: AsyncStream<StoreUpdate>.Continuation,
+        telling told: StoreNotices
     ) async {
-        var cursor: Int64?
+        var cursor: String?
+        var storefront: Storefront?
         var failures = 0
         while !Task.isCancelled {
             var signedIn: StoreWire.Device?
             do {
                 let current = try await device.current()
                 signedIn = current
-                let after = cursor.map { "&after=\($0)" } ?? ""
+                if storefront == nil {
+                    storefront = current.storefront
+                    told.tell(current.storefront)
+                }
+                var query = "wait=\(configuration.pollWait.inSeconds)"
+                if let cursor { query += "&after=\(PercentEncoding.encode(cursor))" }
+                if let storefront { query += "&storefront=\(PercentEncoding.encode(storefront.id))" }
                 let answer = try await configuration.ask(
-                    .get, "\(path(of: current))/updates?wait=\(configuration.pollWait.inSeconds)\(after)", nil,
-                    as: StoreWire.Updates.self, timeout: configuration.pollWait + configuration.timeout)
+                    .get, "\(path(of: current))/updates?\(query)", nil, as: StoreWire.Updates.self,
+                    timeout: configuration.pollWait + configuration.timeout)
+                if let now = answer.storefront {
+                    storefront = now
+                    told.tell(now)
+                }
+                told.tell(answer.messages ?? [])
                 for update in answer.updates.compactMap(\.storeUpdate) { updates.yield(update) }
                 cursor = answer.cursor
                 failures = 0
@@ -121,6 +155,7 @@ public final class RemoteStoreConnection: StoreConnection {
                     // The simulator began anew: nothing it said before counts any more.
                     await device.forget(signedIn)
                     cursor = nil
+                    storefront = nil
                 }
                 failures += 1
                 try? await configuration.sleep(.milliseconds(100 << min(failures - 1, 6)))
@@ -135,110 +170,4 @@ extension Duration {
 
 extension StoreFailure.Code {
     fileprivate static let unknownDevice = Self(rawValue: "unknownDevice")
-}
-
-/// The device's sign-in, made once and shared by all who ask at the same time.
-private actor DeviceSession {
-    private let configuration: RemoteStoreConnection.Configuration
-    private var signIn: Task<StoreWire.Device, any Error>?
-
-    init(configuration: RemoteStoreConnection.Configuration) { self.configuration = configuration }
-
-    /// The next question signs in again, unless somebody has done so meanwhile.
-    func forget(_ device: StoreWire.Device) async {
-        guard let task = signIn, let known = try? await task.value, known == device, signIn == task else { return }
-        signIn = nil
-    }
-
-    func current() async throws -> StoreWire.Device {
-        let task =
-            signIn
-            ?? Task { [configuration] in
-                try await configuration.ask(
-                    .post, "/devices", StoreWire.SignIn(account: configuration.account), as: StoreWire.Device.self,
-                    timeout: configuration.timeout)
-            }
-        signIn = task
-        do {
-            return try await abandonable { try await task.value }
-        } catch {
-            // A caller that left says nothing about the sign-in that others wait for.
-            if signIn == task, !Task.isCancelled { signIn = nil }
-            throw error
-        }
-    }
-}
-
-extension RemoteStoreConnection.Configuration {
-    fileprivate func ask<Answer: Decodable>(
-        _ method: HTTPRequest.Method, _ path: String, _ body: (any Encodable & Sendable)?, as type: Answer.Type,
-        timeout: Duration
-    ) async throws -> Answer {
-        var request = HTTPRequest(method: method, url: "\(url)/store/v1\(path)", timeout: timeout)
-        if let body {
-            request.headers["Content-Type"] = "application/json"
-            request.body = .bytes(try WireJSON.encode(body))
-        }
-        let status: Int
-        let bytes: [UInt8]
-        do {
-            let response = try await transport.send(request)
-            status = response.status
-            bytes = try await response.body.collect(upTo: 16 << 20)
-        } catch let error as HTTPError where error.code == .cancelled {
-            throw CancellationError()
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            throw StoreFailure(code: .unreachable, reason: "The store cannot be reached at \(url): \(error)")
-        }
-        guard (200..<300).contains(status) else {
-            let problem = HTTPProblem(parsing: bytes)
-            throw StoreFailure(
-                code: problem.map { .init(rawValue: $0.code) } ?? .unknown,
-                reason: problem?.detail ?? "The store answered with status \(status).")
-        }
-        do {
-            return try WireJSON.decode(type, from: bytes)
-        } catch {
-            throw StoreFailure(code: .unknown, reason: "The store's answer is not of the expected form: \(error)")
-        }
-    }
-}
-
-extension StoreWire.Update {
-    /// The update as the port has it; `nil` for a state that this version does not know.
-    public var storeUpdate: StoreUpdate? {
-        let known: StoreUpdate.State? =
-            switch (state, transaction) {
-            case ("purchased", let transaction?): .purchased(transaction, alreadyOwned: alreadyOwned ?? false)
-            case ("revoked", let transaction?): .revoked(transaction)
-            case ("renewalChanged", let transaction?): .renewalChanged(transaction)
-            case ("deferred", _): .deferred
-            case ("failed", _): .failed(failure ?? StoreFailure(code: .unknown, reason: "The store gave no reason."))
-            default: nil
-            }
-        return known.map { StoreUpdate(paymentID: paymentID, productID: productID, state: $0) }
-    }
-
-    public init?(_ update: StoreUpdate) {
-        self.init(paymentID: update.paymentID, productID: update.productID, state: "")
-        switch update.state {
-        case .purchasing: return nil
-        case .purchased(let transaction, let alreadyOwned):
-            state = "purchased"
-            self.transaction = transaction
-            self.alreadyOwned = alreadyOwned ? true : nil
-        case .deferred: state = "deferred"
-        case .failed(let failure):
-            state = "failed"
-            self.failure = failure
-        case .revoked(let transaction):
-            state = "revoked"
-            self.transaction = transaction
-        case .renewalChanged(let transaction):
-            state = "renewalChanged"
-            self.transaction = transaction
-        }
-    }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Primitives
+import StoreKitAdapter
 import StoreModel
 
 /// A store that does what a test tells it, and remembers what it was asked.
@@ -13,6 +14,8 @@ public final class ScriptedStoreConnection: StoreConnection {
     public enum Call: Hashable, Sendable {
         case canMakePayments, storefront, restore, receipt, close
         case products(Set<ProductID>)
+        case redeem(OfferCodeRedemption)
+        case answer(StoreMessage.ID, StoreMessage.Answer)
         case pay(Payment)
         case finish(TransactionID)
     }
@@ -34,6 +37,7 @@ public final class ScriptedStoreConnection: StoreConnection {
     public let calls: CallLog<Call>
     public let updates: AsyncStream<StoreUpdate>
     private let books: Locked<Books>
+    private let told = StoreNotices()
     private let listener: AsyncStream<StoreUpdate>.Continuation
 
     public static let storefront = Storefront(countryCode: "USA", id: "143441", locale: "en_US", currency: "USD")
@@ -47,6 +51,7 @@ public final class ScriptedStoreConnection: StoreConnection {
         self.books = books
         self.calls = calls
         (updates, listener) = AsyncStream.makeStream()
+        told.tell(books.withLock { $0.storefront })
         for transaction in books.withLock({ $0.unfinished }) {
             listener.yield(
                 StoreUpdate(productID: transaction.productID, state: .purchased(transaction, alreadyOwned: false)))
@@ -64,7 +69,14 @@ public final class ScriptedStoreConnection: StoreConnection {
     /// Runs before every answer; what it throws is thrown to who asked.
     public func before(_ body: @escaping @Sendable (Call) async throws -> Void) { books.withLock { $0.before = body } }
 
-    public func set(storefront: Storefront) { books.withLock { $0.storefront = storefront } }
+    /// The customer goes to another storefront; who listens is told.
+    public func set(storefront: Storefront) {
+        books.withLock { $0.storefront = storefront }
+        told.tell(storefront)
+    }
+
+    /// What the store has to say now.
+    public func set(messages: [StoreMessage]) { told.tell(messages) }
     public func set(products: [StoreProduct]) { books.withLock { $0.products = products } }
     public func set(restorable: [StoreTransaction]) { books.withLock { $0.restorable = restorable } }
     public func set(mayPay: Bool) { books.withLock { $0.mayPay = mayPay } }
@@ -121,6 +133,15 @@ public final class ScriptedStoreConnection: StoreConnection {
         return books.withLock { $0.storefront }
     }
 
+    public var storefrontUpdates: AsyncStream<Storefront> { told.storefronts }
+    public var messages: AsyncStream<[StoreMessage]> { told.messages }
+
+    public func redeem(_ redemption: OfferCodeRedemption) async throws { try await asked(.redeem(redemption)) }
+
+    public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
+        try await asked(.answer(message, answer))
+    }
+
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         try await asked(.products(ids))
         let known = books.withLock { $0.products }.filter { ids.contains($0.id) }
@@ -150,6 +171,7 @@ public final class ScriptedStoreConnection: StoreConnection {
     public func close() async {
         calls.record(.close)
         listener.finish()
+        told.finish()
     }
 
     private func asked(_ call: Call) async throws {

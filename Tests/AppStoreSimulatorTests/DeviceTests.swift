@@ -166,7 +166,7 @@ struct DeviceTests {
             try await test.buy("weekly")
             try await test.advance(.years(5))
             var seen: [TransactionID] = []
-            var cursor: Int64?
+            var cursor: String?
             while true {
                 let answer = try await test.store.updates(for: device, after: cursor)
                 if answer.updates.isEmpty { break }

@@ -11,7 +11,7 @@ struct LongPollTests {
     @Test func `a waiting device hears of a purchase at once`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
-            async let answer = test.store.updates(for: device, after: 0, wait: 30)
+            async let answer = test.store.updates(for: device, after: "0", wait: 30)
             await test.base.waiters(atLeast: 1)
             let bought = try await test.buy("pack")
             #expect(try await answer.updates.map(\.transaction?.id) == [bought.transactionID])
@@ -21,7 +21,7 @@ struct LongPollTests {
     @Test func `a waiting device hears nothing of another account`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
-            async let answer = test.store.updates(for: device, after: 0, wait: 30)
+            async let answer = test.store.updates(for: device, after: "0", wait: 30)
             await test.base.waiters(atLeast: 1)
             try await test.buy("pack", "berta")
             test.base.advance(by: 30)
@@ -34,7 +34,7 @@ struct LongPollTests {
             let device = try await test.device()
             let bought = try await test.buy("weekly")
             try await test.store.finish(bought.transactionID, from: device)
-            async let answer = test.store.updates(for: device, after: 1, wait: 30)
+            async let answer = test.store.updates(for: device, after: "1", wait: 30)
             // The device waits, and so does the store for the end of the week.
             await test.base.waiters(atLeast: 2)
             _ = try await test.store.advance(.init(seconds: 7 * 86400 - 10))
@@ -51,7 +51,7 @@ struct LongPollTests {
             let device = try await test.device()
             let bought = try await test.buy("weekly")
             try await test.store.finish(bought.transactionID, from: device)
-            async let answer = test.store.updates(for: device, after: 1, wait: 30)
+            async let answer = test.store.updates(for: device, after: "1", wait: 30)
             await test.base.waiters(atLeast: 1)
             try await test.advance(.weeks(1))
             #expect(try await answer.updates.count == 1)

@@ -98,12 +98,12 @@ struct RemoteStoreConnectionTests {
     @Test func `updates come in order, each asked for after the one before`() async throws {
         simulator.answer { words, _ in
             switch words {
-            case "GET /store/v1/devices/device%201/updates?wait=0.5":
-                try .of(StoreWire.Updates(updates: [Self.sold("1"), Self.sold("2")], cursor: 7))
-            case "GET /store/v1/devices/device%201/updates?wait=0.5&after=7":
+            case "GET /store/v1/devices/device%201/updates?wait=0.5&storefront=143441":
+                try .of(StoreWire.Updates(updates: [Self.sold("1"), Self.sold("2")], cursor: "7"))
+            case "GET /store/v1/devices/device%201/updates?wait=0.5&after=7&storefront=143441":
                 try .of(
                     StoreWire.Updates(
-                        updates: [.init(productID: "pack", state: "of a later version"), Self.sold("3")], cursor: 9))
+                        updates: [.init(productID: "pack", state: "of a later version"), Self.sold("3")], cursor: "9"))
             default: nil
             }
         }
@@ -114,7 +114,7 @@ struct RemoteStoreConnectionTests {
             #expect(update.state == .purchased(.of(TransactionID(unchecked: id))))
             #expect(update.paymentID == "p")
         }
-        await simulator.requests.wait { $0.contains { $0.hasSuffix("after=9") } }
+        await simulator.requests.wait { $0.contains { $0.contains("after=9") } }
         await connection.close()
         #expect(await updates.next() == nil)
     }
@@ -124,14 +124,14 @@ struct RemoteStoreConnectionTests {
         simulator.answer { words, _ in
             guard words.contains("/updates?") else { return nil }
             guard words.contains("after=") else {
-                return try .of(StoreWire.Updates(updates: [Self.sold("1")], cursor: 7))
+                return try .of(StoreWire.Updates(updates: [Self.sold("1")], cursor: "7"))
             }
             let failure = failures.withLock { failures in
                 failures += 1
                 return failures
             }
             if failure > 9 {
-                return words.contains("after=7") ? try .of(StoreWire.Updates(updates: [], cursor: 8)) : nil
+                return words.contains("after=7") ? try .of(StoreWire.Updates(updates: [], cursor: "8")) : nil
             }
             if failure.isMultiple(of: 2) { throw HTTPError(.connectionFailed, "refused") }
             return HTTPResponse(status: 503)
@@ -149,11 +149,11 @@ struct RemoteStoreConnectionTests {
             if words.contains("device%201"), words.contains("after=") {
                 return .problem(404, "unknownDevice", "There is no such device.")
             }
-            return words.contains("after=") ? nil : try .of(StoreWire.Updates(updates: [], cursor: 7))
+            return words.contains("after=") ? nil : try .of(StoreWire.Updates(updates: [], cursor: "7"))
         }
         let connection = simulator.connect()
         await simulator.requests.wait { $0.contains { $0.contains("device%202/updates?wait=20.0&after=7") } }
-        #expect(simulator.requests.all.contains("GET /store/v1/devices/device%202/updates?wait=20.0"))
+        #expect(simulator.requests.all.contains("GET /store/v1/devices/device%202/updates?wait=20.0&storefront=143441"))
         #expect(simulator.count("POST /store/v1/devices") == 2)
         await connection.close()
     }

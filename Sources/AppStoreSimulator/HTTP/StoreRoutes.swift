@@ -65,7 +65,8 @@ struct StoreRoutes: Sendable {
         on(.get, device + "/updates", in: &router) { store, request, path in
             let query = try Self.query(of: request)
             return try await store.updates(
-                for: Self.device(path), after: try query.integer("after"), wait: try query.seconds("wait"))
+                for: Self.device(path), after: query["after"], wait: try query.seconds("wait"),
+                storefront: query["storefront"])
         }
         on(.post, device + "/transactions/{transaction}/finish", in: &router) { store, _, path in
             guard let id = TransactionID(rawValue: path["transaction"]) else {
@@ -119,13 +120,17 @@ struct StoreRoutes: Sendable {
     private func addUnsupportedRoutes(_ router: inout Router) {
         let account = "/control/v1/accounts/{account}"
         let transaction = "/control/v1/transactions/{transaction}"
+        let device = "/store/v1/devices/{device}"
         let operations: [(HTTPRequest.Method, String, String)] = [
             (.post, account + "/renew", "Renewing before the period ends"),
             (.post, account + "/fail-billing", "Failing payments"),
             (.post, account + "/resolve-billing", "Failing payments"),
             (.post, transaction + "/refund", "Refunding"), (.post, transaction + "/revoke", "Revoking"),
             (.post, transaction + "/ask-to-buy", "Asking to buy"),
-            (.put, "/control/v1/settings/{name}", "Changing settings"), (.post, "/verifyReceipt", "Verifying receipts"),
+            (.put, "/control/v1/settings/{name}", "Changing settings"),
+            (.post, device + "/offer-codes", "Redeeming offer codes"),
+            (.post, device + "/messages/{message}", "Answering messages"),
+            (.post, "/verifyReceipt", "Verifying receipts"),
         ]
         for (method, pattern, subject) in operations {
             on(method, pattern, in: &router) { _, _, _ in

@@ -9,11 +9,14 @@ import StoreModel
 /// | GET `/store/v1/devices/{device}` | | `Device` |
 /// | GET `/store/v1/devices/{device}/products?id=…&id=…` | no id: all | `ProductAnswer` |
 /// | POST `/store/v1/devices/{device}/payments` | `Payment`; the same `id` again changes nothing | `Accepted` |
-/// | GET `/store/v1/devices/{device}/updates?after=CURSOR&wait=SECONDS` | long poll; no `after`: what is unfinished first | `Updates` |
+/// | POST `/store/v1/devices/{device}/offer-codes` | `OfferCodeRedemption` with a code | `{}` |
+/// | GET `/store/v1/devices/{device}/updates?after=CURSOR&wait=SECONDS&storefront=ID` | long poll; no `after`: what is unfinished first | `Updates` |
+/// | POST `/store/v1/devices/{device}/messages/{id}` | `MessageAnswer` | `{}` |
 /// | POST `/store/v1/devices/{device}/transactions/{id}/finish` | | `{}` |
 /// | POST `/store/v1/devices/{device}/restore` | | `Transactions` |
 ///
-/// Refusals are `HTTPProblem`s: `unknownAccount`, `unknownDevice`, `unknownTransaction` (404), `malformed` (400).
+/// Refusals are `HTTPProblem`s: `unknownAccount`, `unknownDevice`, `unknownTransaction` (404), `malformed` (400), and a
+/// `StoreFailure`'s code where the store does not do it (`unsupported` 501, `invalidProduct` 404, others 422).
 public enum StoreWire {
     public struct SignIn: Codable, Sendable, Equatable {
         public var account: String
@@ -40,14 +43,29 @@ public enum StoreWire {
         public init(paymentID: PaymentID) { self.paymentID = paymentID }
     }
 
-    /// Updates after the cursor asked for, oldest first; `cursor` is what to ask after next time.
+    /// Updates after the cursor asked for, oldest first; `cursor`, a text of the simulator's own, is what to ask after
+    /// next time. A question that names another storefront than the device's is answered at once.
     public struct Updates: Codable, Sendable, Equatable {
         public var updates: [Update]
-        public var cursor: Int64
-        public init(updates: [Update], cursor: Int64) {
+        public var cursor: String
+        /// Where the customer shops now.
+        public var storefront: Storefront?
+        /// All messages that are open now; absent where the simulator has none to give.
+        public var messages: [StoreMessage]?
+
+        public init(
+            updates: [Update], cursor: String, storefront: Storefront? = nil, messages: [StoreMessage]? = nil
+        ) {
             self.updates = updates
             self.cursor = cursor
+            self.storefront = storefront
+            self.messages = messages
         }
+    }
+
+    public struct MessageAnswer: Codable, Sendable, Equatable {
+        public var answer: StoreMessage.Answer
+        public init(answer: StoreMessage.Answer) { self.answer = answer }
     }
 
     /// `StoreUpdate` on the wire.

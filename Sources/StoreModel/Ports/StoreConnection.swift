@@ -4,19 +4,31 @@ import Primitives
 /// The client side of a store: what StoreKit is on a device, and what the simulator serves.
 ///
 /// The connection listens from the moment it is made: `updates` first yields what is unfinished, then what happens.
-/// Every method ends by the store's answer, by its deadline or by the caller's cancellation.
+/// Every method ends by the store's answer, by its deadline or by the caller's cancellation, and throws `StoreFailure` or
+/// `CancellationError`.
 public protocol StoreConnection: Sendable {
     /// Whether this device may pay at all.
     func canMakePayments() async throws -> Bool
     /// Where the customer shops: prices and languages belong to it.
     func storefront() async throws -> Storefront
+    /// The storefront of the customer: the one last known, then each one it changes to. Each reading of the property is a
+    /// stream of its own, which ends with the connection.
+    var storefrontUpdates: AsyncStream<Storefront> { get }
     /// The products among `ids` that the store sells, and the ids it does not know.
     func products(_ ids: Set<ProductID>) async throws -> ProductAnswer
     /// Asks the store to take a payment. Returns when the store has accepted the question; the outcome arrives in
     /// `updates` under the payment's id. Asking again with the same `PaymentID` never buys twice.
     func add(_ payment: Payment) async throws
+    /// Redeems an offer code. Returns when the store has taken the code, or its sheet was closed; what the code gave
+    /// arrives in `updates` without a payment's id. Throws `unsupported` where the store has no codes.
+    func redeem(_ redemption: OfferCodeRedemption) async throws
     /// What the store reports, in order, to one consumer: unfinished transactions first.
     var updates: AsyncStream<StoreUpdate> { get }
+    /// What the store wants to tell the customer, such as a price increase: all that is open, again at each change. Each
+    /// reading of the property is a stream of its own. Ends at once where the store has nothing to say.
+    var messages: AsyncStream<[StoreMessage]> { get }
+    /// What the customer said to a message. Throws `unsupported` where the store asks the customer itself.
+    func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws
     /// Tells the store that the purchase was delivered. A finished transaction is not reported again.
     func finish(_ transaction: TransactionID) async throws
     /// The transactions that give this customer access now, freshly signed; empty when there is nothing to restore.
@@ -25,6 +37,19 @@ public protocol StoreConnection: Sendable {
     func receipt() async throws -> [UInt8]?
     /// Stops listening; `updates` ends.
     func close() async
+}
+
+extension StoreConnection {
+    public func redeem(_ redemption: OfferCodeRedemption) async throws {
+        throw StoreFailure(code: .unsupported, reason: "This store redeems no offer codes; buy the product itself.")
+    }
+
+    public var messages: AsyncStream<[StoreMessage]> { AsyncStream { $0.finish() } }
+
+    public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
+        throw StoreFailure(
+            code: .unsupported, reason: "This store tells its customers itself; there is nothing to answer.")
+    }
 }
 
 /// A country's store.
@@ -53,80 +78,5 @@ public struct ProductAnswer: Hashable, Sendable, Codable {
     public init(products: [StoreProduct], invalidProductIDs: [ProductID] = []) {
         self.products = products
         self.invalidProductIDs = invalidProductIDs
-    }
-}
-
-/// What an app asks the store to sell.
-public struct Payment: Hashable, Sendable, Codable {
-    public var id: PaymentID
-    public var productID: ProductID
-    public var quantity: Int
-    /// Binds the purchase to a customer; set for every purchase of a known one.
-    public var appAccountToken: UUID?
-    /// A promotional offer by its identifier.
-    public var offerID: String?
-
-    public init(
-        id: PaymentID, productID: ProductID, quantity: Int = 1, appAccountToken: UUID? = nil, offerID: String? = nil
-    ) {
-        self.id = id
-        self.productID = productID
-        self.quantity = quantity
-        self.appAccountToken = appAccountToken
-        self.offerID = offerID
-    }
-}
-
-/// One thing the store reports.
-public struct StoreUpdate: Hashable, Sendable {
-    /// The payment that this answers; `nil` for what happened by itself or in an earlier run.
-    public var paymentID: PaymentID?
-    public var productID: ProductID
-    public var state: State
-
-    public init(paymentID: PaymentID? = nil, productID: ProductID, state: State) {
-        self.paymentID = paymentID
-        self.productID = productID
-        self.state = state
-    }
-
-    /// Closed: the states of a transaction at a store, and the change of how a subscription goes on.
-    public enum State: Hashable, Sendable {
-        /// The payment is on its way to the store.
-        case purchasing
-        /// Paid; it must be delivered and finished. `alreadyOwned` when the store gave back an earlier purchase.
-        case purchased(StoreTransaction, alreadyOwned: Bool = false)
-        /// Waits for somebody's approval; an update with the same payment id follows, perhaps in another run.
-        case deferred
-        case failed(StoreFailure)
-        /// Taken back by the store.
-        case revoked(StoreTransaction)
-        /// The latest transaction of a subscription with its changed renewal info. There is nothing to finish.
-        case renewalChanged(StoreTransaction)
-    }
-}
-
-/// Why the store did not sell.
-public struct StoreFailure: Error, Hashable, Sendable, Codable {
-    public var code: Code
-    public var reason: String
-
-    public init(code: Code, reason: String) {
-        self.code = code
-        self.reason = reason
-    }
-
-    public struct Code: RawRepresentable, Hashable, Sendable, Codable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-        public static let cancelled = Code(rawValue: "cancelled")
-        public static let notAllowed = Code(rawValue: "notAllowed")
-        public static let invalidProduct = Code(rawValue: "invalidProduct")
-        public static let invalidQuantity = Code(rawValue: "invalidQuantity")
-        public static let invalidOffer = Code(rawValue: "invalidOffer")
-        public static let declined = Code(rawValue: "declined")
-        public static let unreachable = Code(rawValue: "unreachable")
-        public static let unsupported = Code(rawValue: "unsupported")
-        public static let unknown = Code(rawValue: "unknown")
     }
 }

@@ -112,6 +112,7 @@ private struct Unhelpful: StoreConnection {
     func storefront() async throws -> Storefront { try await store.storefront() }
     func products(_ ids: Set<ProductID>) async throws -> ProductAnswer { ProductAnswer(products: []) }
     func add(_ payment: Payment) async throws {}
+    var storefrontUpdates: AsyncStream<Storefront> { store.storefrontUpdates }
     var updates: AsyncStream<StoreUpdate> { store.updates }
     func finish(_ transaction: TransactionID) async throws {}
     func restore() async throws -> [StoreTransaction] { [] }

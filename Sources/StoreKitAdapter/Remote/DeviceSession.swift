@@ -1,0 +1,33 @@
+import StoreModel
+
+/// The device's sign-in, made once and shared by all who ask at the same time.
+actor DeviceSession {
+    private let configuration: RemoteStoreConnection.Configuration
+    private var signIn: Task<StoreWire.Device, any Error>?
+
+    init(configuration: RemoteStoreConnection.Configuration) { self.configuration = configuration }
+
+    /// The next question signs in again, unless somebody has done so meanwhile.
+    func forget(_ device: StoreWire.Device) async {
+        guard let task = signIn, let known = try? await task.value, known == device, signIn == task else { return }
+        signIn = nil
+    }
+
+    func current() async throws -> StoreWire.Device {
+        let task =
+            signIn
+            ?? Task { [configuration] in
+                try await configuration.ask(
+                    .post, "/devices", StoreWire.SignIn(account: configuration.account), as: StoreWire.Device.self,
+                    timeout: configuration.timeout)
+            }
+        signIn = task
+        do {
+            return try await abandonable { try await task.value }
+        } catch {
+            // A caller that left says nothing about the sign-in that others wait for.
+            if signIn == task, !Task.isCancelled { signIn = nil }
+            throw error
+        }
+    }
+}

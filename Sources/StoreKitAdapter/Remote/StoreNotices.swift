@@ -1,0 +1,38 @@
+import Primitives
+import StoreModel
+
+/// What a connection tells anybody who listens: where the customer shops, and what the store has to say. Each is told
+/// again only when it has changed.
+package final class StoreNotices: Sendable {
+    private let known = Locked<(storefront: Storefront?, messages: [StoreMessage]?)>((nil, nil))
+    private let storefrontChanges = Broadcast<Storefront>(replaysLast: true)
+    private let messageChanges = Broadcast<[StoreMessage]>(replaysLast: true)
+
+    package init() {}
+
+    package var storefronts: AsyncStream<Storefront> { storefrontChanges.stream() }
+    package var messages: AsyncStream<[StoreMessage]> { messageChanges.stream(keeping: 1) }
+
+    /// To be called by one task at a time.
+    package func tell(_ storefront: Storefront) {
+        let isNews = known.withLock { known in
+            defer { known.storefront = storefront }
+            return known.storefront != storefront
+        }
+        if isNews { storefrontChanges.send(storefront) }
+    }
+
+    /// To be called by one task at a time.
+    package func tell(_ messages: [StoreMessage]) {
+        let isNews = known.withLock { known in
+            defer { known.messages = messages }
+            return known.messages != messages
+        }
+        if isNews { messageChanges.send(messages) }
+    }
+
+    package func finish() {
+        storefrontChanges.finish()
+        messageChanges.finish()
+    }
+}
