@@ -99,21 +99,39 @@ public struct Price: Hashable, Sendable, Codable {
 /// How an auto-renewable subscription renews and what it competes with.
 public struct SubscriptionTerms: Hashable, Sendable, Codable {
     public var groupID: String
+    /// What the storefront calls the group, where the store says so.
+    public var groupDisplayName: String?
     /// 1 is the highest level of service in the group.
     public var level: Int
     public var period: SubscriptionPeriod
     public var introductoryOffer: Offer?
     public var promotionalOffers: [Offer]
+    /// Offers to customers whose subscription has expired. Which of them a customer may have, the store decides.
+    public var winBackOffers: [Offer]
 
     public init(
-        groupID: String, level: Int, period: SubscriptionPeriod, introductoryOffer: Offer? = nil,
-        promotionalOffers: [Offer] = []
+        groupID: String, groupDisplayName: String? = nil, level: Int, period: SubscriptionPeriod,
+        introductoryOffer: Offer? = nil, promotionalOffers: [Offer] = [], winBackOffers: [Offer] = []
     ) {
         self.groupID = groupID
+        self.groupDisplayName = groupDisplayName
         self.level = level
         self.period = period
         self.introductoryOffer = introductoryOffer
         self.promotionalOffers = promotionalOffers
+        self.winBackOffers = winBackOffers
+    }
+
+    /// What a store that knows no win-back offers wrote is read as having none.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        groupID = try container.decode(String.self, forKey: .groupID)
+        groupDisplayName = try container.decodeIfPresent(String.self, forKey: .groupDisplayName)
+        level = try container.decode(Int.self, forKey: .level)
+        period = try container.decode(SubscriptionPeriod.self, forKey: .period)
+        introductoryOffer = try container.decodeIfPresent(Offer.self, forKey: .introductoryOffer)
+        promotionalOffers = try container.decode([Offer].self, forKey: .promotionalOffers)
+        winBackOffers = try container.decodeIfPresent([Offer].self, forKey: .winBackOffers) ?? []
     }
 }
 

@@ -47,6 +47,13 @@ public struct CatalogueFinding: Sendable, Hashable, Codable, CustomStringConvert
         public static let unknownVersion = Code(rawValue: "unknownVersion")
         public static let groupMismatch = Code(rawValue: "groupMismatch")
         public static let noProducts = Code(rawValue: "noProducts")
+        public static let unknownTimeRate = Code(rawValue: "unknownTimeRate")
+        public static let unknownAPI = Code(rawValue: "unknownAPI")
+        public static let unknownEligibility = Code(rawValue: "unknownEligibility")
+        public static let unknownBillingPlan = Code(rawValue: "unknownBillingPlan")
+        public static let unusualPeriod = Code(rawValue: "unusualPeriod")
+        public static let planPrice = Code(rawValue: "planPrice")
+        public static let duplicateInternalID = Code(rawValue: "duplicateInternalID")
     }
 }
 

@@ -6,24 +6,53 @@ import StoreModel
 ///
 ///     let catalogue = try Catalogue(parsing: bytes, file: "Darkroom.storekit")
 ///     catalogue.storeProducts.map(\.displayPrice)          // ["€14.99", …]
+///     catalogue.settings.asksToBuy                         // false
+///     catalogue.encoded() == bytes                         // true, for every file
 ///
-/// Fields that are not known stay in `document` and are otherwise ignored.
+/// The file is the truth, the rest is read from it: fields that are not known stay where they are and are otherwise
+/// ignored, and a change (`changingSettings`, `replacing`) touches no more of the file than it must.
 public struct Catalogue: Sendable, Equatable {
-    /// The file as it came.
+    /// The file as a value: order, unknown fields and the text of numbers as they came.
     public let document: JSONValue
+    /// The version of the format as the file states it; `nil` when it does not.
+    public let version: Version?
+    /// What the file asks of the store it is sold in.
+    public let settings: CatalogueSettings
     /// The country's store in which it sells (`_storefront` and `_locale` of the settings).
     public let storefront: Storefront
     /// Everything sold, in the order of the file: products, non-renewing subscriptions, then group by group.
     public let items: [CatalogueItem]
+    /// The subscription groups in the order of the file.
+    public let groups: [CatalogueGroup]
+    public let policies: AppPolicies
     /// What the file left doubtful.
     public let warnings: [CatalogueFinding]
+    let source: [UInt8]
+    let file: String
     private let places: [ProductID: Int]
 
-    init(document: JSONValue, storefront: Storefront, items: [CatalogueItem], warnings: [CatalogueFinding]) {
+    /// A version of the format.
+    public struct Version: Sendable, Hashable {
+        public var major: Int
+        public var minor: Int
+
+        public init(major: Int, minor: Int) {
+            self.major = major
+            self.minor = minor
+        }
+    }
+
+    init(_ reader: CatalogueReader, document: JSONValue, source: [UInt8]) {
         self.document = document
-        self.storefront = storefront
-        self.items = items
-        self.warnings = warnings
+        self.source = source
+        file = reader.file
+        version = reader.version
+        settings = reader.settings
+        storefront = reader.storefront
+        items = reader.items
+        groups = reader.groups
+        policies = reader.policies
+        warnings = reader.findings
         places = Dictionary(items.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
@@ -35,6 +64,9 @@ public struct Catalogue: Sendable, Equatable {
         guard let catalogue = reader.read(bytes) else { throw CatalogError(findings: reader.findings) }
         self = catalogue
     }
+
+    /// The file, byte for byte as it was read but for what has been changed since.
+    public func encoded() -> [UInt8] { source }
 
     /// Everything wrong or doubtful in a file, in its order; empty when there is nothing.
     public static func lint(_ bytes: [UInt8], file: String) -> [CatalogueFinding] {
@@ -50,12 +82,25 @@ public struct Catalogue: Sendable, Equatable {
 
     public subscript(id: ProductID) -> CatalogueItem? { places[id].map { items[$0] } }
 
+    /// The subscription group of that id.
+    public func group(_ id: String) -> CatalogueGroup? { groups.first { $0.id == id } }
+
+    /// The subscriptions of a group in the order of the file.
+    public func items(inGroup id: String) -> [CatalogueItem] { group(id)?.products.compactMap { self[$0] } ?? [] }
+
     /// The products as the storefront shows them.
     public var storeProducts: [StoreProduct] {
         let writer = PriceWriter(storefront: storefront)
         return items.map { $0.storeProduct(in: storefront, writer) }
     }
 
+    /// Equal when the files say the same, however they are written.
+    public static func == (left: Catalogue, right: Catalogue) -> Bool {
+        left.document == right.document && left.warnings == right.warnings
+    }
+}
+
+extension Catalogue {
     /// The app's product list (the JSON of the SDK's `StoreConfiguration`), in the order of the catalogue. Products of
     /// an unknown type are left out: the list has no word for them.
     public var productList: JSONValue {
@@ -72,70 +117,4 @@ public struct Catalogue: Sendable, Equatable {
         .consumable: "consumable", .nonConsumable: "nonConsumable",
         .autoRenewableSubscription: "renewableSubscription", .nonRenewingSubscription: "nonRenewingSubscription",
     ]
-}
-
-/// One product of a catalogue.
-public struct CatalogueItem: Sendable, Hashable {
-    public var id: ProductID
-    public var kind: StoreProduct.Kind
-    public var price: Price
-    public var referenceName: String?
-    public var localizations: [Localization]
-    public var isFamilyShareable: Bool
-    /// Present for auto-renewable subscriptions.
-    public var subscription: SubscriptionTerms?
-    /// Offers redeemed with a code, and offers to win customers back: kept, not sold.
-    public var codeOffers: [Offer]
-    public var winBackOffers: [Offer]
-
-    /// A product's name in one language.
-    public struct Localization: Sendable, Hashable {
-        public var locale: String
-        public var displayName: String
-        public var description: String
-    }
-
-    /// The texts for `locale`: the same locale, else the same language, else English, else the first there are.
-    public func localization(for locale: String) -> Localization? {
-        let wanted = Self.canonical(locale)
-        return localizations.first { Self.canonical($0.locale) == wanted }
-            ?? localizations.first { Self.language($0.locale) == Self.language(locale) }
-            ?? localizations.first { Self.language($0.locale) == "en" }
-            ?? localizations.first
-    }
-
-    private static func canonical(_ locale: String) -> String {
-        locale.replacingOccurrences(of: "-", with: "_").lowercased()
-    }
-
-    private static func language(_ locale: String) -> String {
-        canonical(locale).split(separator: "_").first.map(String.init) ?? ""
-    }
-
-    func storeProduct(in storefront: Storefront, _ writer: PriceWriter) -> StoreProduct {
-        let texts = localization(for: storefront.locale)
-        let names = [texts?.displayName, referenceName, id.rawValue].compactMap(\.self)
-        return StoreProduct(
-            id: id, kind: kind, price: price, displayPrice: writer.text(price.amount),
-            displayName: names.first { !$0.isEmpty } ?? id.rawValue, description: texts?.description ?? "",
-            isFamilyShareable: isFamilyShareable, subscription: subscription)
-    }
-}
-
-/// Writes prices as a storefront does: `$4.99`, `4,99 €`, `¥980`.
-struct PriceWriter {
-    private let formatter: NumberFormatter
-    private let currency: String
-
-    init(storefront: Storefront) {
-        formatter = NumberFormatter()
-        formatter.numberStyle = .currency
-        formatter.locale = Locale(identifier: storefront.locale)
-        formatter.currencyCode = storefront.currency
-        currency = storefront.currency
-    }
-
-    func text(_ amount: Decimal) -> String {
-        formatter.string(from: NSDecimalNumber(decimal: amount)) ?? "\(amount) \(currency)"
-    }
 }

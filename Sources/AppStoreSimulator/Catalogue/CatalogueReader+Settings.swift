@@ -1,0 +1,80 @@
+import Primitives
+import StoreModel
+
+/// `settings` of a catalogue. A setting that cannot be read is a warning, but for the storefront: the currency of every
+/// price hangs on it.
+extension CatalogueReader {
+    mutating func readSettings(_ root: CataloguePlace) {
+        guard let place = root["settings"] else { return }
+        guard place.isObject else { return fail(.wrongShape, place.pointer, "the settings are a JSON object") }
+        readStorefront(place)
+        settings.asksToBuy = flag(place, "_askToBuyEnabled") ?? false
+        settings.interruptsPurchases = flag(place, "_billingIssuesEnabled") ?? false
+        settings.failsRenewals = flag(place, "_renewalBillingIssuesEnabled") ?? false
+        settings.allowsGracePeriod = flag(place, "_billingGracePeriodEnabled") ?? false
+        settings.failsTransactions = flag(place, "_failTransactionsEnabled") ?? false
+        settings.hidesDialogs = flag(place, "_disableDialogs") ?? false
+        settings.developerTeamID = place["_developerTeamID"]?.value.stringValue
+        settings.applicationInternalID = place["_applicationInternalID"]?.value.stringValue
+        readTimeRate(place)
+        readErrors(place)
+    }
+
+    private mutating func readStorefront(_ place: CataloguePlace) {
+        let name = text(place, "_storefront")
+        if name == nil, place["_storefront"] != nil { return }
+        settings.storefront = name
+        settings.locale = text(place, "_locale")
+        let country = name?.uppercased() ?? Storefronts.usa.countryCode
+        if let known = Storefronts.storefront(country, locale: settings.locale) {
+            storefront = known
+        } else {
+            storefront.locale = settings.locale ?? storefront.locale
+            warn(
+                .unknownStorefront, "\(place.pointer)/_storefront",
+                "the storefront \(country) is not known; prices are in \(storefront.currency) as in the USA")
+        }
+    }
+
+    private mutating func readTimeRate(_ place: CataloguePlace) {
+        guard let member = place["_timeRate"] else { return }
+        guard let number = member.value.intValue else {
+            return warn(.unknownTimeRate, member.pointer, "_timeRate is a whole number; time is real")
+        }
+        settings.timeRate = .init(rawValue: number)
+        if !settings.timeRate.isKnown {
+            warn(.unknownTimeRate, member.pointer, "the time rate \(number) is not known; time is real")
+        }
+    }
+
+    private mutating func readErrors(_ place: CataloguePlace) {
+        guard let member = place["_storeKitErrors"] else { return }
+        guard let elements = member.elements else {
+            return warn(.wrongShape, member.pointer, "_storeKitErrors is a list; it is ignored")
+        }
+        var seen: Set<CatalogueSettings.SimulatedFailure.API> = []
+        for entry in elements {
+            guard let name = entry["name"]?.value.stringValue else {
+                warn(.missingField, "\(entry.pointer)/name", "the name of the API that fails is missing; it is ignored")
+                continue
+            }
+            let api = CatalogueSettings.SimulatedFailure.API(rawValue: name)
+            if !CatalogueSettings.SimulatedFailure.API.all.contains(api) {
+                warn(.unknownAPI, "\(entry.pointer)/name", "\(name) is no API that can be made to fail; it is ignored")
+            } else if !seen.insert(api).inserted {
+                warn(.unknownAPI, "\(entry.pointer)/name", "\(name) stands more than once; the first that is on counts")
+            }
+            settings.simulatedErrors.append(
+                .init(api: api, isEnabled: flag(entry, "enabled") ?? false, error: choice(entry)))
+        }
+    }
+
+    private mutating func choice(_ entry: CataloguePlace) -> CatalogueSettings.SimulatedFailure.Choice? {
+        guard let current = entry["current"] else { return nil }
+        guard let family = current["type"]?.value.stringValue, let index = current["index"]?.value.intValue else {
+            warn(.wrongShape, current.pointer, "the chosen error has a type and an index; it is read as unknown")
+            return nil
+        }
+        return .init(family: family, index: index)
+    }
+}

@@ -1,0 +1,226 @@
+import Primitives
+import StoreModel
+
+/// Subscription groups, their products and the products' offers.
+extension CatalogueReader {
+    mutating func readGroups(_ places: [CataloguePlace]) {
+        var seen: [String: String] = [:]
+        for place in places {
+            guard place.isObject else {
+                fail(.wrongShape, place.pointer, "a subscription group is a JSON object")
+                continue
+            }
+            guard let id = text(place, "id"), !id.isEmpty else {
+                if place["id"] == nil || place["id"]?.value.stringValue?.isEmpty == true {
+                    fail(.missingField, "\(place.pointer)/id", "the id of the subscription group is missing")
+                }
+                continue
+            }
+            if let first = seen[id] {
+                fail(.duplicateGroup, "\(place.pointer)/id", "the group \(id) stands already at \(first)")
+                continue
+            }
+            seen[id] = place.pointer
+            var group = CatalogueGroup(
+                id: id, name: text(place, "name") ?? id, localizations: texts(place), pointer: place.pointer)
+            for product in list(place, "subscriptions") { readSubscription(product, in: &group) }
+            groups.append(group)
+        }
+    }
+
+    private mutating func readSubscription(_ place: CataloguePlace, in group: inout CatalogueGroup) {
+        guard let id = productID(place) else { return }
+        let whom = "the product \(id)"
+        if let type = text(place, "type"), type != "RecurringSubscription" {
+            warn(.unknownType, "\(place.pointer)/type", "\(type) in a subscription group is read as a subscription")
+        }
+        if let stated = text(place, "subscriptionGroupID"), stated != group.id {
+            warn(
+                .groupMismatch, "\(place.pointer)/subscriptionGroupID",
+                "\(whom) names the group \(stated) but stands in \(group.id), where it is sold")
+        }
+        let price = price(place, of: whom)
+        let period = period(place, "recurringSubscriptionPeriod", of: whom)
+        if let period, !Self.periodsOnSale.contains(period) {
+            warn(
+                .unusualPeriod, "\(place.pointer)/recurringSubscriptionPeriod",
+                "the App Store sells a week, 1, 2, 3 or 6 months or a year, not \(period.iso8601)")
+        }
+        let level = count(place, "groupNumber") ?? 1
+        let introductory = introductoryOffers(place)
+        let promotional = list(place, "adHocOffers").compactMap { entry in
+            offer(entry, named: .required).map { (entry.pointer, $0) }
+        }
+        warnAboutRepeated(promotional.map { ($0.0, $0.1.id) })
+        let codes = codeOffers(place)
+        let winBacks = winBackOffers(place)
+        let plans = billingPlans(place, price)
+        guard let price, let period else { return }
+        let soldPromotional = promotional.map(\.1).filter { $0.billingPlan == .upFront }
+        let terms = SubscriptionTerms(
+            groupID: group.id, groupDisplayName: group.displayName(for: storefront.locale), level: level,
+            period: period, introductoryOffer: introductory.first { $0.billingPlan == .upFront }?.offer,
+            promotionalOffers: soldPromotional.map(\.offer),
+            winBackOffers: winBacks.filter { $0.billingPlan == .upFront }.map(\.offer))
+        var item = item(id, .autoRenewableSubscription, price, place, terms)
+        item.introductoryOffers = introductory
+        item.promotionalOffers = promotional.map(\.1)
+        item.codeOffers = codes
+        item.winBackOffers = winBacks
+        item.billingPlans = plans
+        items.append(item)
+        group.products.append(id)
+    }
+
+    private static let periodsOnSale: Set<SubscriptionPeriod> = [
+        .weeks(1), .days(7), .months(1), .months(2), .months(3), .months(6), .years(1), .months(12),
+    ]
+
+    // MARK: - Offers
+
+    /// Version 5 has a list, one offer for each way of billing, and keeps the older single field beside it.
+    private mutating func introductoryOffers(_ place: CataloguePlace) -> [CatalogueOffer] {
+        let listed = list(place, "introductoryOffers").compactMap { offer($0, named: .none) }
+        guard listed.isEmpty, let single = place["introductoryOffer"] else { return listed }
+        return offer(single, named: .none).map { [$0] } ?? []
+    }
+
+    private mutating func codeOffers(_ place: CataloguePlace) -> [CodeOffer] {
+        var seen: [(String, String?)] = []
+        let offers = list(place, "codeOffers").compactMap { entry -> CodeOffer? in
+            guard let read = offer(entry, named: .byReference) else { return nil }
+            seen.append((entry.pointer, read.id))
+            return CodeOffer(
+                offer: read.offer, referenceName: read.referenceName, internalID: read.internalID,
+                billingPlan: read.billingPlan, eligibility: eligibility(entry),
+                isStackable: flag(entry, "isStackable") ?? true)
+        }
+        warnAboutRepeated(seen)
+        return offers
+    }
+
+    private mutating func winBackOffers(_ place: CataloguePlace) -> [WinBackOffer] {
+        var seen: [(String, String?)] = []
+        let offers = list(place, "winbackOffers").compactMap { entry -> WinBackOffer? in
+            guard let read = offer(entry, named: .byReference) else { return nil }
+            seen.append((entry.pointer, read.id))
+            return WinBackOffer(
+                offer: read.offer, referenceName: read.referenceName, internalID: read.internalID,
+                billingPlan: read.billingPlan, isEligible: flag(entry, "isEligible") ?? true)
+        }
+        warnAboutRepeated(seen)
+        return offers
+    }
+
+    /// Everybody where the file does not say.
+    private mutating func eligibility(_ place: CataloguePlace) -> Set<CodeOffer.Customer> {
+        guard place["eligibility"] != nil else { return CodeOffer.Customer.all }
+        var customers: Set<CodeOffer.Customer> = []
+        for entry in list(place, "eligibility") {
+            guard let word = entry.value.stringValue else {
+                fail(.wrongShape, entry.pointer, "a kind of customer is a text: new, existing or expired")
+                continue
+            }
+            let customer = CodeOffer.Customer(rawValue: word)
+            if !CodeOffer.Customer.all.contains(customer) {
+                warn(.unknownEligibility, entry.pointer, "\(word) is not new, existing or expired; nobody is that")
+            }
+            customers.insert(customer)
+        }
+        if customers.isEmpty {
+            warn(.unknownEligibility, "\(place.pointer)/eligibility", "nobody is eligible for the offer")
+        }
+        return customers
+    }
+
+    private mutating func warnAboutRepeated(_ offers: [(pointer: String, id: String?)]) {
+        var seen: Set<String> = []
+        for (pointer, id) in offers {
+            guard let id, !seen.insert(id).inserted else { continue }
+            warn(.duplicateOffer, pointer, "the offer \(id) stands more than once; the first is sold")
+        }
+    }
+
+    /// Closed: where an offer's identifier comes from.
+    private enum Naming { case none, required, byReference }
+
+    private mutating func offer(_ place: CataloguePlace, named naming: Naming) -> CatalogueOffer? {
+        guard place.isObject else {
+            fail(.wrongShape, place.pointer, "an offer is a JSON object")
+            return nil
+        }
+        let reference = text(place, "referenceName")
+        let stated = text(place, "offerID").flatMap { $0.isEmpty ? nil : $0 }
+        let internalID = naming == .none ? text(place, "internalID") : internalID(place)
+        let id: String? =
+            switch naming {
+            case .none: nil
+            case .required: stated
+            case .byReference: stated ?? [reference, internalID].compactMap(\.self).first { !$0.isEmpty }
+            }
+        if naming != .none, id == nil {
+            let what = naming == .required ? "offerID" : "offerID (or a referenceName)"
+            fail(.missingField, "\(place.pointer)/offerID", "the \(what) is missing")
+            return nil
+        }
+        guard let word = text(place, "paymentMode") else {
+            if place["paymentMode"] == nil {
+                fail(.missingField, "\(place.pointer)/paymentMode", "the payment mode of the offer is missing")
+            }
+            return nil
+        }
+        guard let mode = Self.paymentModes[word] else {
+            warn(.unknownPaymentMode, "\(place.pointer)/paymentMode", "the offer is left out: unknown mode \(word)")
+            return nil
+        }
+        let isFree = mode == .freeTrial
+        let price = isFree ? nil : price(place, of: "the offer")
+        let count = count(place, "numberOfPeriods") ?? 1
+        let plan = planKind(place)
+        guard let period = period(place, "subscriptionPeriod", of: "the offer"), isFree || price != nil else {
+            return nil
+        }
+        return CatalogueOffer(
+            offer: Offer(id: id, paymentMode: mode, period: period, periodCount: count, price: price),
+            referenceName: reference, internalID: internalID, billingPlan: plan)
+    }
+
+    private static let paymentModes: [String: Offer.PaymentMode] = [
+        "free": .freeTrial, "payAsYouGo": .payAsYouGo, "payUpFront": .payUpFront,
+    ]
+
+    // MARK: - Ways of billing
+
+    private mutating func planKind(_ place: CataloguePlace) -> BillingPlan.Kind {
+        guard let word = text(place, "billingPlanType") else { return .upFront }
+        let kind = BillingPlan.Kind(rawValue: word)
+        if kind != .upFront, kind != .monthly {
+            warn(.unknownBillingPlan, "\(place.pointer)/billingPlanType", "the way of billing \(word) is not known")
+        }
+        return kind
+    }
+
+    private mutating func billingPlans(_ place: CataloguePlace, _ full: Price?) -> [BillingPlan] {
+        list(place, "billingPlans").compactMap { entry in
+            guard entry.isObject else {
+                fail(.wrongShape, entry.pointer, "a way of billing is a JSON object")
+                return nil
+            }
+            let kind = planKind(entry)
+            let isEnabled = flag(entry, "isEnabled") ?? true
+            let commitment =
+                entry["commitmentDisplayPrice"] == nil
+                ? nil : price(entry, "commitmentDisplayPrice", of: "the commitment")
+            guard let price = price(entry, of: "the way of billing") else { return nil }
+            if kind == .upFront, isEnabled, let full, price != full {
+                warn(
+                    .planPrice, "\(entry.pointer)/displayPrice",
+                    "paid up front the product costs \(price.amount) here and \(full.amount) above, at which it is sold"
+                )
+            }
+            return BillingPlan(
+                kind: kind, price: price, commitmentPrice: commitment, isEnabled: isEnabled,
+                internalID: internalID(entry))
+        }
+    }
+}
