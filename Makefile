@@ -6,7 +6,7 @@ export JOBS
 # The tests call the outside judges through the interpreter of this environment.
 export SOUK_PYTHON ?= $(CURDIR)/.venv/bin/python
 
-GATES := check-format check-imports check-build check-docs check-linkage check-threads
+GATES := check-format check-imports check-build check-apple check-docs check-linkage check-threads
 # Everything of ours that takes --self-test.
 SELF_TESTED := $(GATES) fuzz run-tests
 
@@ -59,4 +59,4 @@ fuzz: ## Look for bytes that crash us, TIME=600 seconds in each of four paths (c
 	@Scripts/fuzz --time $(or $(TIME),600)
 
 clean: ## Remove everything that was built (the virtual environment stays)
-	rm -rf .build .build-tsan .build-examples .build-fuzz
+	rm -rf .build .build-tsan .build-examples .build-fuzz .build-apple

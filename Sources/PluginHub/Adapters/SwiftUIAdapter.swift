@@ -1,6 +1,10 @@
 #if canImport(SwiftUI)
     import SwiftUI
 
+    #if canImport(UIKit) && !os(watchOS)
+        import UIKit
+    #endif
+
     /// A plugin that draws its screens with SwiftUI.
     ///
     /// Whoever asks for a `ViewDocument` gets one with a title and nothing else; off the main actor the query is refused
