@@ -31,6 +31,29 @@ public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertibl
         public static let unknownTransaction = Code(rawValue: "unknownTransaction")
         /// The account has no active subscription of that product.
         public static let unknownSubscription = Code(rawValue: "unknownSubscription")
+        public static let unknownProduct = Code(rawValue: "unknownProduct")
+        /// The simulator's table has no such country.
+        public static let unknownStorefront = Code(rawValue: "unknownStorefront")
+        public static let unknownFamily = Code(rawValue: "unknownFamily")
+        public static let unknownMessage = Code(rawValue: "unknownMessage")
+        public static let unknownSetting = Code(rawValue: "unknownSetting")
+        public static let familyExists = Code(rawValue: "familyExists")
+        /// The account belongs to a family already.
+        public static let inAnotherFamily = Code(rawValue: "inAnotherFamily")
+        public static let notInFamily = Code(rawValue: "notInFamily")
+        /// A family has at most six members.
+        public static let familyFull = Code(rawValue: "familyFull")
+        /// The plan is of another group than the subscription.
+        public static let otherGroup = Code(rawValue: "otherGroup")
+        /// The transaction is taken back already.
+        public static let alreadyRevoked = Code(rawValue: "alreadyRevoked")
+        public static let notRefunded = Code(rawValue: "notRefunded")
+        /// The transaction does not wait for anybody.
+        public static let notPending = Code(rawValue: "notPending")
+        /// No higher price waits for this customer's answer.
+        public static let nothingToAnswer = Code(rawValue: "nothingToAnswer")
+        /// What was asked for cannot be done as things stand.
+        public static let notNow = Code(rawValue: "notNow")
         /// A later version does this.
         public static let unsupported = Code(rawValue: "unsupported")
     }

@@ -39,7 +39,10 @@ struct Refusal {
 
     private static let statuses: [SimulatorError.Code: Int] = [
         .malformed: 400, .unknownAccount: 404, .unknownDevice: 404, .unknownTransaction: 404,
-        .unknownSubscription: 404, .accountExists: 409, .unsupported: 501,
+        .unknownSubscription: 404, .unknownProduct: 404, .unknownStorefront: 422, .unknownFamily: 404,
+        .unknownMessage: 404, .unknownSetting: 404, .accountExists: 409, .familyExists: 409, .inAnotherFamily: 409,
+        .notInFamily: 409, .familyFull: 409, .otherGroup: 422, .alreadyRevoked: 409, .notRefunded: 409,
+        .notPending: 409, .nothingToAnswer: 409, .notNow: 409, .otherBundle: 409, .unsupported: 501,
     ]
 
     private static func malformed(_ error: DecodingError) -> HTTPProblem {

@@ -1,0 +1,97 @@
+import Primitives
+import StoreModel
+
+/// Errors and slowness on demand, per API of the client side; made of the store's settings.
+///
+///     let faults = InjectedFaults(["errors.purchase": "networkError", "latency.purchase": 0.5])
+///     faults.answer(to: .purchase)      // 0.5 seconds, then StoreFailure unreachable
+public struct InjectedFaults: Sendable, Hashable {
+    /// Closed: what a device asks the store. Raw values are the names in settings.
+    public enum API: String, Sendable, CaseIterable {
+        case signIn, device, loadProducts, purchase, updates, finish, appStoreSync, receipt, offerCodeRedeem, messages
+    }
+
+    /// Closed: the errors that Xcode can inject, by Apple's names (`StoreKitError`, `Product.PurchaseError`).
+    public enum Kind: String, Sendable, CaseIterable {
+        case unknown, userCancelled, networkError, systemError, notAvailableInStorefront, notEntitled
+        case invalidQuantity, productUnavailable, purchaseNotAllowed, ineligibleForOffer, invalidOfferIdentifier,
+            invalidOfferPrice, invalidOfferSignature, missingOfferParameters
+    }
+
+    /// What becomes of a question.
+    public struct Answer: Sendable, Hashable {
+        /// Seconds of real time before anything else.
+        public var delay = 0.0
+        public var failure: StoreFailure?
+    }
+
+    private var answers: [API: Answer] = [:]
+
+    /// From settings by name; what is no error or latency is passed over.
+    public init(_ settings: [String: JSONValue] = [:]) {
+        for api in API.allCases {
+            let kind = settings[StoreSetting.errors(api).name]?.stringValue.flatMap(Kind.init)
+            let delay = settings[StoreSetting.latency(api).name]?.doubleValue ?? 0
+            guard kind != nil || delay > 0 else { continue }
+            answers[api] = Answer(
+                delay: min(max(delay, 0), StoreSetting.longestLatency), failure: kind.map { $0.failure(of: api) })
+        }
+    }
+
+    public func answer(to api: API) -> Answer { answers[api] ?? Answer() }
+
+    public var isEmpty: Bool { answers.isEmpty }
+}
+
+extension InjectedFaults.API {
+    /// The errors that can be injected here.
+    public var errors: [InjectedFaults.Kind] {
+        self == .purchase ? InjectedFaults.Kind.allCases : InjectedFaults.Kind.generic
+    }
+
+    /// What the device does, to go on before "is answered".
+    var summary: String {
+        switch self {
+        case .signIn: "signing in"
+        case .device: "asking for the device and its storefront"
+        case .loadProducts: "asking for products"
+        case .purchase: "paying"
+        case .updates: "listening for updates"
+        case .finish: "finishing a transaction"
+        case .appStoreSync: "restoring"
+        case .receipt: "asking for the receipt"
+        case .offerCodeRedeem: "redeeming an offer code"
+        case .messages: "answering a message"
+        }
+    }
+}
+
+extension InjectedFaults.Kind {
+    /// Apple's `StoreKitError`; the rest are errors of a purchase.
+    static let generic: [Self] = [
+        .unknown, .userCancelled, .networkError, .systemError, .notAvailableInStorefront, .notEntitled,
+    ]
+
+    func failure(of api: InjectedFaults.API) -> StoreFailure {
+        StoreFailure(code: code, reason: "The setting errors.\(api.rawValue) is \(rawValue); set it to off.")
+    }
+
+    private var code: StoreFailure.Code {
+        switch self {
+        case .unknown: .unknown
+        case .userCancelled: .cancelled
+        case .networkError: .unreachable
+        case .systemError: .systemError
+        case .notAvailableInStorefront: .notAvailableInStorefront
+        case .notEntitled: .notEntitled
+        case .invalidQuantity: .invalidQuantity
+        case .productUnavailable: .productUnavailable
+        case .purchaseNotAllowed: .notAllowed
+        case .ineligibleForOffer: .ineligibleForOffer
+        case .invalidOfferIdentifier: .invalidOffer
+        case .invalidOfferPrice: .invalidOfferPrice
+        case .invalidOfferSignature: .invalidOfferSignature
+        case .missingOfferParameters: .missingOfferParameters
+        }
+    }
+}

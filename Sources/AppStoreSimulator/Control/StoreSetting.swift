@@ -1,0 +1,97 @@
+import Foundation
+import Primitives
+
+/// Something that can be set for the whole store, and what values it takes. `Documentation/Formats.md` lists them.
+public struct StoreSetting: Sendable, Hashable {
+    /// As it is written: `gracePeriod`, `errors.purchase`, …
+    public let name: String
+    public let kind: Kind
+    public let summary: String
+
+    /// Closed: the kinds of value there are.
+    public enum Kind: Sendable, Hashable {
+        /// A truth value.
+        case flag
+        /// One of these texts.
+        case choice([String])
+        /// A country's store, ISO 3166-1 alpha-3, that the simulator knows.
+        case storefront
+        /// A number of seconds, 0 to 60.
+        case seconds
+    }
+
+    public static let gracePeriod = StoreSetting(
+        name: "gracePeriod", kind: .choice(["off", "3d", "16d", "28d"]),
+        summary: "how long access goes on after a renewal that could not be paid")
+    public static let askToBuy = StoreSetting(
+        name: "askToBuy", kind: .flag, summary: "every purchase of every account waits for approval")
+    public static let interruptedPurchases = StoreSetting(
+        name: "interruptedPurchases", kind: .flag,
+        summary: "every purchase of every account stops until the customer has settled something with the store")
+    public static let renewalsFail = StoreSetting(
+        name: "renewalsFail", kind: .flag, summary: "no renewal can be paid")
+    public static let storefront = StoreSetting(
+        name: "storefront", kind: .storefront, summary: "where accounts shop that have no storefront of their own")
+    public static let timeRate = StoreSetting(
+        name: "timeRate", kind: .choice(TimeRate.names), summary: "how fast virtual time runs")
+
+    /// The error with which the store answers an API, `off` being none.
+    public static func errors(_ api: InjectedFaults.API) -> StoreSetting {
+        StoreSetting(
+            name: "errors.\(api.rawValue)", kind: .choice(["off"] + api.errors.map(\.rawValue)),
+            summary: "the error with which \(api.summary) is answered")
+    }
+
+    /// How long the store takes to answer an API, in seconds of real time.
+    public static func latency(_ api: InjectedFaults.API) -> StoreSetting {
+        StoreSetting(
+            name: "latency.\(api.rawValue)", kind: .seconds,
+            summary: "seconds of real time before \(api.summary) is answered")
+    }
+
+    /// Every setting there is.
+    public static let all: [StoreSetting] =
+        [gracePeriod, askToBuy, interruptedPurchases, renewalsFail, storefront, timeRate]
+        + InjectedFaults.API.allCases.map(errors) + InjectedFaults.API.allCases.map(latency)
+
+    private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+    public static func named(_ name: String) -> StoreSetting? { byName[name] }
+
+    /// The value as it is kept. Texts are read as people type them: `on`, `true` and `16d`, `0.5`.
+    ///
+    /// Throws `malformed` with what the setting takes.
+    public func value(of given: JSONValue) throws -> JSONValue {
+        switch kind {
+        case .flag:
+            if given.boolValue != nil { return given }
+            if let isOn = ["on": true, "true": true, "off": false, "false": false][given.stringValue] {
+                return .bool(isOn)
+            }
+        case .choice(let texts):
+            if let text = given.stringValue, texts.contains(text) { return given }
+        case .storefront:
+            if let text = given.stringValue, Storefronts.storefront(text) != nil { return given }
+        case .seconds:
+            let number = given.doubleValue ?? given.stringValue.flatMap { JSONNumber(text: $0)?.double }
+            if let number, (0...Self.longestLatency).contains(number) { return .number(number) }
+        }
+        throw SimulatorError(.malformed, "The setting \(name) takes \(rule).")
+    }
+
+    public static let longestLatency = 60.0
+
+    /// What it takes, in words.
+    public var rule: String {
+        switch kind {
+        case .flag: "true or false"
+        case .choice(let texts): "one of \(texts.joined(separator: ", "))"
+        case .storefront: "a country's store such as USA or DEU"
+        case .seconds: "a number of seconds from 0 to \(Int(Self.longestLatency))"
+        }
+    }
+}
+
+extension Dictionary where Key == String {
+    fileprivate subscript(name: String?) -> Value? { name.flatMap { self[$0] } }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import StoreModel
+
+extension StoreControlWire {
+    public struct Buy: Codable, Sendable, Equatable {
+        public var productID: ProductID
+        /// 1 unless given.
+        public var quantity: Int?
+        public var offerID: String?
+        /// Of what kind the offer is; `promotional` unless given.
+        public var offerKind: PaymentOffer.Kind?
+        public var appAccountToken: UUID?
+        /// This purchase waits for approval, whatever the account's own setting.
+        public var simulatesAskToBuy: Bool?
+
+        public init(
+            productID: ProductID, quantity: Int? = nil, offerID: String? = nil, offerKind: PaymentOffer.Kind? = nil,
+            appAccountToken: UUID? = nil, simulatesAskToBuy: Bool? = nil
+        ) {
+            self.productID = productID
+            self.quantity = quantity
+            self.offerID = offerID
+            self.offerKind = offerKind
+            self.appAccountToken = appAccountToken
+            self.simulatesAskToBuy = simulatesAskToBuy
+        }
+    }
+
+    /// An offer code: the identifier of a code offer of the catalogue.
+    public struct Redeem: Codable, Sendable, Equatable {
+        public var code: String
+        /// The product whose offer it is, where several have one of that identifier.
+        public var productID: ProductID?
+        public var appAccountToken: UUID?
+        public init(code: String, productID: ProductID? = nil, appAccountToken: UUID? = nil) {
+            self.code = code
+            self.productID = productID
+            self.appAccountToken = appAccountToken
+        }
+    }
+
+    /// A subscription of an account, by any product the account has of its group.
+    public struct OfProduct: Codable, Sendable, Equatable {
+        public var productID: ProductID
+        public init(productID: ProductID) { self.productID = productID }
+    }
+
+    public typealias Cancel = OfProduct
+
+    /// Turns auto-renewal on again.
+    public struct Resume: Codable, Sendable, Equatable {
+        public var productID: ProductID
+        /// The plan of the group that it renews to; absent: the one it has.
+        public var renewsTo: ProductID?
+        public init(productID: ProductID, renewsTo: ProductID? = nil) {
+            self.productID = productID
+            self.renewsTo = renewsTo
+        }
+    }
+
+    public struct Refund: Codable, Sendable, Equatable {
+        /// Why; `other` unless given.
+        public var reason: Reason?
+        /// How much of the price in percent, with at most three decimals; absent: the whole, which is Apple's
+        /// `REFUND_FULL`. With it the refund is Apple's `REFUND_PRORATED`.
+        public var percentage: Double?
+
+        public init(reason: Reason? = nil, percentage: Double? = nil) {
+            self.reason = reason
+            self.percentage = percentage
+        }
+
+        /// Closed: Apple's `revocationReason` 0 and 1.
+        public enum Reason: String, Codable, Sendable, CaseIterable { case other, appIssue }
+    }
+
+    /// Whoever has to approve a purchase does, or does not.
+    public struct AskToBuy: Codable, Sendable, Equatable {
+        public var decision: Decision
+        public init(decision: Decision) { self.decision = decision }
+
+        /// Closed: an answer to a question with two.
+        public enum Decision: String, Codable, Sendable, CaseIterable { case approve, decline }
+    }
+
+    /// What `souk store buy --json` prints (CLI.md), signed as the store signs it now.
+    public struct Transaction: Codable, Sendable, Equatable {
+        public var transactionID: TransactionID
+        public var originalTransactionID: TransactionID
+        public var productID: ProductID
+        /// `purchased`, `expired`, `revoked`; of an order: `deferred` (asks to buy), `interrupted`, `declined`.
+        public var state: String
+        /// Empty of an order that nothing was sold for.
+        public var signedTransaction: String
+        public var signedRenewalInfo: String?
+        public var purchaseDate: Date?
+        public var expiresDate: Date?
+        public var revocationDate: Date?
+
+        public init(
+            transactionID: TransactionID, originalTransactionID: TransactionID, productID: ProductID, state: String,
+            signedTransaction: String, signedRenewalInfo: String? = nil, purchaseDate: Date? = nil,
+            expiresDate: Date? = nil, revocationDate: Date? = nil
+        ) {
+            self.transactionID = transactionID
+            self.originalTransactionID = originalTransactionID
+            self.productID = productID
+            self.state = state
+            self.signedTransaction = signedTransaction
+            self.signedRenewalInfo = signedRenewalInfo
+            self.purchaseDate = purchaseDate
+            self.expiresDate = expiresDate
+            self.revocationDate = revocationDate
+        }
+    }
+
+    public struct Transactions: Codable, Sendable, Equatable {
+        public var transactions: [Transaction]
+        public init(transactions: [Transaction]) { self.transactions = transactions }
+    }
+
+    /// A purchase that waits: for approval, or for the customer to settle something with the store.
+    public struct PendingOrder: Codable, Sendable, Equatable {
+        /// The number its transaction will have.
+        public var transactionID: TransactionID
+        public var account: String
+        public var productID: ProductID
+        public var quantity: Int
+        /// `deferred` or `interrupted`.
+        public var state: String
+        public var orderedAt: Date
+
+        public init(
+            transactionID: TransactionID, account: String, productID: ProductID, quantity: Int, state: String,
+            orderedAt: Date
+        ) {
+            self.transactionID = transactionID
+            self.account = account
+            self.productID = productID
+            self.quantity = quantity
+            self.state = state
+            self.orderedAt = orderedAt
+        }
+    }
+
+    public struct PendingOrders: Codable, Sendable, Equatable {
+        public var orders: [PendingOrder]
+        public init(orders: [PendingOrder]) { self.orders = orders }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Primitives
+import StoreModel
+
+/// The simulator's control API, everything below `/control/v1`, in the JSON of `StoreWire`.
+///
+/// `GET /openapi.json` of a running simulator describes each operation, `Documentation/ControlAPI.md` lists them.
+///
+/// Refusals are `HTTPProblem`s: a `SimulatorError`'s code (`unknownAccount` and its kind 404, `accountExists` 409,
+/// `malformed` 400, what cannot be done now 422), and a `StoreFailure`'s code where the store does not sell
+/// (`invalidProduct` 404, `unsupported` 501, others 422).
+public enum StoreControlWire {}
+
+// MARK: - Time
+
+extension StoreControlWire {
+    /// Virtual time: `now` at the moment of the answer, running at `rate` virtual seconds a real second (0 is frozen).
+    /// `revision` grows with every jump and every change of rate.
+    public struct ClockState: Codable, Sendable, Equatable {
+        public var now: Date
+        public var rate: Double
+        public var revision: Int64
+        public init(now: Date, rate: Double, revision: Int64) {
+            self.now = now
+            self.rate = rate
+            self.revision = revision
+        }
+    }
+
+    /// Exactly one of the two: a calendar period (`P1M`) or seconds.
+    public struct Advance: Codable, Sendable, Equatable {
+        public var period: SubscriptionPeriod?
+        public var seconds: Double?
+        public init(period: SubscriptionPeriod? = nil, seconds: Double? = nil) {
+            self.period = period
+            self.seconds = seconds
+        }
+    }
+
+    /// How fast time runs from now on: one of the names of `--time-rate`.
+    public struct ClockRate: Codable, Sendable, Equatable {
+        public var timeRate: String
+        public init(timeRate: String) { self.timeRate = timeRate }
+    }
+}
+
+// MARK: - Settings
+
+extension StoreControlWire {
+    /// One setting. The value is a text, a truth value or a number, as the setting's kind has it.
+    public struct Setting: Codable, Sendable, Equatable {
+        public var name: String
+        public var value: JSONValue
+        public init(name: String, value: JSONValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public struct SettingValue: Codable, Sendable, Equatable {
+        public var value: JSONValue
+        public init(value: JSONValue) { self.value = value }
+    }
+
+    public struct Settings: Codable, Sendable, Equatable {
+        public var settings: [Setting]
+        public init(settings: [Setting]) { self.settings = settings }
+    }
+}
