@@ -235,7 +235,8 @@ struct CatalogueTests {
     }
 
     @Test func `the example catalogue is without fault`() throws {
-        let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let package = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
+            .deletingLastPathComponent()
             .deletingLastPathComponent()
         let bytes = try Data(contentsOf: package.appendingPathComponent("Examples/darkroom.storekit"))
         #expect(Catalogue.lint(Array(bytes), file: "darkroom.storekit").isEmpty)

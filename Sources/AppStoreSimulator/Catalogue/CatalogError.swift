@@ -52,6 +52,10 @@ public struct CatalogueFinding: Sendable, Hashable, Codable, CustomStringConvert
         public static let unknownEligibility = Code(rawValue: "unknownEligibility")
         public static let unknownBillingPlan = Code(rawValue: "unknownBillingPlan")
         public static let unusualPeriod = Code(rawValue: "unusualPeriod")
+        public static let noSuchPlace = Code(rawValue: "noSuchPlace")
+        public static let offerPeriod = Code(rawValue: "offerPeriod")
+        public static let missingLevel = Code(rawValue: "missingLevel")
+        public static let notShareable = Code(rawValue: "notShareable")
         public static let planPrice = Code(rawValue: "planPrice")
         public static let duplicateInternalID = Code(rawValue: "duplicateInternalID")
     }

@@ -25,6 +25,8 @@ public struct Catalogue: Sendable, Equatable {
     /// The subscription groups in the order of the file.
     public let groups: [CatalogueGroup]
     public let policies: AppPolicies
+    /// The key with which the app's server signs promotional offers, where Xcode made one.
+    public let offersKey: OffersKey?
     /// What the file left doubtful.
     public let warnings: [CatalogueFinding]
     let source: [UInt8]
@@ -52,6 +54,7 @@ public struct Catalogue: Sendable, Equatable {
         items = reader.items
         groups = reader.groups
         policies = reader.policies
+        offersKey = reader.offersKey
         warnings = reader.findings
         places = Dictionary(items.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
     }

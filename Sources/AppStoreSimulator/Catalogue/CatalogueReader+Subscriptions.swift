@@ -23,7 +23,14 @@ extension CatalogueReader {
             seen[id] = place.pointer
             var group = CatalogueGroup(
                 id: id, name: text(place, "name") ?? id, localizations: texts(place), pointer: place.pointer)
-            for product in list(place, "subscriptions") { readSubscription(product, in: &group) }
+            let products = list(place, "subscriptions")
+            for product in products {
+                readSubscription(product, in: &group)
+                guard products.count > 1, product.isObject, product["groupNumber"] == nil else { continue }
+                warn(
+                    .missingLevel, "\(product.pointer)/groupNumber",
+                    "the level of the product is missing; it is read as the highest, 1")
+            }
             groups.append(group)
         }
     }
@@ -39,6 +46,7 @@ extension CatalogueReader {
                 .groupMismatch, "\(place.pointer)/subscriptionGroupID",
                 "\(whom) names the group \(stated) but stands in \(group.id), where it is sold")
         }
+        let internalID = internalID(place)
         let price = price(place, of: whom)
         let period = period(place, "recurringSubscriptionPeriod", of: whom)
         if let period, !Self.periodsOnSale.contains(period) {
@@ -56,13 +64,14 @@ extension CatalogueReader {
         let winBacks = winBackOffers(place)
         let plans = billingPlans(place, price)
         guard let price, let period else { return }
+        warnAboutLengths(place, period)
         let soldPromotional = promotional.map(\.1).filter { $0.billingPlan == .upFront }
         let terms = SubscriptionTerms(
             groupID: group.id, groupDisplayName: group.displayName(for: storefront.locale), level: level,
             period: period, introductoryOffer: introductory.first { $0.billingPlan == .upFront }?.offer,
             promotionalOffers: soldPromotional.map(\.offer),
             winBackOffers: winBacks.filter { $0.billingPlan == .upFront }.map(\.offer))
-        var item = item(id, .autoRenewableSubscription, price, place, terms)
+        var item = item(id, .autoRenewableSubscription, price, place, internalID, terms)
         item.introductoryOffers = introductory
         item.promotionalOffers = promotional.map(\.1)
         item.codeOffers = codes
@@ -80,7 +89,14 @@ extension CatalogueReader {
 
     /// Version 5 has a list, one offer for each way of billing, and keeps the older single field beside it.
     private mutating func introductoryOffers(_ place: CataloguePlace) -> [CatalogueOffer] {
-        let listed = list(place, "introductoryOffers").compactMap { offer($0, named: .none) }
+        var plans: Set<BillingPlan.Kind> = []
+        let listed = list(place, "introductoryOffers").compactMap { entry -> CatalogueOffer? in
+            guard let read = offer(entry, named: .none) else { return nil }
+            if !plans.insert(read.billingPlan).inserted {
+                warn(.duplicateOffer, entry.pointer, "there is one introductory offer already for this way of billing")
+            }
+            return read
+        }
         guard listed.isEmpty, let single = place["introductoryOffer"] else { return listed }
         return offer(single, named: .none).map { [$0] } ?? []
     }
@@ -138,6 +154,22 @@ extension CatalogueReader {
         for (pointer, id) in offers {
             guard let id, !seen.insert(id).inserted else { continue }
             warn(.duplicateOffer, pointer, "the offer \(id) stands more than once; the first is sold")
+        }
+    }
+
+    /// An offer paid as one goes is billed whenever the product is.
+    private mutating func warnAboutLengths(_ place: CataloguePlace, _ period: SubscriptionPeriod) {
+        let lists = ["introductoryOffers", "adHocOffers", "codeOffers", "winbackOffers"]
+        let offers = lists.flatMap { place[$0]?.elements ?? [] } + [place["introductoryOffer"]].compactMap(\.self)
+        for offer in offers where offer["paymentMode"]?.value.stringValue == "payAsYouGo" {
+            guard offer["billingPlanType"]?.value.stringValue != BillingPlan.Kind.monthly.rawValue,
+                let stated = offer["subscriptionPeriod"]?.value.stringValue.flatMap({ SubscriptionPeriod(iso8601: $0) }
+                ),
+                stated.inSmallUnits != period.inSmallUnits
+            else { continue }
+            warn(
+                .offerPeriod, "\(offer.pointer)/subscriptionPeriod",
+                "paid as one goes, an offer is billed with the product, every \(period.iso8601), not \(stated.iso8601)")
         }
     }
 
@@ -221,6 +253,17 @@ extension CatalogueReader {
             return BillingPlan(
                 kind: kind, price: price, commitmentPrice: commitment, isEnabled: isEnabled,
                 internalID: internalID(entry))
+        }
+    }
+}
+
+extension SubscriptionPeriod {
+    /// The same length in days or months, so that a week is seven days and a year twelve months.
+    fileprivate var inSmallUnits: SubscriptionPeriod {
+        switch unit {
+        case .week: .days(7 * value)
+        case .year: .months(12 * value)
+        default: self
         }
     }
 }

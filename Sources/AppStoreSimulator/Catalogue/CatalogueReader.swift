@@ -15,6 +15,7 @@ struct CatalogueReader {
     var items: [CatalogueItem] = []
     var groups: [CatalogueGroup] = []
     private(set) var policies = AppPolicies()
+    private(set) var offersKey: OffersKey?
     private var places: [ProductID: String] = [:]
     var internalIDs: [String: String] = [:]
 
@@ -41,6 +42,7 @@ struct CatalogueReader {
         readVersion(root)
         readSettings(root)
         readPolicies(root)
+        readOffersKey(root)
         let sections = ["products", "nonRenewingSubscriptions", "subscriptionGroups"]
         if sections.allSatisfy({ root[$0] == nil }) {
             fail(.wrongShape, "", "none of \(sections.joined(separator: ", ")) is there; is this a .storekit file?")
@@ -97,6 +99,15 @@ struct CatalogueReader {
         }
     }
 
+    private mutating func readOffersKey(_ root: CataloguePlace) {
+        guard let place = root["subscriptionOffersKeyPair"] else { return }
+        guard let id = place["id"]?.value.stringValue, let key = place["privateKey"]?.value.stringValue else {
+            return warn(
+                .wrongShape, place.pointer, "a key for promotional offers has an id and a privateKey; it is ignored")
+        }
+        offersKey = OffersKey(id: id, privateKey: key)
+    }
+
     // MARK: - Products
 
     private mutating func readProduct(_ place: CataloguePlace, expected: StoreProduct.Kind?) {
@@ -116,8 +127,15 @@ struct CatalogueReader {
             return fail(
                 .wrongShape, "\(place.pointer)/type", "a recurring subscription stands in a subscription group")
         }
+        let internalID = internalID(place)
         guard let price = price(place, of: "the product \(id)") else { return }
-        items.append(item(id, kind, price, place, nil))
+        let item = item(id, kind, price, place, internalID, nil)
+        if item.isFamilyShareable, kind == .consumable || kind == .nonRenewingSubscription {
+            warn(
+                .notShareable, "\(place.pointer)/familyShareable",
+                "families share non-consumables and renewing subscriptions only, not \(id)")
+        }
+        items.append(item)
     }
 
     static let kinds: [String: StoreProduct.Kind] = [
@@ -126,11 +144,12 @@ struct CatalogueReader {
     ]
 
     mutating func item(
-        _ id: ProductID, _ kind: StoreProduct.Kind, _ price: Price, _ place: CataloguePlace, _ terms: SubscriptionTerms?
+        _ id: ProductID, _ kind: StoreProduct.Kind, _ price: Price, _ place: CataloguePlace,
+        _ internalID: String?, _ terms: SubscriptionTerms?
     ) -> CatalogueItem {
         CatalogueItem(
             id: id, kind: kind, price: price, referenceName: text(place, "referenceName"),
-            internalID: internalID(place), localizations: texts(place),
+            internalID: internalID, localizations: texts(place),
             isFamilyShareable: flag(place, "familyShareable") ?? false, subscription: terms, introductoryOffers: [],
             promotionalOffers: [], codeOffers: [], winBackOffers: [], billingPlans: [], pointer: place.pointer)
     }

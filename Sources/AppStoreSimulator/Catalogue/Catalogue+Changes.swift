@@ -1,0 +1,106 @@
+import Primitives
+
+/// Changes to a catalogue: each gives a new one, read again from the changed file, so that what `lint` would refuse is
+/// refused here too.
+extension Catalogue {
+    /// A catalogue of a document, written as Xcode would; `file` names it in findings.
+    public init(document: JSONValue, file: String) throws(CatalogError) {
+        try self.init(parsing: JSONText(xcode: document).bytes, file: file)
+    }
+
+    /// The catalogue with `value` at a place of its document (RFC 6901), or without what is there; nothing else in the
+    /// file changes.
+    ///
+    ///     try catalogue.replacing("\(item.pointer)/displayPrice", with: "5.99")
+    ///
+    /// A member that is not there is added, an element can be added behind the last. Throws `CatalogError` for a place
+    /// that does not exist (`noSuchPlace`), and when the changed catalogue cannot be used.
+    public func replacing(_ pointer: String, with value: JSONValue?) throws(CatalogError) -> Catalogue {
+        try changed([(pointer, value)])
+    }
+
+    /// The catalogue with other settings. What `change` leaves alone is left alone in the file.
+    ///
+    ///     try catalogue.changingSettings { $0.asksToBuy = true }
+    public func changingSettings(_ change: (inout CatalogueSettings) -> Void) throws(CatalogError) -> Catalogue {
+        var wanted = settings
+        change(&wanted)
+        let edits = settingsEdits(to: wanted)
+        if edits.isEmpty { return self }
+        guard document["settings"]?.isNull ?? true else {
+            return try changed(edits.map { ("/settings/\($0.0)", $0.1) })
+        }
+        let members = edits.compactMap { name, value in value.map { (name, $0) } }
+            .sorted { $0.0.lowercased() < $1.0.lowercased() }
+        return try changed([("/settings", .object(JSONMembers(members)))])
+    }
+
+    private func changed(_ edits: [(String, JSONValue?)]) throws(CatalogError) -> Catalogue {
+        var text = JSONText(source)
+        for (pointer, value) in edits {
+            guard let steps = JSONPointer.steps(pointer), text.set(steps, to: value) else {
+                throw CatalogError(findings: [
+                    .init(
+                        severity: .error, code: .noSuchPlace, file: file, pointer: pointer,
+                        reason: "there is no such place in the catalogue")
+                ])
+            }
+        }
+        return try Catalogue(parsing: text.bytes, file: file)
+    }
+
+    // MARK: - Settings
+
+    /// What has to change in `settings`, by member or the way to it.
+    private func settingsEdits(to wanted: CatalogueSettings) -> [(String, JSONValue?)] {
+        var edits: [(String, JSONValue?)] = []
+        func edit<Value: Equatable>(
+            _ name: String, _ path: KeyPath<CatalogueSettings, Value>, _ value: (Value) -> JSONValue?
+        ) {
+            let new = wanted[keyPath: path]
+            if new != settings[keyPath: path] { edits.append((name, value(new))) }
+        }
+        let text: (String?) -> JSONValue? = { $0.map { .string($0) } }
+        edit("_applicationInternalID", \.applicationInternalID, text)
+        edit("_askToBuyEnabled", \.asksToBuy) { .bool($0) }
+        edit("_billingGracePeriodEnabled", \.allowsGracePeriod) { .bool($0) }
+        edit("_billingIssuesEnabled", \.interruptsPurchases) { .bool($0) }
+        edit("_developerTeamID", \.developerTeamID, text)
+        edit("_disableDialogs", \.hidesDialogs) { .bool($0) }
+        edit("_failTransactionsEnabled", \.failsTransactions) { .bool($0) }
+        edit("_locale", \.locale, text)
+        edit("_renewalBillingIssuesEnabled", \.failsRenewals) { .bool($0) }
+        edit("_storefront", \.storefront, text)
+        edit("_timeRate", \.timeRate) { .number($0.rawValue) }
+        return edits + errorEdits(to: wanted.simulatedErrors)
+    }
+
+    /// Error by error while the list names the same APIs in the same order, else the whole list.
+    private func errorEdits(to wanted: [CatalogueSettings.SimulatedFailure]) -> [(String, JSONValue?)] {
+        if wanted == settings.simulatedErrors { return [] }
+        let list = document["settings"]?["_storeKitErrors"]?.arrayValue ?? []
+        guard !list.isEmpty, list.map({ $0["name"]?.stringValue }) == wanted.map(\.api.rawValue) else {
+            return [("_storeKitErrors", .array(wanted.map(\.document)))]
+        }
+        var edits: [(String, JSONValue?)] = []
+        for (index, (old, new)) in zip(settings.simulatedErrors, wanted).enumerated() {
+            if old.isEnabled != new.isEnabled {
+                edits.append(("_storeKitErrors/\(index)/enabled", .bool(new.isEnabled)))
+            }
+            if old.error != new.error {
+                edits.append(("_storeKitErrors/\(index)/current", new.error?.document ?? .null))
+            }
+        }
+        return edits
+    }
+}
+
+extension CatalogueSettings.SimulatedFailure {
+    fileprivate var document: JSONValue {
+        ["current": error?.document ?? .null, "enabled": .bool(isEnabled), "name": .string(api.rawValue)]
+    }
+}
+
+extension CatalogueSettings.SimulatedFailure.Choice {
+    fileprivate var document: JSONValue { ["index": .number(index), "type": .string(family)] }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@testable import AppStoreSimulator
+
+struct CatalogueVersionTests {
+    private typealias Fixtures = CatalogueFixtures
+
+    @Test(arguments: CatalogueFixtures.byVersion)
+    func `every version is read without a finding`(version: String, text: String) throws {
+        #expect(Fixtures.findings(text).isEmpty)
+        let catalogue = try Fixtures.catalogue(text)
+        let read = try #require(catalogue.version)
+        #expect("\(read.major).\(read.minor)" == version)
+        #expect(catalogue.items.allSatisfy { $0.internalID != nil })
+        for item in catalogue.items {
+            #expect(catalogue.document.at(item.pointer)?["productID"]?.stringValue == item.id.rawValue)
+        }
+    }
+
+    @Test func `version 1 has products and groups, sold in the USA in real time`() throws {
+        let catalogue = try Fixtures.catalogue(Fixtures.version1)
+        #expect(catalogue.settings == CatalogueSettings())
+        #expect(catalogue.storefront == Storefronts.usa)
+        let group = try #require(catalogue.group("11AA22BB"))
+        #expect(group.name == "Club" && group.products == ["club.monthly"] && catalogue.group("other") == nil)
+        #expect(catalogue.items(inGroup: "11AA22BB").map(\.id) == ["club.monthly"])
+        let item = try #require(catalogue["club.monthly"])
+        #expect(item.isFamilyShareable && item.subscription?.groupDisplayName == "Club")
+        #expect(item.subscription?.introductoryOffer == Offer(paymentMode: .freeTrial, period: .weeks(1)))
+        #expect(item.introductoryOffers.map(\.internalID) == ["55EE66FF"])
+    }
+
+    @Test func `a code offer says who may redeem it and whether the introductory offer comes on top`() throws {
+        let catalogue = try Fixtures.catalogue(Fixtures.version12)
+        let code = try #require(catalogue["club.monthly"]?.codeOffers.first)
+        #expect(code.id == "spring" && code.internalID == "99CC00DD" && !code.isStackable)
+        #expect(code.eligibility == [.existing, .expired])
+        #expect(code.offer == Offer(id: "spring", paymentMode: .freeTrial, period: .months(1)))
+        #expect(catalogue["season"]?.kind == .nonRenewingSubscription && catalogue["season"]?.referenceName == nil)
+        #expect(catalogue.settings.timeRate == .init(rawValue: 6))
+    }
+
+    @Test func `a code offer that does not say is for everybody`() throws {
+        let text = Fixtures.version12.replacingOccurrences(of: "\"isStackable\" : false,", with: "")
+            .replacingOccurrences(of: "\"eligibility\" : [", with: "\"formerly\" : [")
+        let code = try #require(Fixtures.catalogue(text)["club.monthly"]?.codeOffers.first)
+        #expect(code.isStackable && code.eligibility == [.new, .existing, .expired])
+    }
+
+    @Test func `the switches of Xcode's menu and what App Store Connect left are settings`() throws {
+        let catalogue = try Fixtures.catalogue(Fixtures.version2)
+        var expected = CatalogueSettings()
+        expected.storefront = "DEU"
+        expected.locale = "de_DE"
+        expected.timeRate = .init(rawValue: 15)
+        expected.asksToBuy = true
+        expected.interruptsPurchases = true
+        expected.failsRenewals = true
+        expected.allowsGracePeriod = true
+        expected.failsTransactions = true
+        expected.hidesDialogs = true
+        expected.developerTeamID = "ABCDE12345"
+        expected.applicationInternalID = "1500000000"
+        #expect(catalogue.settings == expected)
+        #expect(catalogue.storeProducts.map(\.displayPrice) == ["12,00\u{A0}€"])
+    }
+
+    @Test func `errors are chosen by API`() throws {
+        let settings = try Fixtures.catalogue(Fixtures.version3).settings
+        #expect(settings.simulatedErrors.map(\.api) == [.loadProducts, .purchase])
+        #expect(settings.failure(of: .loadProducts)?.error == .init(family: "generic", index: 2))
+        #expect(settings.failure(of: .purchase) == nil && settings.failure(of: .sync) == nil)
+    }
+
+    @Test func `an amount is the storefront's own money, an offer of each mode has its price and length`() throws {
+        let catalogue = try Fixtures.catalogue(Fixtures.version3)
+        let terms = try #require(catalogue["club.monthly"]?.subscription)
+        #expect(terms.groupDisplayName == "クラブ" && terms.level == 2)
+        let introductory = Offer(
+            paymentMode: .payUpFront, period: .months(2), price: Price(amount: 1200, currency: "JPY"))
+        let promotional = Offer(
+            id: "three", paymentMode: .payAsYouGo, period: .months(1), periodCount: 3,
+            price: Price(amount: 500, currency: "JPY"))
+        #expect(terms.introductoryOffer == introductory && terms.promotionalOffers == [promotional])
+        #expect(catalogue["club.monthly"]?.promotionalOffers.first?.referenceName == "Three cheap months")
+        #expect(catalogue.storeProducts.map(\.displayPrice) == ["¥980"])
+    }
+
+    @Test func `offers to win back and policies come with version 4`() throws {
+        let catalogue = try Fixtures.catalogue(Fixtures.version4)
+        let item = try #require(catalogue["club.weekly"])
+        let offer = Offer(
+            id: "come-back", paymentMode: .payAsYouGo, period: .weeks(1), periodCount: 2,
+            price: Price(amount: 1.5, currency: "USD"))
+        #expect(
+            item.winBackOffers
+                == [WinBackOffer(offer: offer, referenceName: "Come back", internalID: "44W", isEligible: false)])
+        #expect(item.subscription?.winBackOffers == [offer] && item.subscription?.groupDisplayName == "The Club")
+        #expect(catalogue.policies.licenceAgreement == "Be kind.")
+        #expect(
+            catalogue.policies.policies
+                == [.init(locale: "en_US", text: "We keep nothing.", url: "https://example.com/privacy")])
+    }
+
+    @Test func `of version 5 the plan that is paid up front is sold, the monthly one is kept`() throws {
+        let item = try #require(Fixtures.catalogue(Fixtures.version5)["club.yearly"])
+        #expect(item.billingPlans.map(\.kind) == [.upFront, .monthly] && item.billingPlans.allSatisfy(\.isEnabled))
+        #expect(item.billingPlans.map(\.price.amount) == [60, 6])
+        #expect(item.billingPlans.map(\.commitmentPrice?.amount) == [60, 72])
+        #expect(item.introductoryOffers.map(\.billingPlan) == [.monthly, .upFront])
+        #expect(item.subscription?.introductoryOffer?.period == .months(1))
+        #expect(item.promotionalOffers.map(\.id) == ["month-free", "two-free"])
+        #expect(item.subscription?.promotionalOffers.map(\.id) == ["month-free"])
+    }
+
+    @Test(
+        arguments: [
+            (0, "real"), (6, "30s"), (5, "15m"), (12, "15m"), (13, "5m"), (15, "monthly-30s"), (1000, "15m"),
+            (1001, "5m"),
+            (1002, "1m"), (1003, "30s"), (1004, "10s"), (1005, "2s"), (10, nil), (1, nil), (14, nil), (-1, nil),
+        ] as [(Int, String?)])
+    func `Xcode's time rates are the simulator's where it has one`(number: Int, name: String?) {
+        #expect(CatalogueSettings.Rate(rawValue: number).simulated?.description == name)
+    }
+
+    @Test func `grace lasts as long as App Store Connect lets it`() {
+        #expect(GracePeriod.allCases.map { $0.days(for: .months(1)) } == [3, 16, 28])
+        #expect(GracePeriod.allCases.map { $0.days(for: .weeks(1)) } == [3, 6, 6])
+        #expect(GracePeriod.xcode.days(for: .years(1)) == 16)
+    }
+
+    @Test func `terms survive the wire, and those written before win-back offers are read`() throws {
+        let terms = try #require(Fixtures.catalogue(Fixtures.version4)["club.weekly"]?.subscription)
+        let wire = try JSONValue(encoding: terms)
+        #expect(try wire.decode(SubscriptionTerms.self) == terms)
+        var older = wire
+        older["winBackOffers"] = nil
+        older["groupDisplayName"] = nil
+        let read = try older.decode(SubscriptionTerms.self)
+        #expect(read.winBackOffers.isEmpty && read.groupDisplayName == nil && read.period == terms.period)
+    }
+}
+
+extension JSONValue {
+    /// The value at a place (RFC 6901).
+    func at(_ pointer: String) -> JSONValue? {
+        JSONPointer.steps(pointer)?.reduce(Optional(self)) { value, step in
+            value?.arrayValue == nil ? value?[step] : Int(step).flatMap { value?[$0] }
+        }
+    }
+}
