@@ -120,6 +120,17 @@ struct CatalogueLintTests {
         #expect(findings.map(\.pointer) == ["/subscriptionGroups/0/subscriptions/1/groupNumber"])
     }
 
+    @Test func `a reason quotes a file in one short line, whatever stands there`() throws {
+        let loud = String(repeating: "very ", count: 1000) + "long"
+        for type in ["\u{1B}[2J\u{7}", loud] {
+            var document = try JSONValue(parsing: CatalogueFixtures.version2)
+            document.apply(["products", "0", "type"], .string(type))
+            let reasons = Catalogue.lint(document.encoded(), file: "f").map(\.reason)
+            #expect(reasons.count == 1)
+            #expect(reasons.allSatisfy { $0.count <= 301 && !$0.contains("\u{1B}") && !$0.contains("\u{7}") })
+        }
+    }
+
     @Test func `a key for offers is read and never described`() throws {
         let catalogue = try CatalogueFixtures.catalogue(CatalogueFixtures.version2)
         let key = try #require(catalogue.offersKey)

@@ -60,11 +60,21 @@ struct CatalogueReader {
     private var hasErrors: Bool { findings.contains { $0.severity == .error } }
 
     mutating func fail(_ code: CatalogueFinding.Code, _ pointer: String, _ reason: String) {
-        findings.append(.init(severity: .error, code: code, file: file, pointer: pointer, reason: reason))
+        findings.append(
+            .init(severity: .error, code: code, file: file, pointer: pointer, reason: Self.readable(reason)))
     }
 
     mutating func warn(_ code: CatalogueFinding.Code, _ pointer: String, _ reason: String) {
-        findings.append(.init(severity: .warning, code: code, file: file, pointer: pointer, reason: reason))
+        findings.append(
+            .init(severity: .warning, code: code, file: file, pointer: pointer, reason: Self.readable(reason)))
+    }
+
+    /// A reason quotes the file, in which anything may stand: a text of any length, or one that moves a terminal's cursor.
+    private static func readable(_ reason: String) -> String {
+        let isControl = CharacterSet.controlCharacters.contains
+        let scalars = reason.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }
+        let text = scalars.prefix(300).map(String.init).joined()
+        return scalars.count > 300 ? text + "…" : text
     }
 
     // MARK: - Head

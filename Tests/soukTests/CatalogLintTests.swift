@@ -1,0 +1,63 @@
+import Foundation
+import Primitives
+import Testing
+
+@Suite struct CatalogLintTests {
+    private static let faulty = """
+        {
+          "products" : [
+            { "productID" : "a", "type" : "Consumable", "displayPrice" : "0,99" },
+            { "productID" : "b", "type" : "Lottery", "displayPrice" : "1.00" }
+          ],
+          "subscriptionGroups" : [
+            { "id" : "g", "subscriptions" : [
+              { "productID" : "s", "displayPrice" : "5.00", "recurringSubscriptionPeriod" : "P1M",
+                "adHocOffers" : [
+                  { "offerID" : "o", "paymentMode" : "free", "subscriptionPeriod" : "P1W" },
+                  { "offerID" : "o", "paymentMode" : "free", "subscriptionPeriod" : "P2W" } ],
+                "codeOffers" : [
+                  { "referenceName" : "c", "paymentMode" : "free", "subscriptionPeriod" : "never" } ] }
+            ] }
+          ],
+          "version" : { "major" : 4, "minor" : 0 }
+        }
+        """
+
+    @Test func `every fault of a catalogue is named with file, place and reason`() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("shop.storekit", Self.faulty)
+        let outcome = try await SoukExecutable.run(["catalog", "lint", file, "--json"])
+        #expect(outcome.status == 1)
+        let findings = try #require(outcome.json?["findings"]?.arrayValue)
+        let subscription = "/subscriptionGroups/0/subscriptions/0"
+        let expected: [(pointer: String, severity: String)] = [
+            ("/products/0/displayPrice", "error"), ("/products/1/type", "warning"),
+            ("\(subscription)/adHocOffers/1", "warning"),
+            ("\(subscription)/codeOffers/0/subscriptionPeriod", "error"),
+        ]
+        #expect(findings.map { $0["pointer"]?.stringValue } == expected.map(\.pointer))
+        #expect(findings.map { $0["severity"]?.stringValue } == expected.map(\.severity))
+        #expect(findings.allSatisfy { $0["file"]?.stringValue == file })
+        #expect(findings.allSatisfy { ($0["reason"]?.stringValue ?? "").count > 15 })
+
+        let printed = try await SoukExecutable.run(["catalog", "lint", file])
+        #expect(printed.status == 1 && printed.output.contains("1 file, 2 errors, 2 warnings"))
+    }
+
+    @Test func `warnings alone do not fail, and what is doubtful can still be converted`() async throws {
+        let folder = try TemporaryFolder()
+        let text = Self.faulty.replacing("0,99", with: "0.99").replacing("never", with: "P1W")
+        let file = try folder.write("shop.storekit", text)
+        let lint = try await SoukExecutable.run(["catalog", "lint", file])
+        #expect(lint.status == 0 && lint.output.contains("2 warnings"))
+        let list = try await SoukExecutable.run(["catalog", "convert", file])
+        #expect(list.status == 0)
+        #expect(list.json?.arrayValue?.map { $0["identifier"] } == ["a", "s"])
+    }
+
+    @Test(.enabled(if: TestFiles.conformance != nil, "SOUK_CONFORMANCE is not set"), arguments: TestFiles.catalogues)
+    func `catalogues that others wrote hold`(file: String) async throws {
+        let outcome = try await SoukExecutable.run(["catalog", "lint", file, "--json"])
+        #expect(outcome.status == 0 && outcome.json?["ok"] == true, "\(outcome.output)")
+    }
+}
