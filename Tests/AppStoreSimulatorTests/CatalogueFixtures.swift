@@ -154,7 +154,7 @@ enum CatalogueFixtures {
 
         """
 
-    /// Filled by App Store Connect, with the switches of Xcode's menu and a key for promotional offers.
+    /// The switches of Xcode's menu, what App Store Connect leaves and a key for promotional offers.
     static let version2 = """
         {
           "identifier" : "2B2B2B2B",
@@ -193,6 +193,7 @@ enum CatalogueFixtures {
             "_locale" : "de_DE",
             "_renewalBillingIssuesEnabled" : true,
             "_storefront" : "DEU",
+            "_storeKitError" : 12,
             "_timeRate" : 15
           },
           "subscriptionGroups" : [

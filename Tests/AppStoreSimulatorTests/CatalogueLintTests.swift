@@ -39,6 +39,8 @@ struct CatalogueLintTests {
         return [
             Fault(Of.version2, "/settings/_timeRate", 14, .unknownTimeRate),
             Fault(Of.version2, "/settings/_timeRate", "fast", .unknownTimeRate),
+            Fault(Of.version2, "/settings/_storeKitError", 5, .unknownError),
+            Fault(Of.version2, "/settings/_storeKitError", "bad", .unknownError),
             Fault(Of.version2, "/settings/_askToBuyEnabled", 1, .wrongShape),
             Fault(Of.version2, "/settings/_storefront", 276, .wrongShape, .error),
             Fault(Of.version2, "/subscriptionOffersKeyPair", "key", .wrongShape),

@@ -49,11 +49,13 @@ struct CatalogueRoundTripTests {
         let changed = try catalogue.changingSettings {
             $0.asksToBuy = false
             $0.timeRate = .init(rawValue: 1005)
+            $0.transactionError = .invalidOfferPrice
         }
         #expect(!changed.settings.asksToBuy && changed.settings.timeRate.simulated?.description == "2s")
         let expected = Fixtures.version2
             .replacingOccurrences(of: "\"_askToBuyEnabled\" : true", with: "\"_askToBuyEnabled\" : false")
             .replacingOccurrences(of: "\"_timeRate\" : 15", with: "\"_timeRate\" : 1005")
+            .replacingOccurrences(of: "\"_storeKitError\" : 12", with: "\"_storeKitError\" : 14")
         #expect(String(decoding: changed.encoded(), as: UTF8.self) == expected)
         #expect(try catalogue.changingSettings { $0.asksToBuy = true }.encoded() == catalogue.encoded())
     }

@@ -61,6 +61,7 @@ struct CatalogueVersionTests {
         expected.failsRenewals = true
         expected.allowsGracePeriod = true
         expected.failsTransactions = true
+        expected.transactionError = .invalidSignature
         expected.hidesDialogs = true
         expected.developerTeamID = "ABCDE12345"
         expected.applicationInternalID = "1500000000"

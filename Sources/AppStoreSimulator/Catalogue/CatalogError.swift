@@ -48,6 +48,7 @@ public struct CatalogueFinding: Sendable, Hashable, Codable, CustomStringConvert
         public static let groupMismatch = Code(rawValue: "groupMismatch")
         public static let noProducts = Code(rawValue: "noProducts")
         public static let unknownTimeRate = Code(rawValue: "unknownTimeRate")
+        public static let unknownError = Code(rawValue: "unknownError")
         public static let unknownAPI = Code(rawValue: "unknownAPI")
         public static let unknownEligibility = Code(rawValue: "unknownEligibility")
         public static let unknownBillingPlan = Code(rawValue: "unknownBillingPlan")

@@ -71,6 +71,7 @@ extension Catalogue {
         edit("_locale", \.locale, text)
         edit("_renewalBillingIssuesEnabled", \.failsRenewals) { .bool($0) }
         edit("_storefront", \.storefront, text)
+        edit("_storeKitError", \.transactionError) { $0.map { .number($0.rawValue) } }
         edit("_timeRate", \.timeRate) { .number($0.rawValue) }
         return edits + errorEdits(to: wanted.simulatedErrors)
     }

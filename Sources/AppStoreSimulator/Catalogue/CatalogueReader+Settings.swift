@@ -17,6 +17,7 @@ extension CatalogueReader {
         settings.developerTeamID = place["_developerTeamID"]?.value.stringValue
         settings.applicationInternalID = place["_applicationInternalID"]?.value.stringValue
         readTimeRate(place)
+        readTransactionError(place)
         readErrors(place)
     }
 
@@ -44,6 +45,18 @@ extension CatalogueReader {
         settings.timeRate = .init(rawValue: number)
         if !settings.timeRate.isKnown {
             warn(.unknownTimeRate, member.pointer, "the time rate \(number) is not known; time is real")
+        }
+    }
+
+    private mutating func readTransactionError(_ place: CataloguePlace) {
+        guard let member = place["_storeKitError"] else { return }
+        guard let number = member.value.intValue else {
+            return warn(.unknownError, member.pointer, "_storeKitError is a whole number; the error is unknown")
+        }
+        let error = CatalogueSettings.TransactionError(rawValue: number)
+        settings.transactionError = error
+        if !CatalogueSettings.TransactionError.all.contains(error) {
+            warn(.unknownError, member.pointer, "Xcode makes no transaction fail with the error \(number)")
         }
     }
 

@@ -16,8 +16,10 @@ public struct CatalogueSettings: Sendable, Hashable {
     public var failsRenewals = false
     /// Access goes on for a while when a renewal cannot be paid. `GracePeriod` says how long: the file does not.
     public var allowsGracePeriod = false
-    /// Every transaction fails (Xcode until 14; `simulatedErrors` since).
+    /// Every transaction fails with `transactionError` (until version 2; `simulatedErrors` since).
     public var failsTransactions = false
+    /// `nil` when the file names none, which is an unknown error.
+    public var transactionError: TransactionError?
     /// Errors that the store answers with, by the API that is called.
     public var simulatedErrors: [SimulatedFailure] = []
     /// The store asks no questions of whoever buys.
@@ -80,6 +82,23 @@ extension CatalogueSettings {
                 self.index = index
             }
         }
+    }
+
+    /// How transactions fail (`_storeKitError`). Raw values are those of Apple's `SKError.Code`; an open set.
+    public struct TransactionError: RawRepresentable, Hashable, Sendable, Codable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        public static let unknown = TransactionError(rawValue: 0)
+        public static let invalidOfferIdentifier = TransactionError(rawValue: 11)
+        public static let invalidSignature = TransactionError(rawValue: 12)
+        public static let missingOfferParameters = TransactionError(rawValue: 13)
+        public static let invalidOfferPrice = TransactionError(rawValue: 14)
+
+        /// Those with which Xcode can make a transaction fail.
+        public static let all: [TransactionError] = [
+            .unknown, .invalidOfferIdentifier, .invalidSignature, .missingOfferParameters, .invalidOfferPrice,
+        ]
     }
 
     /// How fast subscriptions renew. Raw values are those of Apple's `SKTestSession.TimeRate`.
