@@ -52,6 +52,8 @@ public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertibl
         public static let notPending = Code(rawValue: "notPending")
         /// No higher price waits for this customer's answer.
         public static let nothingToAnswer = Code(rawValue: "nothingToAnswer")
+        /// The form is right, the value is none that can be.
+        public static let invalidValue = Code(rawValue: "invalidValue")
         /// What was asked for cannot be done as things stand.
         public static let notNow = Code(rawValue: "notNow")
         /// A later version does this.

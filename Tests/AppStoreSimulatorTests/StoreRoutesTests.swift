@@ -22,7 +22,28 @@ struct StoreRoutesTests {
                 HTTPRequest(method: method, url: "http://store.test" + path, body: .text(body)))
             let isProblem = response.headers["Content-Type"] == "application/problem+json"
             #expect(isProblem == !response.isSuccess)
-            return (response.status, try await response.body.json())
+            let json = try await response.body.json()
+            try Self.check(response.status, json, of: method, path)
+            return (response.status, json)
+        }
+
+        /// Whatever is answered is what the document says of the operation.
+        private static func check(
+            _ status: Int, _ json: JSONValue, of method: HTTPRequest.Method, _ target: String
+        ) throws {
+            let path = target.prefix { $0 != "?" }
+            let operation = StoreOperation.all.first { $0.method == method && $0.matches(path) }
+            guard let operation else { return }
+            guard !(200..<300).contains(status) else {
+                #expect(status == operation.status, "\(operation.id)")
+                #expect(operation.answer.schema.violation(json) == nil, "\(operation.id): \(json)")
+                return
+            }
+            #expect(HTTPProblem.schema.violation(json) == nil, "\(json)")
+            let code = try #require(json["code"]?.stringValue)
+            let declared = try #require(
+                OpenAPIDocument.refusals(of: operation)[status], "\(operation.id) does not say \(status)")
+            #expect(declared.contains(code) || declared.contains { $0.contains("StoreFailure") }, "\(code)")
         }
 
         func ask<Answer: Decodable>(
@@ -73,7 +94,7 @@ struct StoreRoutesTests {
         try await TestStore.with { test in
             let client = Client(test)
             let made = try await client.ask(.post, "/control/v1/accounts", #"{"name":"Anna B/ä"}"#)
-            #expect(made.status == 201 && made.json == ["name": "Anna B/ä"])
+            #expect(made.status == 201 && made.json["name"] == "Anna B/ä" && made.json["storefront"] == "USA")
             let accounts = try await client.ask(.get, "/control/v1/accounts", as: StoreControlWire.Accounts.self)
             #expect(accounts.accounts.map(\.name) == ["Anna B/ä"])
             let account = "/control/v1/accounts/Anna%20B%2F%C3%A4"
@@ -124,11 +145,10 @@ struct StoreRoutesTests {
         ("POST", "/control/v1/clock/advance", "{}", 400, "malformed"),
         ("POST", "/control/v1/clock/advance", #"{"period":"P1M","seconds":2}"#, 400, "malformed"),
         ("POST", "/control/v1/clock/advance", #"{"period":"1 month"}"#, 400, "malformed"),
-        ("POST", "/control/v1/accounts/anna/renew", "{}", 501, "unsupported"),
-        ("POST", "/control/v1/accounts/anna/fail-billing", "{}", 501, "unsupported"),
-        ("POST", "/control/v1/transactions/1/refund", "{}", 501, "unsupported"),
-        ("POST", "/control/v1/transactions/1/ask-to-buy", "{}", 501, "unsupported"),
-        ("PUT", "/control/v1/settings/locale", "{}", 501, "unsupported"),
+        ("PUT", "/control/v1/settings/locale", #"{"value":"de"}"#, 404, "unknownSetting"),
+        ("PUT", "/control/v1/settings/gracePeriod", #"{"value":"17d"}"#, 422, "invalidValue"),
+        ("PUT", "/control/v1/settings/gracePeriod", #"{"value":null}"#, 400, "malformed"),
+        ("POST", "/verifyReceipt", "{}", 501, "unsupported"),
         ("GET", "/inApps/v1/subscriptions/1", "", 501, "unsupported"),
         ("GET", "/nowhere", "", 404, "not_found"), ("DELETE", "/control/v1/accounts", "", 405, "method_not_allowed"),
     ])
@@ -162,7 +182,7 @@ struct StoreRoutesTests {
 
     @Test func `a body that is too long is refused`() async throws {
         try await TestStore.with { test in
-            let name = String(repeating: "a", count: StoreRoutes.bodyLimit)
+            let name = String(repeating: "a", count: StoreOperation.bodyLimit)
             let answer = try await Client(test).ask(.post, "/control/v1/accounts", #"{"name":"\#(name)"}"#)
             #expect(answer.status == 413)
         }

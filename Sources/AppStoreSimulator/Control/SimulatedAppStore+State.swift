@@ -13,7 +13,7 @@ extension SimulatedAppStore {
     /// Every setting with its value, in the order of `StoreSetting.all`.
     public func settings() throws -> [StoreControlWire.Setting] { throw Self.unbuilt("Reading settings") }
 
-    /// Sets one, from now on. Returns it as it is kept. Throws `malformed` for a value that the setting does not take.
+    /// Sets one, from now on. Returns it as it is kept. Throws `invalidValue` for a value that the setting does not take.
     @discardableResult
     public func set(_ setting: StoreSetting, to value: JSONValue) async throws -> StoreControlWire.Setting {
         throw Self.unbuilt("Changing settings")
@@ -24,6 +24,6 @@ extension SimulatedAppStore {
     /// Everything the store knows, certificates and keys excepted: accounts, devices, purchases, settings, the clock.
     public func exportState() async throws -> JSONValue { throw Self.unbuilt("Exporting") }
 
-    /// Replaces everything by what another store exported. Throws `malformed` and `otherBundle`, and changes nothing then.
+    /// Replaces everything by what another store exported. Throws `invalidValue` and `otherBundle`, and changes nothing then.
     public func importState(_ state: JSONValue) async throws { throw Self.unbuilt("Importing") }
 }

@@ -48,7 +48,7 @@ extension SimulatedAppStore {
 
     // MARK: - For all who subscribe
 
-    /// A higher price from the next renewal on. Throws `unknownProduct`, `malformed` for a price that is none or not higher.
+    /// A higher price from the next renewal on. Throws `unknownProduct`, `invalidValue` for a price that is not higher.
     @discardableResult
     public func increasePrice(
         of product: ProductID, _ price: StoreControlWire.NewPrice

@@ -60,7 +60,7 @@ public struct StoreSetting: Sendable, Hashable {
 
     /// The value as it is kept. Texts are read as people type them: `on`, `true` and `16d`, `0.5`.
     ///
-    /// Throws `malformed` with what the setting takes.
+    /// Throws `invalidValue` with what the setting takes.
     public func value(of given: JSONValue) throws -> JSONValue {
         switch kind {
         case .flag:
@@ -76,7 +76,7 @@ public struct StoreSetting: Sendable, Hashable {
             let number = given.doubleValue ?? given.stringValue.flatMap { JSONNumber(text: $0)?.double }
             if let number, (0...Self.longestLatency).contains(number) { return .number(number) }
         }
-        throw SimulatorError(.malformed, "The setting \(name) takes \(rule).")
+        throw SimulatorError(.invalidValue, "The setting \(name) takes \(rule).")
     }
 
     public static let longestLatency = 60.0

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCore
+import Primitives
 import SQLStorage
 import SignedData
 import StoreModel
@@ -16,11 +17,13 @@ struct Refusal {
         switch error {
         case let error as SimulatorError:
             HTTPProblem(
-                status: statuses[error.code] ?? 500, code: error.code.rawValue, title: "Refused", detail: error.reason)
+                status: status(of: error.code), code: error.code.rawValue, title: "Refused", detail: error.reason)
         case let failure as StoreFailure:
             HTTPProblem(
                 status: failure.code == .unsupported ? 501 : failure.code == .invalidProduct ? 404 : 422,
                 code: failure.code.rawValue, title: "Not sold", detail: failure.reason)
+        case let violation as WireSchema.Violation: malformed(violation.path, "it should be \(violation.rule)")
+        case let error as JSONError: malformed([], "\(error)")
         case let error as DecodingError: malformed(error)
         case let error as HTTPError where error.code == .bodyTooLarge:
             HTTPProblem(status: 413, code: "tooLarge", title: "Too large", detail: error.reason)
@@ -37,12 +40,15 @@ struct Refusal {
         }
     }
 
+    static func status(of code: SimulatorError.Code) -> Int { statuses[code] ?? 500 }
+
     private static let statuses: [SimulatorError.Code: Int] = [
         .malformed: 400, .unknownAccount: 404, .unknownDevice: 404, .unknownTransaction: 404,
-        .unknownSubscription: 404, .unknownProduct: 404, .unknownStorefront: 422, .unknownFamily: 404,
-        .unknownMessage: 404, .unknownSetting: 404, .accountExists: 409, .familyExists: 409, .inAnotherFamily: 409,
-        .notInFamily: 409, .familyFull: 409, .otherGroup: 422, .alreadyRevoked: 409, .notRefunded: 409,
-        .notPending: 409, .nothingToAnswer: 409, .notNow: 409, .otherBundle: 409, .unsupported: 501,
+        .unknownSubscription: 404, .unknownProduct: 404, .unknownFamily: 404, .unknownMessage: 404,
+        .unknownSetting: 404, .accountExists: 409, .familyExists: 409, .inAnotherFamily: 409, .notInFamily: 409,
+        .familyFull: 409, .alreadyRevoked: 409, .notRefunded: 409, .notPending: 409, .nothingToAnswer: 409,
+        .notNow: 409, .otherBundle: 409, .unknownStorefront: 422, .otherGroup: 422, .invalidValue: 422,
+        .unsupported: 501,
     ]
 
     private static func malformed(_ error: DecodingError) -> HTTPProblem {
@@ -53,8 +59,12 @@ struct Refusal {
                 (context.codingPath, context.debugDescription)
             @unknown default: ([], "the body does not fit")
             }
-        let field = path.map(\.stringValue).joined(separator: ".")
-        let detail = field.isEmpty ? "The body is not the JSON expected: \(reason)" : "The field \(field): \(reason)"
+        return malformed(path.map(\.stringValue), reason)
+    }
+
+    private static func malformed(_ path: [String], _ reason: String) -> HTTPProblem {
+        let field = path.joined(separator: ".")
+        let detail = field.isEmpty ? "The body is not the JSON expected: \(reason)." : "The field \(field): \(reason)."
         return HTTPProblem(
             status: 400, code: "malformed", title: "Malformed", detail: detail, field: field.isEmpty ? nil : field)
     }

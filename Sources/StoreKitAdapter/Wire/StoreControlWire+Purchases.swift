@@ -61,7 +61,7 @@ extension StoreControlWire {
     public struct Refund: Codable, Sendable, Equatable {
         /// Why; `other` unless given.
         public var reason: Reason?
-        /// How much of the price in percent, with at most three decimals; absent: the whole, which is Apple's
+        /// How much of the price in percent, rounded to three decimals; absent: the whole, which is Apple's
         /// `REFUND_FULL`. With it the refund is Apple's `REFUND_PRORATED`.
         public var percentage: Double?
 

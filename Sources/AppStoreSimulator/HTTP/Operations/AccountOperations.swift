@@ -1,0 +1,80 @@
+import HTTPCore
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+extension StoreOperation {
+    static let accounts: [StoreOperation] = [
+        on(.get, "/control/v1/accounts", "accounts", "All accounts") { call in
+            StoreControlWire.Accounts(accounts: try call.store.accountList())
+        },
+        on(
+            .post, "/control/v1/accounts", "createAccount", "A new account", taking: StoreControlWire.Account.self,
+            status: 201, refusals: [.accountExists, .unknownStorefront, .unsupported]
+        ) { call, body in
+            let name = AccountName(unchecked: body.name)
+            try await call.store.createAccount(
+                name,
+                with: StoreControlWire.AccountChange(
+                    storefront: body.storefront, canMakePayments: body.canMakePayments, askToBuy: body.askToBuy,
+                    interruptedPurchases: body.interruptedPurchases))
+            return try call.store.account(name)
+        },
+        on(.get, "/control/v1/accounts/{account}", "account", "An account with everything set for it") { call in
+            try call.store.account(try call.account)
+        },
+        on(
+            .patch, "/control/v1/accounts/{account}", "changeAccount", "Change an account",
+            taking: StoreControlWire.AccountChange.self, refusals: [.unknownStorefront, .unsupported]
+        ) { call, change in try await call.store.change(try call.account, change) },
+    ]
+
+    static let families: [StoreOperation] = [
+        on(.get, "/control/v1/families", "families", "All families", refusals: [.unsupported]) { call in
+            StoreControlWire.Families(families: try call.store.families())
+        },
+        on(
+            .post, "/control/v1/families", "createFamily", "A family of its organizer alone",
+            taking: StoreControlWire.NewFamily.self, status: 201,
+            refusals: [.familyExists, .unknownAccount, .inAnotherFamily, .unsupported]
+        ) { call, body in
+            try await call.store.createFamily(
+                FamilyName(unchecked: body.name), organizer: AccountName(unchecked: body.organizer))
+        },
+        on(
+            .post, "/control/v1/families/{family}/members", "joinFamily", "An account joins and shares from now on",
+            taking: StoreControlWire.AccountReference.self,
+            refusals: [.unknownAccount, .inAnotherFamily, .familyFull, .unsupported]
+        ) { call, body in try await call.store.join(try call.family, AccountName(unchecked: body.account)) },
+        on(
+            .delete, "/control/v1/families/{family}/members/{member}", "leaveFamily",
+            "An account leaves and loses what it shared; with its organizer a family ends",
+            refusals: [.notInFamily, .unsupported]
+        ) { call in try await call.store.leave(try call.family, try call.member) },
+    ]
+
+    static let devices: [StoreOperation] = [
+        on(
+            .get, "/control/v1/accounts/{account}/devices", "devices", "The devices signed in to an account",
+            refusals: [.unsupported]
+        ) { call in StoreControlWire.Devices(devices: try call.store.devices(of: try call.account)) },
+        on(.delete, "/control/v1/devices/{device}", "signOut", "Sign a device out", refusals: [.unsupported]) { call in
+            try await call.store.signOut(try call.device)
+            return Nothing()
+        },
+        on(
+            .put, "/control/v1/devices/{device}/account", "switchAccount", "Sign a device in to another account",
+            taking: StoreControlWire.AccountReference.self, refusals: [.unknownAccount, .unsupported]
+        ) { call, body in
+            try await call.store.switchAccount(of: try call.device, to: AccountName(unchecked: body.account))
+        },
+        on(
+            .get, "/control/v1/devices/{device}/receipt", "receipt", "The app receipt of a device",
+            refusals: [.unsupported]
+        ) { call in try await receipt(call) },
+    ]
+
+    static func receipt(_ call: StoreCall) async throws -> StoreControlWire.Receipt {
+        StoreControlWire.Receipt(receipt: Base64.encode(try await call.store.receipt(of: try call.device)))
+    }
+}

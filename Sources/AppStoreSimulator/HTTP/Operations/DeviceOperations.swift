@@ -1,0 +1,137 @@
+import HTTPCore
+import StoreKitAdapter
+import StoreModel
+
+extension StoreOperation {
+    private static let device1 = "/store/v1/devices/{device}"
+    private static let productIDs = QueryParameter(
+        name: "id", schema: .name, summary: "only these products; without one all", repeats: true)
+    private static let wait = QueryParameter(
+        name: "wait", schema: .number(0...3600),
+        summary: "how many seconds to wait for news; the store waits at most 30")
+
+    /// The client side: what StoreKit is to an app.
+    static let device: [StoreOperation] = [
+        on(
+            .post, "/store/v1/devices", "signIn", "Sign a device in to an account", taking: StoreWire.SignIn.self,
+            refusals: [.unknownAccount]
+        ) { call, body in try await call.store.signIn(account: AccountName(unchecked: body.account)) },
+        on(.get, device1, "device", "The device, its account and storefront") { call in
+            try call.store.device(try call.device)
+        },
+        on(
+            .get, device1 + "/products", "deviceProducts", "Products as the device's storefront sells them",
+            query: [productIDs]
+        ) {
+            call in
+            _ = try call.store.device(try call.device)
+            return call.store.products(call.productIDs)
+        },
+        on(
+            .post, device1 + "/payments", "addPayment", "Take a payment; its outcome is among the updates",
+            taking: Payment.self
+        ) { call, payment in
+            try await call.store.add(payment, from: try call.device)
+            return StoreWire.Accepted(paymentID: payment.id)
+        },
+        on(
+            .get, device1 + "/updates", "updates", "What happened after a cursor, oldest first",
+            query: [
+                QueryParameter(
+                    name: "after", schema: .text,
+                    summary: "a cursor of an earlier answer; without it: what is unfinished"),
+                wait,
+                QueryParameter(
+                    name: "storefront", schema: .text,
+                    summary: "the storefront's id as the device knows it; answered at once when it is another"),
+            ]
+        ) { call in
+            try await call.store.updates(
+                for: try call.device, after: call.query["after"], wait: call.seconds("wait"),
+                storefront: call.query["storefront"])
+        },
+        on(.post, device1 + "/transactions/{transaction}/finish", "finish", "Mark a transaction as delivered") { call in
+            try await call.store.finish(try call.transaction, from: try call.device)
+            return Nothing()
+        },
+        on(.post, device1 + "/restore", "restore", "The transactions that give access now, freshly signed") { call in
+            StoreWire.Transactions(transactions: try await call.store.restore(for: try call.device))
+        },
+        on(
+            .post, device1 + "/offer-codes", "redeemOnDevice", "Redeem an offer code; its outcome is among the updates",
+            taking: OfferCodeRedemption.self, refusals: [.unsupported], maySell: true
+        ) { call, redemption in
+            try await call.store.redeem(redemption, from: try call.device)
+            return Nothing()
+        },
+        on(
+            .post, device1 + "/messages/{message}", "answerMessage", "What the customer said to a message of the store",
+            taking: StoreWire.MessageAnswer.self, refusals: [.unsupported]
+        ) { call, body in
+            try await call.store.answer(call.path["message"], with: body.answer, from: try call.device)
+            return Nothing()
+        },
+        on(.get, device1 + "/receipt", "deviceReceipt", "The app receipt as it is now", refusals: [.unsupported]) {
+            call in
+            try await receipt(call)
+        },
+    ]
+
+    // MARK: - Time
+
+    static let clock: [StoreOperation] = [
+        on(
+            .get, "/control/v1/clock", "clock", "Virtual time; a long poll when `after` is given",
+            query: [
+                QueryParameter(
+                    name: "after", schema: .integer(0...(1 << 53)), summary: "wait until the revision is another one"),
+                wait,
+            ]
+        ) { call in await call.store.clockState(after: call.integer("after"), wait: call.seconds("wait")) },
+        on(
+            .post, "/control/v1/clock/advance", "advance", "Let virtual time pass; what falls due has happened then",
+            taking: StoreControlWire.Advance.self, refusals: [.invalidValue]
+        ) { call, body in try await call.store.advance(body) },
+        on(
+            .put, "/control/v1/clock/rate", "setClockRate", "Let time run at another speed",
+            taking: StoreControlWire.ClockRate.self, refusals: [.unsupported]
+        ) { call, body in
+            guard let rate = TimeRate(body.timeRate) else {
+                throw SimulatorError(.malformed, "The time rate is one of \(TimeRate.names.joined(separator: ", ")).")
+            }
+            return try await call.store.setTimeRate(rate)
+        },
+    ]
+
+    static let catalogue: [StoreOperation] = [
+        on(.get, "/control/v1/products", "products", "What the store sells", query: [productIDs]) { call in
+            call.store.products(call.productIDs)
+        },
+        on(
+            .post, "/control/v1/products/{product}/price-increase", "increasePrice",
+            "A higher price from the next renewal on", taking: StoreControlWire.NewPrice.self, status: 201,
+            refusals: [.invalidValue, .unsupported]
+        ) { call, body in try await call.store.increasePrice(of: try call.product, body) },
+        on(
+            .get, "/control/v1/price-increases", "priceIncreases", "The price increases there were",
+            refusals: [.unsupported]
+        ) {
+            call in
+            StoreControlWire.PriceIncreases(priceIncreases: try call.store.priceIncreases())
+        },
+        on(
+            .post, "/control/v1/products/{product}/withdraw", "withdraw",
+            "Sell a product no longer; its subscriptions end with their period", refusals: [.unsupported]
+        ) { call in
+            try await call.store.setWithdrawn(try call.product, true)
+            return Nothing()
+        },
+        on(
+            .post, "/control/v1/products/{product}/offer", "offer", "Sell a withdrawn product again",
+            refusals: [.unsupported]
+        ) { call in
+            try await call.store.setWithdrawn(try call.product, false)
+            return Nothing()
+        },
+    ]
+}

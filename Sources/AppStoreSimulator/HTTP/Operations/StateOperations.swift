@@ -1,0 +1,63 @@
+import HTTPCore
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+extension StoreOperation {
+    /// A store's state may be long.
+    private static let stateLimit = 256 << 20
+
+    static let state: [StoreOperation] = [
+        on(.get, "/control/v1/settings", "settings", "Every setting with its value", refusals: [.unsupported]) { call in
+            StoreControlWire.Settings(settings: try call.store.settings())
+        },
+        on(.get, "/control/v1/settings/{setting}", "setting", "One setting", refusals: [.unsupported]) { call in
+            let wanted = try setting(call)
+            return StoreControlWire.Setting(
+                name: wanted.name, value: try call.store.settings().first { $0.name == wanted.name }?.value ?? .null)
+        },
+        on(
+            .put, "/control/v1/settings/{setting}", "set", "Set one, from now on",
+            taking: StoreControlWire.SettingValue.self, refusals: [.invalidValue, .unsupported]
+        ) { call, body in
+            let wanted = try setting(call)
+            return try await call.store.set(wanted, to: try wanted.value(of: body.value))
+        },
+        on(
+            .get, "/control/v1/state", "exportState", "Everything the store knows, as a fixture",
+            refusals: [.unsupported]
+        ) {
+            call in
+            StoreState(value: try await call.store.exportState())
+        },
+        on(
+            .put, "/control/v1/state", "importState", "Replace everything by what a store exported",
+            taking: StoreState.self, limit: stateLimit, refusals: [.otherBundle, .invalidValue, .unsupported]
+        ) { call, state in
+            try await call.store.importState(state.value)
+            return Nothing()
+        },
+    ]
+
+    private static func setting(_ call: StoreCall) throws -> StoreSetting {
+        let name = call.path["setting"]
+        guard let setting = StoreSetting.named(name) else {
+            throw SimulatorError(
+                .unknownSetting,
+                "There is no setting \(name); there are \(StoreSetting.all.map(\.name).joined(separator: ", ")).")
+        }
+        return setting
+    }
+
+    static let documents: [StoreOperation] = [
+        on(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in OpenAPIDocument(StoreOperation.all) }
+    ]
+
+    /// What a later version answers.
+    static let later: [StoreOperation] = [
+        on(.post, "/verifyReceipt", "verifyReceipt", "Not built yet", status: 501, refusals: [.unsupported]) {
+            _ -> Nothing in
+            throw SimulatedAppStore.unbuilt("Verifying receipts")
+        }
+    ]
+}

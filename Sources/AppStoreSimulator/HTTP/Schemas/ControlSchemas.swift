@@ -1,0 +1,220 @@
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+// The schemas of `StoreControlWire`, in its order.
+
+extension StoreControlWire.ClockState: WireModel {
+    static let schemaName = "ClockState"
+    static let schema = WireSchema.object([
+        .required("now", .date),
+        .required("rate", .number(0...1e9).described("virtual seconds per real second; 0 is frozen")),
+        .required("revision", .integer.described("grows with every jump and every change of rate")),
+    ])
+}
+
+extension StoreControlWire.Advance: WireModel {
+    static let schemaName = "Advance"
+    static let schema = WireSchema.object(
+        [
+            .optional("period", .period), .optional("seconds", .number(0...6_307_200_000, above: true)),
+        ], exactlyOne: ["period", "seconds"])
+}
+
+extension StoreControlWire.ClockRate: WireModel {
+    static let schemaName = "ClockRate"
+    static let schema = WireSchema.object([.required("timeRate", .choice(TimeRate.names))])
+}
+
+extension StoreControlWire.Setting: WireModel {
+    static let schemaName = "Setting"
+    static let schema = WireSchema.object([.required("name", .text), .required("value", .scalar)])
+}
+
+extension StoreControlWire.SettingValue: WireModel {
+    static let schemaName = "SettingValue"
+    static let schema = WireSchema.object([.required("value", .scalar)])
+}
+
+extension StoreControlWire.Settings: WireModel {
+    static let schemaName = "Settings"
+    static let schema = WireSchema.object([.required("settings", .array(of: StoreControlWire.Setting.self))])
+}
+
+extension StoreControlWire.Account: WireModel {
+    static let schemaName = "Account"
+    static let schema = WireSchema.object(
+        [.required("name", .name)] + StoreControlWire.AccountChange.members + [
+            .optional("family", .text.described("the family it belongs to; of an answer only"))
+        ])
+}
+
+extension StoreControlWire.Accounts: WireModel {
+    static let schemaName = "Accounts"
+    static let schema = WireSchema.object([.required("accounts", .array(of: StoreControlWire.Account.self))])
+}
+
+extension StoreControlWire.AccountChange: WireModel {
+    static let schemaName = "AccountChange"
+    static let members: [WireSchema.Member] = [
+        .optional("storefront", .storefront), .optional("canMakePayments", .flag),
+        .optional("askToBuy", .flag.described("every purchase waits for approval")),
+        .optional("interruptedPurchases", .flag.described("every purchase stops until it is resolved")),
+    ]
+    static let schema = WireSchema.object(members)
+}
+
+extension StoreControlWire.Family: WireModel {
+    static let schemaName = "Family"
+    static let schema = WireSchema.object([
+        .required("name", .text), .required("organizer", .text), .required("members", .array(.text)),
+    ])
+}
+
+extension StoreControlWire.Families: WireModel {
+    static let schemaName = "Families"
+    static let schema = WireSchema.object([.required("families", .array(of: StoreControlWire.Family.self))])
+}
+
+extension StoreControlWire.NewFamily: WireModel {
+    static let schemaName = "NewFamily"
+    static let schema = WireSchema.object([.required("name", .name), .required("organizer", .name)])
+}
+
+extension StoreControlWire.AccountReference: WireModel {
+    static let schemaName = "AccountReference"
+    static let schema = WireSchema.object([.required("account", .name)])
+}
+
+extension StoreControlWire.Devices: WireModel {
+    static let schemaName = "Devices"
+    static let schema = WireSchema.object([.required("devices", .array(of: StoreWire.Device.self))])
+}
+
+extension StoreControlWire.Receipt: WireModel {
+    static let schemaName = "Receipt"
+    static let schema = WireSchema.object([.required("receipt", .text.described("base64 of PKCS #7"))])
+}
+
+extension StoreControlWire.Buy: WireModel {
+    static let schemaName = "Buy"
+    static let schema = WireSchema.object([
+        .required("productID", .name),
+        .optional("quantity", .integer(1...1_000_000).described("more than 10 are not sold at once")),
+        .optional("offerID", .text),
+        .optional("offerKind", .choice(["promotional", "winBack"]).described("promotional unless given")),
+        .optional("appAccountToken", .uuid), .optional("simulatesAskToBuy", .flag),
+    ])
+}
+
+extension StoreControlWire.Redeem: WireModel {
+    static let schemaName = "Redeem"
+    static let schema = WireSchema.object([
+        .required("code", .name.described("the identifier of a code offer of the catalogue")),
+        .optional("productID", .name), .optional("appAccountToken", .uuid),
+    ])
+}
+
+extension StoreControlWire.OfProduct: WireModel {
+    static let schemaName = "OfProduct"
+    static let schema = WireSchema.object([.required("productID", .name)])
+}
+
+extension StoreControlWire.Resume: WireModel {
+    static let schemaName = "Resume"
+    static let schema = WireSchema.object([.required("productID", .name), .optional("renewsTo", .name)])
+}
+
+extension StoreControlWire.Refund: WireModel {
+    static let schemaName = "Refund"
+    static let schema = WireSchema.object([
+        .optional("reason", .choice(Reason.self).described("other unless given")),
+        .optional(
+            "percentage",
+            .number(0...100, above: true).described("of the price, rounded to three decimals; absent: all of it")),
+    ])
+}
+
+extension StoreControlWire.AskToBuy: WireModel {
+    static let schemaName = "AskToBuy"
+    static let schema = WireSchema.object([.required("decision", .choice(Decision.self))])
+}
+
+extension StoreControlWire.Transaction: WireModel {
+    static let schemaName = "ControlTransaction"
+    static let schema = WireSchema.object([
+        .required("transactionID", .name), .required("originalTransactionID", .name), .required("productID", .name),
+        .required(
+            "state", .choice(["purchased", "expired", "revoked", "deferred", "interrupted", "declined"])),
+        .required("signedTransaction", .text.described("empty of an order that nothing was sold for")),
+        .optional("signedRenewalInfo", .text), .optional("purchaseDate", .date), .optional("expiresDate", .date),
+        .optional("revocationDate", .date),
+    ])
+}
+
+extension StoreControlWire.Transactions: WireModel {
+    static let schemaName = "ControlTransactions"
+    static let schema = WireSchema.object([.required("transactions", .array(of: StoreControlWire.Transaction.self))])
+}
+
+extension StoreControlWire.PendingOrder: WireModel {
+    static let schemaName = "PendingOrder"
+    static let schema = WireSchema.object([
+        .required("transactionID", .name.described("the number its transaction will have")),
+        .required("account", .name), .required("productID", .name), .required("quantity", .integer(1...10)),
+        .required("state", .choice(["deferred", "interrupted"])), .required("orderedAt", .date),
+    ])
+}
+
+extension StoreControlWire.PendingOrders: WireModel {
+    static let schemaName = "PendingOrders"
+    static let schema = WireSchema.object([.required("orders", .array(of: StoreControlWire.PendingOrder.self))])
+}
+
+extension StoreControlWire.Subscription: WireModel {
+    static let schemaName = "Subscription"
+    static let schema = WireSchema.object([
+        .required("originalTransactionID", .name), .required("transactionID", .name.described("the latest")),
+        .required("productID", .name), .required("groupID", .text), .required("status", .choice(Status.self)),
+        .required("startedAt", .date), .required("expiresAt", .date), .required("autoRenews", .flag),
+        .required("renewsTo", .name), .optional("gracePeriodUntil", .date), .optional("billingRetryUntil", .date),
+        .optional("revokedAt", .date), .optional("expirationIntent", .integer(1...5)),
+        .optional("priceIncrease", .choice(["pending", "agreed"])), .optional("sharedBy", .text),
+        .required("signedTransaction", .text), .required("signedRenewalInfo", .text),
+    ])
+}
+
+extension StoreControlWire.Subscriptions: WireModel {
+    static let schemaName = "Subscriptions"
+    static let schema = WireSchema.object([
+        .required("subscriptions", .array(of: StoreControlWire.Subscription.self))
+    ])
+}
+
+extension StoreControlWire.NewPrice: WireModel {
+    static let schemaName = "NewPrice"
+    static let schema = WireSchema.object([
+        .required("price", .price),
+        .optional("needsConsent", .flag.described("without it the subscription ends; true unless given")),
+    ])
+}
+
+extension StoreControlWire.PriceIncrease: WireModel {
+    static let schemaName = "PriceIncrease"
+    static let schema = WireSchema.object([
+        .required("productID", .name), .required("at", .date), .required("price", .of(Price.self)),
+        .required("needsConsent", .flag),
+    ])
+}
+
+extension StoreControlWire.PriceIncreases: WireModel {
+    static let schemaName = "PriceIncreases"
+    static let schema = WireSchema.object([
+        .required("priceIncreases", .array(of: StoreControlWire.PriceIncrease.self))
+    ])
+}
+
+extension StoreControlWire.PriceConsent: WireModel {
+    static let schemaName = "PriceConsent"
+    static let schema = WireSchema.object([.required("productID", .name), .required("agrees", .flag)])
+}

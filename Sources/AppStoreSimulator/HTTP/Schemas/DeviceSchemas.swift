@@ -1,0 +1,204 @@
+import HTTPCore
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+// The schemas of `StoreWire`, of what it carries of `StoreModel`, and of a refusal.
+
+extension StoreWire.SignIn: WireModel {
+    static let schemaName = "SignIn"
+    static let schema = WireSchema.object([.required("account", .name)])
+}
+
+extension StoreWire.Device: WireModel {
+    static let schemaName = "Device"
+    static let schema = WireSchema.object([
+        .required("deviceID", .name), .required("account", .name), .required("storefront", .of(Storefront.self)),
+        .required("canMakePayments", .flag),
+    ])
+}
+
+extension Storefront: WireModel {
+    static let schemaName = "Storefront"
+    static let schema = WireSchema.object([
+        .required("countryCode", .storefront), .required("id", .text.described("Apple's number of it")),
+        .required("locale", .text), .required("currency", .text.described("ISO 4217")),
+    ])
+}
+
+extension Payment: WireModel {
+    static let schemaName = "Payment"
+    static let schema = WireSchema.object([
+        .required("id", .name.described("made by the caller; the same again buys nothing")),
+        .required("productID", .name),
+        .optional("quantity", .integer(1...1_000_000).described("more than 10 are not sold at once; 1 unless given")),
+        .optional("appAccountToken", .uuid), .optional("offer", .of(PaymentOffer.self)),
+        .optional("offerID", .text.described("in place of an unsigned promotional offer")),
+        .optional("introductoryOfferEligibility", .text.described("a JWS of the app's server")),
+        .optional("simulatesAskToBuy", .flag),
+    ])
+}
+
+extension PaymentOffer: WireModel {
+    static let schemaName = "PaymentOffer"
+    static let schema = WireSchema.object([
+        .required("kind", .text.described("promotional or winBack")), .required("id", .text),
+        .optional("signature", .of(OfferSignature.self)), .optional("compactJWS", .text),
+    ])
+}
+
+extension OfferSignature: WireModel {
+    static let schemaName = "OfferSignature"
+    static let schema = WireSchema.object([
+        .required("keyID", .text), .required("nonce", .uuid),
+        .required("timestamp", .integer.described("milliseconds since 1970")),
+        .required("signature", .base64.described("ECDSA in DER")),
+    ])
+}
+
+extension StoreWire.Accepted: WireModel {
+    static let schemaName = "Accepted"
+    static let schema = WireSchema.object([.required("paymentID", .name)])
+}
+
+extension OfferCodeRedemption: WireModel {
+    static let schemaName = "OfferCodeRedemption"
+    static let schema = WireSchema.object([.required("code", .name), .optional("appAccountToken", .uuid)])
+}
+
+extension StoreWire.Updates: WireModel {
+    static let schemaName = "Updates"
+    static let schema = WireSchema.object([
+        .required("updates", .array(of: StoreWire.Update.self)),
+        .required("cursor", .text.described("what to ask after next time")),
+        .optional("storefront", .of(Storefront.self)), .optional("messages", .array(of: StoreMessage.self)),
+    ])
+}
+
+extension StoreWire.Update: WireModel {
+    static let schemaName = "Update"
+    static let schema = WireSchema.object([
+        .optional("paymentID", .name), .required("productID", .name),
+        .required("state", .choice(["purchased", "deferred", "failed", "revoked", "renewalChanged"])),
+        .optional("transaction", .of(StoreTransaction.self)), .optional("alreadyOwned", .flag),
+        .optional("failure", .of(StoreFailure.self)),
+    ])
+}
+
+extension StoreFailure: WireModel {
+    static let schemaName = "StoreFailure"
+    static let schema = WireSchema.object([.required("code", .text), .required("reason", .text)])
+}
+
+extension StoreMessage: WireModel {
+    static let schemaName = "StoreMessage"
+    static let schema = WireSchema.object([
+        .required("id", .text), .required("reason", .text), .optional("productID", .name),
+    ])
+}
+
+extension StoreWire.MessageAnswer: WireModel {
+    static let schemaName = "MessageAnswer"
+    static let schema = WireSchema.object([
+        .required("answer", .choice(["show", "accept", "decline"]))
+    ])
+}
+
+extension StoreWire.Transactions: WireModel {
+    static let schemaName = "Transactions"
+    static let schema = WireSchema.object([.required("transactions", .array(of: StoreTransaction.self))])
+}
+
+extension StoreTransaction: WireModel {
+    static let schemaName = "Transaction"
+    static let schema = WireSchema.object([
+        .required("id", .name), .required("originalID", .name), .required("productID", .name),
+        .required("kind", .text), .required("purchaseDate", .date), .optional("expiresDate", .date),
+        .optional("revocationDate", .date), .required("quantity", .integer(1...10)),
+        .optional("appAccountToken", .uuid), .optional("originalPurchaseDate", .date), .optional("reason", .text),
+        .optional("ownership", .text), .optional("isUpgraded", .flag), .optional("revocationReason", .integer),
+        .optional("subscriptionGroupID", .text), .optional("offer", .of(TransactionOffer.self)),
+        .required("signedTransaction", .text), .optional("signedRenewalInfo", .text),
+    ])
+}
+
+extension TransactionOffer: WireModel {
+    static let schemaName = "TransactionOffer"
+    static let schema = WireSchema.object([
+        .required("type", .integer), .optional("id", .text), .optional("paymentMode", .text),
+        .optional("period", .period),
+    ])
+}
+
+// MARK: - Products
+
+extension ProductAnswer: WireModel {
+    static let schemaName = "ProductAnswer"
+    static let schema = WireSchema.object([
+        .required("products", .array(of: StoreProduct.self)), .required("invalidProductIDs", .array(.name)),
+    ])
+}
+
+extension StoreProduct: WireModel {
+    static let schemaName = "Product"
+    static let schema = WireSchema.object([
+        .required("id", .name), .required("kind", .text), .required("price", .of(Price.self)),
+        .required("displayPrice", .text), .required("displayName", .text), .required("description", .text),
+        .required("isFamilyShareable", .flag), .optional("subscription", .of(SubscriptionTerms.self)),
+    ])
+}
+
+extension Price: WireModel {
+    static let schemaName = "Price"
+    static let schema = WireSchema.object([
+        .required("amount", .amount), .required("currency", .text.described("ISO 4217")),
+    ])
+}
+
+extension SubscriptionTerms: WireModel {
+    static let schemaName = "SubscriptionTerms"
+    static let schema = WireSchema.object([
+        .required("groupID", .text), .optional("groupDisplayName", .text),
+        .required("level", .integer.described("1 is the highest service of the group")), .required("period", .period),
+        .optional("introductoryOffer", .of(Offer.self)), .required("promotionalOffers", .array(of: Offer.self)),
+        .optional("winBackOffers", .array(of: Offer.self)),
+    ])
+}
+
+extension Offer: WireModel {
+    static let schemaName = "Offer"
+    static let schema = WireSchema.object([
+        .optional("id", .text), .required("paymentMode", .text), .required("period", .period),
+        .required("periodCount", .integer), .optional("price", .of(Price.self)),
+    ])
+}
+
+// MARK: - Refusals
+
+extension HTTPProblem: WireModel {
+    static let schemaName = "Problem"
+    static let schema = WireSchema.object([
+        .required("type", .text), .required("title", .text), .required("status", .integer(400...599)),
+        .required("detail", .text), .required("code", .text), .optional("field", .text), .required("retryable", .flag),
+    ])
+}
+
+/// `{}`.
+struct Nothing: Encodable, Sendable, WireModel {
+    static let schemaName = "Nothing"
+    static let schema = WireSchema.object
+}
+
+/// A store's whole state, as `SimulatedAppStore.exportState` writes it.
+struct StoreState: Codable, Sendable, WireModel {
+    static let schemaName = "StoreState"
+    static let schema = WireSchema.object.described("as GET /control/v1/state answers; its members are the store's own")
+
+    let value: JSONValue
+
+    init(value: JSONValue) { self.value = value }
+
+    init(from decoder: any Decoder) throws { value = try JSONValue(from: decoder) }
+
+    func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+}
