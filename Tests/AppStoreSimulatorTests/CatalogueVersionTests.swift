@@ -90,6 +90,17 @@ struct CatalogueVersionTests {
         #expect(catalogue.storeProducts.map(\.displayPrice) == ["¥980"])
     }
 
+    @Test func `one file sells in every country, the same number in other money`() throws {
+        let catalogue = try Fixtures.catalogue(Fixtures.version3)
+        let german = try #require(Storefronts.storefront("DEU"))
+        let sold = catalogue.sold(in: german)
+        #expect(sold.storefront == german && sold != catalogue)
+        #expect(sold.storeProducts.map(\.displayPrice) == ["980,00\u{A0}€"])
+        #expect(sold["club.monthly"]?.subscription?.introductoryOffer?.price == Price(amount: 1200, currency: "EUR"))
+        #expect(sold.encoded() == catalogue.encoded() && sold.settings == catalogue.settings)
+        #expect(sold.sold(in: catalogue.storefront) == catalogue)
+    }
+
     @Test func `offers to win back and policies come with version 4`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version4)
         let item = try #require(catalogue["club.weekly"])
@@ -125,6 +136,29 @@ struct CatalogueVersionTests {
         ] as [(Int, String?)])
     func `Xcode's time rates are the simulator's where it has one`(number: Int, name: String?) {
         #expect(CatalogueSettings.Rate(rawValue: number).simulated?.description == name)
+    }
+
+    @Test func `a file's settings are settings of the store, where the store has them`() throws {
+        #expect(CatalogueSettings().storeSettings.isEmpty)
+        let switches = try Fixtures.catalogue(Fixtures.version2).settings.storeSettings
+        #expect(
+            switches == [
+                "askToBuy": true, "interruptedPurchases": true, "renewalsFail": true, "gracePeriod": "16d",
+                "storefront": "DEU", "timeRate": "monthly-30s", "errors.purchase": "invalidOfferSignature",
+            ])
+        let errors = try Fixtures.catalogue(Fixtures.version3).settings.storeSettings
+        #expect(errors == ["errors.loadProducts": "unknown", "storefront": "JPN", "timeRate": "30s"])
+        for (name, value) in switches.merging(errors, uniquingKeysWith: { first, _ in first }) {
+            #expect(try StoreSetting.named(name)?.value(of: value) == value)
+        }
+        var settings = CatalogueSettings()
+        settings.storefront = "zzz"
+        settings.timeRate = .init(rawValue: 10)
+        settings.simulatedErrors = CatalogueSettings.SimulatedFailure.API.all.map { .init(api: $0, isEnabled: true) }
+        #expect(
+            settings.storeSettings.keys.sorted() == [
+                "errors.appStoreSync", "errors.loadProducts", "errors.offerCodeRedeem", "errors.purchase",
+            ])
     }
 
     @Test func `grace lasts as long as App Store Connect lets it`() {

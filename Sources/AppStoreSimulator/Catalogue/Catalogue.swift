@@ -91,6 +91,17 @@ public struct Catalogue: Sendable, Equatable {
     /// The subscriptions of a group in the order of the file.
     public func items(inGroup id: String) -> [CatalogueItem] { group(id)?.products.compactMap { self[$0] } ?? [] }
 
+    /// The same file sold in another country's store: every amount is that storefront's money, as in Xcode, and names
+    /// are in its language.
+    ///
+    ///     catalogue.sold(in: Storefronts.storefront("JPN")!).storeProducts.first?.displayPrice     // "¥5"
+    public func sold(in storefront: Storefront) -> Catalogue {
+        if storefront == self.storefront { return self }
+        var reader = CatalogueReader(file: file, market: storefront)
+        // What could be read once can be read again: a storefront decides on no finding but the one about itself.
+        return reader.read(source) ?? self
+    }
+
     /// The products as the storefront shows them.
     public var storeProducts: [StoreProduct] {
         let writer = PriceWriter(storefront: storefront)
@@ -99,7 +110,7 @@ public struct Catalogue: Sendable, Equatable {
 
     /// Equal when the files say the same, however they are written.
     public static func == (left: Catalogue, right: Catalogue) -> Bool {
-        left.document == right.document && left.warnings == right.warnings
+        left.document == right.document && left.storefront == right.storefront && left.warnings == right.warnings
     }
 }
 

@@ -19,7 +19,13 @@ struct CatalogueReader {
     private var places: [ProductID: String] = [:]
     var internalIDs: [String: String] = [:]
 
-    init(file: String) { self.file = file }
+    /// The country's store to sell in, whatever the file says.
+    private let market: Storefront?
+
+    init(file: String, market: Storefront? = nil) {
+        self.file = file
+        self.market = market
+    }
 
     /// `nil` when at least one finding is an error.
     mutating func read(_ bytes: [UInt8]) -> Catalogue? {
@@ -41,6 +47,7 @@ struct CatalogueReader {
         }
         readVersion(root)
         readSettings(root)
+        storefront = market ?? storefront
         readPolicies(root)
         readOffersKey(root)
         let sections = ["products", "nonRenewingSubscriptions", "subscriptionGroups"]
