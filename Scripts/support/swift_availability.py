@@ -1,7 +1,8 @@
 """Judges by the text whether newer declarations of the stubs are used only where they are available.
 
 The compiler for Linux knows nothing of Apple's versions. A stub says `@available(iOS 18, macOS 15, *)` on the line before
-a declaration that is newer than the platforms of Package.swift, or on the line before that.
+a declaration that is newer than the platforms of Package.swift. A use is looked for as a member, `.name`; where that is
+too common a name, `// used as: transaction.offer` behind the attribute says how it is written.
 """
 
 import re
@@ -11,6 +12,7 @@ from swift_imports import code_only
 ATTRIBUTE = re.compile(r"@available\(([^)]*)\)")
 DECLARATION = re.compile(
     r"\b(?:func|var|let|case|struct|class|enum|protocol|typealias)\s+(\w+)\s*(?:<[^>]*>)?\s*(?:\(\s*(\w+))?")
+USED_AS = re.compile(r"[^\n]*// used as: (.+)")
 CHECK = re.compile(r"[#@]available\(([^)]*)\)")
 
 
@@ -30,14 +32,21 @@ def _padded(number):
 def newer_declarations(stubs, floors):
     """(what a use looks like, the versions it needs, what it is called) of every declaration newer than the floors."""
     for file in sorted(stubs.rglob("*.swift")):
-        text = code_only(file.read_text())
-        for attribute in ATTRIBUTE.finditer(text):
+        text = file.read_text()
+        code = code_only(text)
+        for attribute in ATTRIBUTE.finditer(code):
             needed = {system: number for system, number in versions(attribute[1]).items()
                       if _padded(number) > _padded(floors.get(system, (0,)))}
-            declared = DECLARATION.search(text, attribute.end())
+            declared = DECLARATION.search(code, attribute.end())
             if needed and declared:
                 name, label = declared[1], declared[2]
-                called = rf"\b{name}\s*\(\s*{label}\s*:" if label and label != "_" else rf"\b{name}\b"
+                written = USED_AS.match(text, attribute.end())
+                if written:
+                    called = rf"\b{re.escape(written[1].strip())}\b"
+                elif label and label != "_":
+                    called = rf"\.{name}\s*\(\s*{label}\s*:"
+                else:
+                    called = rf"\.{name}\s*\(" if declared[0].startswith("func") else rf"\.{name}\b"
                 yield re.compile(called), needed, name
 
 

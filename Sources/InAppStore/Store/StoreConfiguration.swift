@@ -7,9 +7,10 @@ import StoreModel
 
 /// What a store is made of. The one-argument initialiser suits most apps; every collaborator can be replaced.
 ///
-/// What is left `nil` is made when the store is: off Apple platforms from the environment, `SOUK_STORE_URL` (where the
-/// App Store simulator listens; `SOUK_STORE_ACCOUNT` names the account, `default` without it), `SOUK_SERVER_URL` and
-/// `SOUK_PUBLIC_KEY` (the entitlement server and the app's public key there).
+/// What is left `nil` is made when the store is, from the environment: `SOUK_STORE_URL` (where the App Store simulator
+/// listens; `SOUK_STORE_ACCOUNT` names the account, `default` without it), `SOUK_SERVER_URL` and `SOUK_PUBLIC_KEY` (the
+/// entitlement server and the app's public key there). On Apple platforms the App Store is the store when no simulator is
+/// named; visionOS has to be told where purchases are confirmed, so there the connection is to be given.
 ///
 ///     let store = try Store(configuration: StoreConfiguration(productListPath: "products.json"))
 public struct StoreConfiguration: Sendable {
@@ -52,6 +53,12 @@ public struct StoreConfiguration: Sendable {
 
     func resolvedConnection() throws -> any StoreConnection {
         if let connection { return connection }
+        #if canImport(StoreKit) && !os(visionOS)
+            // A simulator may take the App Store's place there too.
+            if environment["SOUK_STORE_URL"] == nil {
+                return StoreKitConnection(configuration: .init(storage: try resolvedStorage()))
+            }
+        #endif
         return RemoteStoreConnection(
             configuration: .init(
                 url: try setting("SOUK_STORE_URL", "where the App Store simulator listens"),

@@ -1,0 +1,233 @@
+#if canImport(StoreKit)
+    import Foundation
+    import Primitives
+    import StoreKit
+    import StoreModel
+
+    #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
+        import UIKit
+    #endif
+    #if canImport(AppKit) && !targetEnvironment(macCatalyst)
+        import AppKit
+    #endif
+
+    /// The App Store, by way of StoreKit 2.
+    ///
+    /// Make it when the app starts: it listens at once. Every transaction is handed on with its signature, whether StoreKit
+    /// on this device found it good or not, for the verifier alone decides what is believed.
+    ///
+    /// Where StoreKit says less than the port asks:
+    /// - An approval names no payment; it is taken for the oldest open one of the same product, quantity and customer. That
+    ///   somebody declined is never told.
+    /// - Offer codes can only be entered on Apple's sheet (`Configuration.present(in:)`), and messages only be shown.
+    /// - A storefront has no language: the device's is given.
+    ///
+    ///     var configuration = StoreKitConnection.Configuration(storage: storage)
+    ///     configuration.present(in: { window.windowScene })
+    ///     let queue = PaymentQueue(configuration: .init(connection: StoreKitConnection(configuration: configuration))) { … }
+    public final class StoreKitConnection: StoreConnection {
+        public struct Configuration: Sendable {
+            public typealias Buy =
+                @MainActor @Sendable (StoreKit.Product, Set<StoreKit.Product.PurchaseOption>) async throws
+                -> StoreKit.Product.PurchaseResult
+
+            /// Asks StoreKit to sell, confirming where the app wants it: a SwiftUI app may give `PurchaseAction`, others
+            /// `purchase(confirmIn:options:)` with their window.
+            public var buy: Buy
+            /// Remembers payments from one run to the next, so that the same is never bought twice, and an approval finds
+            /// its payment. Without it that holds within one run.
+            public var storage: (any SecureStorage)?
+            /// Where the app receipt is.
+            public var receiptURL: @Sendable () -> URL?
+            /// Shows Apple's sheet for offer codes; without it, redeeming is `unsupported`.
+            public var showCodeSheet: (@MainActor @Sendable () async throws -> Void)?
+
+            public init(storage: (any SecureStorage)? = nil, buy: @escaping Buy) {
+                self.buy = buy
+                self.storage = storage
+                receiptURL = { Bundle.main.appStoreReceiptURL }
+            }
+
+            #if !os(visionOS)
+                /// Confirms purchases where the system chooses to.
+                public init(storage: (any SecureStorage)? = nil) {
+                    self.init(storage: storage) { product, options in try await product.purchase(options: options) }
+                }
+            #endif
+
+            #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
+                /// Shows a message of the App Store. Without it StoreKit shows them itself, whenever it likes.
+                var showMessage: (@MainActor @Sendable (StoreKit.Message) throws -> Void)?
+
+                /// Shows what Apple wants to show in this scene: the sheet for offer codes, and messages when they are
+                /// answered with `show`.
+                public mutating func present(in scene: @escaping @MainActor @Sendable () -> UIWindowScene?) {
+                    showCodeSheet = {
+                        guard let scene = scene() else { throw StoreFailure.nowhereToShow }
+                        try await AppStore.presentOfferCodeRedeemSheet(in: scene)
+                    }
+                    showMessage = { message in
+                        guard let scene = scene() else { throw StoreFailure.nowhereToShow }
+                        try message.display(in: scene)
+                    }
+                }
+            #endif
+
+            #if canImport(AppKit) && !targetEnvironment(macCatalyst)
+                /// Shows the sheet for offer codes from this controller, which macOS does from version 15 on.
+                public mutating func present(
+                    from controller: @escaping @MainActor @Sendable () -> NSViewController?
+                ) {
+                    showCodeSheet = {
+                        guard let controller = controller() else { throw StoreFailure.nowhereToShow }
+                        guard #available(macOS 15, *) else {
+                            throw StoreFailure(
+                                code: .unsupported, reason: "This macOS redeems codes in the App Store alone.")
+                        }
+                        try await AppStore.presentOfferCodeRedeemSheet(from: controller)
+                    }
+                }
+            #endif
+        }
+
+        public let updates: AsyncStream<StoreUpdate>
+        private let configuration: Configuration
+        private let payments: StoreKitPayments
+        private let told: StoreNotices
+        private let listener: Task<Void, Never>
+        private let messageListener = Locked<Task<Void, Never>?>(nil)
+
+        public init(configuration: Configuration) {
+            self.configuration = configuration
+            let (updates, reports) = AsyncStream.makeStream(of: StoreUpdate.self)
+            let (payments, told) = (StoreKitPayments(configuration, reports), StoreNotices())
+            self.updates = updates
+            self.payments = payments
+            self.told = told
+            listener = Task { await Self.listen(for: payments, telling: told) }
+        }
+
+        deinit {
+            listener.cancel()
+            messageListener.withLock { $0 }?.cancel()
+        }
+
+        private static func listen(for payments: StoreKitPayments, telling told: StoreNotices) async {
+            await withTaskGroup(of: Void.self) { group in
+                // Before the list is read, so that nothing happens unnoticed between it and the first update.
+                group.addTask {
+                    for await result in StoreKit.Transaction.updates {
+                        await payments.handle(.happened(await StoreTransaction(result)))
+                    }
+                }
+                group.addTask {
+                    for await result in StoreKit.Transaction.unfinished {
+                        await payments.handle(.unfinished(await StoreTransaction(result)))
+                    }
+                    await payments.handle(.listed)
+                }
+                group.addTask {
+                    for await status in StoreKit.Product.SubscriptionInfo.Status.updates {
+                        await payments.handle(.renewalChanged(StoreTransaction(status)))
+                    }
+                }
+                group.addTask {
+                    if let now = await StoreKit.Storefront.current { told.tell(StoreModel.Storefront(now)) }
+                    for await now in StoreKit.Storefront.updates { told.tell(StoreModel.Storefront(now)) }
+                }
+            }
+        }
+
+        public func canMakePayments() async throws -> Bool { AppStore.canMakePayments }
+
+        public func storefront() async throws -> StoreModel.Storefront {
+            guard let current = await StoreKit.Storefront.current else {
+                throw StoreFailure(code: .unreachable, reason: "The App Store names no storefront; sign in to it.")
+            }
+            return StoreModel.Storefront(current)
+        }
+
+        public var storefrontUpdates: AsyncStream<StoreModel.Storefront> { told.storefronts }
+
+        public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
+            guard !ids.isEmpty else { return ProductAnswer(products: []) }
+            let products = try await StoreFailure.translating {
+                try await StoreKit.Product.products(for: ids.sorted().map(\.rawValue))
+            }
+            let sold = products.map { StoreProduct($0) }.sorted { $0.id < $1.id }
+            return ProductAnswer(products: sold, invalidProductIDs: ids.subtracting(sold.map(\.id)).sorted())
+        }
+
+        /// The outcome comes when the customer has answered Apple's sheet.
+        public func add(_ payment: Payment) async throws { await payments.handle(.add(payment)) }
+
+        public func redeem(_ redemption: OfferCodeRedemption) async throws {
+            guard redemption.code == nil else {
+                throw StoreFailure(
+                    code: .unsupported, reason: "The App Store takes codes on its own sheet alone: leave the code out.")
+            }
+            guard let show = configuration.showCodeSheet else { throw StoreFailure.nowhereToShow }
+            try await StoreFailure.translating { try await show() }
+        }
+
+        public func finish(_ transaction: TransactionID) async throws { try await payments.finish(transaction) }
+
+        /// Asks the customer to sign in: call it when they ask for it.
+        public func restore() async throws -> [StoreTransaction] {
+            try await StoreFailure.translating { try await AppStore.sync() }
+            var found: [StoreTransaction] = []
+            for await result in StoreKit.Transaction.currentEntitlements {
+                found.append(await StoreTransaction(result))
+            }
+            return found
+        }
+
+        public func receipt() async throws -> [UInt8]? {
+            // A device has none until something was bought or restored.
+            guard let url = configuration.receiptURL() else { return nil }
+            return (try? Data(contentsOf: url)).map { [UInt8]($0) }
+        }
+
+        /// A purchase whose sheet is still open goes on; what it buys is unfinished in the next run.
+        public func close() async {
+            listener.cancel()
+            messageListener.withLock { listener in
+                listener?.cancel()
+                // Whoever reads the messages later starts no other.
+                listener = listener ?? Task {}
+            }
+            await payments.close()
+            told.finish()
+        }
+    }
+
+    #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
+        extension StoreKitConnection {
+            /// From the first reading on the messages are the app's to show; without `Configuration.present(in:)` StoreKit
+            /// goes on showing them itself, and there are none here.
+            public var messages: AsyncStream<[StoreMessage]> {
+                guard configuration.showMessage != nil else { return AsyncStream { $0.finish() } }
+                messageListener.withLock { [payments, told] listener in
+                    guard listener == nil else { return }
+                    listener = Task {
+                        for await message in StoreKit.Message.messages { told.tell(await payments.open(message)) }
+                    }
+                }
+                return told.messages
+            }
+
+            /// `show` shows it; the customer then answers Apple.
+            public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
+                guard answer == .show, let show = configuration.showMessage else {
+                    throw StoreFailure(
+                        code: .unsupported, reason: "The App Store asks its customers itself: answer with show.")
+                }
+                guard let shown = await payments.message(message) else {
+                    throw StoreFailure(code: .unknown, reason: "No message \(message) is open.")
+                }
+                try await StoreFailure.translating { try await show(shown) }
+                told.tell(await payments.close(message))
+            }
+        }
+    #endif
+#endif

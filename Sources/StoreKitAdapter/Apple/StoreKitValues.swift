@@ -1,0 +1,214 @@
+#if canImport(StoreKit)
+    import Foundation
+    import StoreKit
+    import StoreModel
+
+    extension TransactionID {
+        init(_ result: StoreKit.VerificationResult<StoreKit.Transaction>) {
+            self.init(unchecked: "\(result.unsafePayloadValue.id)")
+        }
+    }
+
+    // What StoreKit could not verify is handed on like the rest: its signature goes along, and nobody reads more from these
+    // fields than which transaction they are about.
+    extension StoreTransaction {
+        /// With the renewal info of now, for a subscription.
+        init(_ result: StoreKit.VerificationResult<StoreKit.Transaction>) async {
+            let status = await result.unsafePayloadValue.subscriptionStatus
+            self.init(result, renewalInfo: status?.renewalInfo.jwsRepresentation)
+        }
+
+        init(_ status: StoreKit.Product.SubscriptionInfo.Status) {
+            self.init(status.transaction, renewalInfo: status.renewalInfo.jwsRepresentation)
+        }
+
+        private init(_ result: StoreKit.VerificationResult<StoreKit.Transaction>, renewalInfo: String?) {
+            let transaction = result.unsafePayloadValue
+            self.init(
+                id: TransactionID(result), originalID: TransactionID(unchecked: "\(transaction.originalID)"),
+                productID: ProductID(unchecked: transaction.productID), kind: .init(transaction.productType),
+                purchaseDate: transaction.purchaseDate, expiresDate: transaction.expirationDate,
+                revocationDate: transaction.revocationDate, quantity: transaction.purchasedQuantity,
+                appAccountToken: transaction.appAccountToken, originalPurchaseDate: transaction.originalPurchaseDate,
+                reason: transaction.reason == .renewal ? .renewal : .purchase,
+                ownership: transaction.ownershipType == .familyShared ? .familyShared : .purchased,
+                isUpgraded: transaction.isUpgraded,
+                revocationReason: transaction.revocationReason.map { .init(rawValue: $0.rawValue) },
+                subscriptionGroupID: transaction.subscriptionGroupID, offer: Self.offer(of: transaction),
+                signedTransaction: result.jwsRepresentation, signedRenewalInfo: renewalInfo)
+        }
+
+        private static func offer(of transaction: StoreKit.Transaction) -> TransactionOffer? {
+            guard #available(iOS 17.2, macOS 14.2, tvOS 17.2, watchOS 10.2, visionOS 1.1, *) else { return nil }
+            return transaction.offer.map { offer in
+                let mode: AppStoreServerAPI.OfferDiscountType? =
+                    switch offer.paymentMode {
+                    case .freeTrial: .freeTrial
+                    case .payAsYouGo: .payAsYouGo
+                    case .payUpFront: .payUpFront
+                    default: nil
+                    }
+                return TransactionOffer(type: .init(rawValue: offer.type.rawValue), id: offer.id, paymentMode: mode)
+            }
+        }
+    }
+
+    extension StoreProduct.Kind {
+        fileprivate init(_ type: StoreKit.Product.ProductType) {
+            switch type {
+            case .consumable: self = .consumable
+            case .nonConsumable: self = .nonConsumable
+            case .autoRenewable: self = .autoRenewableSubscription
+            case .nonRenewable: self = .nonRenewingSubscription
+            default: self.init(rawValue: type.rawValue)
+            }
+        }
+    }
+
+    extension StoreProduct {
+        init(_ product: StoreKit.Product) {
+            let currency = product.priceFormatStyle.currencyCode
+            self.init(
+                id: ProductID(unchecked: product.id), kind: .init(product.type),
+                price: Price(amount: product.price, currency: currency), displayPrice: product.displayPrice,
+                displayName: product.displayName, description: product.description,
+                isFamilyShareable: product.isFamilyShareable,
+                subscription: product.subscription.map { SubscriptionTerms($0, currency: currency) })
+        }
+    }
+
+    extension SubscriptionTerms {
+        fileprivate init(_ subscription: StoreKit.Product.SubscriptionInfo, currency: String) {
+            self.init(
+                groupID: subscription.subscriptionGroupID, groupDisplayName: subscription.groupDisplayName,
+                level: subscription.groupLevel, period: .init(subscription.subscriptionPeriod),
+                introductoryOffer: subscription.introductoryOffer.map { Offer($0, currency: currency) },
+                promotionalOffers: subscription.promotionalOffers.map { Offer($0, currency: currency) })
+            if #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) {
+                winBackOffers = subscription.winBackOffers.map { Offer($0, currency: currency) }
+            }
+        }
+    }
+
+    extension Offer {
+        fileprivate init(_ offer: StoreKit.Product.SubscriptionOffer, currency: String) {
+            let mode: PaymentMode =
+                switch offer.paymentMode {
+                case .freeTrial: .freeTrial
+                case .payAsYouGo: .payAsYouGo
+                case .payUpFront: .payUpFront
+                default: PaymentMode(rawValue: offer.paymentMode.rawValue)
+                }
+            self.init(
+                id: offer.id, paymentMode: mode, period: .init(offer.period), periodCount: offer.periodCount,
+                price: mode == .freeTrial ? nil : Price(amount: offer.price, currency: currency))
+        }
+    }
+
+    extension SubscriptionPeriod {
+        fileprivate init(_ period: StoreKit.Product.SubscriptionPeriod) {
+            let unit: Unit =
+                switch period.unit {
+                case .day: .day
+                case .week: .week
+                case .month: .month
+                case .year: .year
+                // No store bills in other units, and a day is the one that promises least.
+                @unknown default: .day
+                }
+            self.init(value: period.value, unit: unit)
+        }
+    }
+
+    extension StoreModel.Storefront {
+        init(_ storefront: StoreKit.Storefront) {
+            self.init(
+                countryCode: storefront.countryCode, id: storefront.id, locale: Locale.current.identifier,
+                // ISO 4217's code for no currency.
+                currency: storefront.currency?.identifier ?? "XXX")
+        }
+    }
+
+    #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
+        extension StoreMessage.Reason {
+            init(_ reason: StoreKit.Message.Reason) {
+                switch reason {
+                case .generic: self = .generic
+                case .priceIncreaseConsent: self = .priceIncreaseConsent
+                case .billingIssue: self = .billingIssue
+                default: self = Self.newer(reason) ?? .init(rawValue: "\(reason.rawValue)")
+                }
+            }
+
+            private static func newer(_ reason: StoreKit.Message.Reason) -> Self? {
+                if #available(iOS 18, visionOS 2, *) {
+                    return reason == .winBackOffer ? .winBackOffer : nil
+                }
+                return nil
+            }
+        }
+    #endif
+
+    extension StoreFailure {
+        static let changedMind = StoreFailure(code: .cancelled, reason: "The customer decided not to buy.")
+        static let nowhereToShow = StoreFailure(
+            code: .unsupported,
+            reason: "There is no place to show the App Store's sheet: give the configuration one with present.")
+
+        /// What StoreKit throws as the port has it; cancellation passes.
+        static func translating<Value: Sendable>(_ question: () async throws -> Value) async throws -> Value {
+            do {
+                return try await question()
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                throw StoreFailure(translating: error)
+            }
+        }
+
+        init(translating error: any Error) {
+            switch error {
+            case let failure as StoreFailure: self = failure
+            case is CancellationError:
+                self.init(code: .cancelled, reason: "The purchase was given up before the App Store answered.")
+            case let error as StoreKit.Product.PurchaseError: self.init(error)
+            case let error as StoreKitError: self.init(error)
+            case let error as URLError:
+                self.init(code: .unreachable, reason: "The App Store cannot be reached: \(error.localizedDescription)")
+            default: self.init(code: .unknown, reason: "StoreKit failed: \(error.localizedDescription)")
+            }
+        }
+
+        // Apple adds cases in later versions, so there is a default without @unknown: an older system lacks the names.
+        private init(_ error: StoreKit.Product.PurchaseError) {
+            let code: Code =
+                switch error {
+                case .invalidQuantity: .invalidQuantity
+                case .productUnavailable: .productUnavailable
+                case .purchaseNotAllowed: .notAllowed
+                case .ineligibleForOffer: .ineligibleForOffer
+                case .invalidOfferIdentifier: .invalidOffer
+                case .invalidOfferPrice: .invalidOfferPrice
+                case .invalidOfferSignature: .invalidOfferSignature
+                case .missingOfferParameters: .missingOfferParameters
+                default: .unknown
+                }
+            self.init(code: code, reason: "The App Store did not sell: \(error.localizedDescription)")
+        }
+
+        private init(_ error: StoreKitError) {
+            switch error {
+            case .userCancelled: self = .changedMind
+            case .networkError(let cause):
+                self.init(code: .unreachable, reason: "The App Store cannot be reached: \(cause.localizedDescription)")
+            case .systemError(let cause):
+                self.init(code: .systemError, reason: "StoreKit failed: \(cause.localizedDescription)")
+            case .notAvailableInStorefront:
+                self.init(code: .notAvailableInStorefront, reason: "The App Store does not sell this in this country.")
+            case .notEntitled:
+                self.init(code: .notEntitled, reason: "The app lacks the entitlement for this; add it in Xcode.")
+            default: self.init(code: .unknown, reason: "StoreKit failed: \(error.localizedDescription)")
+            }
+        }
+    }
+#endif

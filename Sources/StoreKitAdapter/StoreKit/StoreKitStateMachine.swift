@@ -1,0 +1,214 @@
+import Foundation
+import StoreModel
+
+/// What a connection to StoreKit reports, decided without StoreKit: events in, actions out.
+///
+/// StoreKit answers a purchase to whoever made it, tells the rest as updates, and what is unfinished twice: in a list and
+/// among the updates. Here the list comes first, nothing is reported twice, and each answer names its payment. While a
+/// purchase is under way, what happens to its product waits for its answer, because it may be the same.
+///
+/// StoreKit has no names for payments. So the journal remembers which were begun: the same is not bought again in a later
+/// run, and a purchase that somebody approved later is taken for the oldest open payment of the same product, quantity
+/// and customer.
+struct StoreKitStateMachine {
+    enum Event {
+        /// One of the list of unfinished transactions, which ends with `listed`.
+        case unfinished(StoreTransaction)
+        case listed
+        case happened(StoreTransaction)
+        case renewalChanged(StoreTransaction)
+        case add(Payment)
+        case answered(PaymentID, Answer)
+        /// What was found of what a payment bought in an earlier run.
+        case found(PaymentID, StoreTransaction?)
+
+        fileprivate var waitsForTheList: Bool {
+            switch self {
+            case .happened, .renewalChanged, .add: true
+            case .unfinished, .listed, .answered, .found: false
+            }
+        }
+    }
+
+    enum Answer {
+        /// `owned` is the latest transaction of the product from before the purchase.
+        case bought(StoreTransaction, owned: StoreTransaction?)
+        case pending
+        /// Nothing was bought.
+        case failed(StoreFailure)
+        /// Nobody knows: the store was asked and did not say how it ended.
+        case unknown(StoreFailure)
+    }
+
+    enum Action: Equatable {
+        case report(StoreUpdate)
+        /// Write the journal down, then ask the store; without the journal, buy nothing.
+        case buy(Payment)
+        case find(PaymentID, TransactionID)
+        case writeJournal
+    }
+
+    /// What tells one state of a transaction from another; its signature may differ for the same.
+    private struct Told: Equatable {
+        let expiresDate: Date?
+        let revocationDate: Date?
+        let isUpgraded: Bool?
+
+        init(_ transaction: StoreTransaction) {
+            expiresDate = transaction.expiresDate
+            revocationDate = transaction.revocationDate
+            isUpgraded = transaction.isUpgraded
+        }
+    }
+
+    private(set) var journal: PaymentJournal
+    private var isListed = false
+    /// What came while the list was being read.
+    private var early: [Event] = []
+    private var told: [TransactionID: Told] = [:]
+    private var renewals: [TransactionID: String] = [:]
+    private var underWay: [PaymentID: ProductID] = [:]
+    private var answers: [PaymentID: StoreUpdate] = [:]
+    /// What happened to a product while it was being bought.
+    private var held: [ProductID: [StoreTransaction]] = [:]
+
+    init(journal: PaymentJournal = PaymentJournal()) { self.journal = journal }
+
+    mutating func handle(_ event: Event) -> [Action] {
+        guard isListed || !event.waitsForTheList else {
+            early.append(event)
+            return []
+        }
+        switch event {
+        case .unfinished(let transaction): return report(transaction)
+        case .listed:
+            isListed = true
+            defer { early = [] }
+            return early.flatMap { handle($0) }
+        case .happened(let transaction): return happened(transaction)
+        case .renewalChanged(let transaction): return renewalChanged(transaction)
+        case .add(let payment): return add(payment)
+        case .answered(let payment, let answer): return settle(payment, answer)
+        case .found(let payment, let transaction): return recall(payment, transaction)
+        }
+    }
+
+    // MARK: - What happens by itself
+
+    private mutating func happened(_ transaction: StoreTransaction) -> [Action] {
+        let mayBeAnAnswer = transaction.revocationDate == nil && transaction.reason != .renewal
+        if mayBeAnAnswer, underWay.values.contains(transaction.productID) {
+            held[transaction.productID, default: []].append(transaction)
+            return []
+        }
+        return report(transaction)
+    }
+
+    private mutating func report(_ transaction: StoreTransaction) -> [Action] {
+        let state = Told(transaction)
+        guard told.updateValue(state, forKey: transaction.id) != state else { return [] }
+        guard transaction.revocationDate == nil else {
+            return [.report(StoreUpdate(productID: transaction.productID, state: .revoked(transaction)))]
+        }
+        let isKnown = journal.entries.contains { $0.transaction == transaction.id }
+        let open = isKnown ? nil : journal.payment(answeredBy: transaction) { underWay[$0] == nil }
+        guard let payment = open else {
+            return [.report(StoreUpdate(productID: transaction.productID, state: .purchased(transaction)))]
+        }
+        return close(payment, transaction.productID, .purchased(transaction), transaction.id)
+    }
+
+    private mutating func renewalChanged(_ transaction: StoreTransaction) -> [Action] {
+        // A revoked one is told as revoked, among the transactions.
+        guard transaction.revocationDate == nil, let signed = transaction.signedRenewalInfo,
+            renewals.updateValue(signed, forKey: transaction.originalID) != signed
+        else { return [] }
+        return [.report(StoreUpdate(productID: transaction.productID, state: .renewalChanged(transaction)))]
+    }
+
+    // MARK: - Payments
+
+    private mutating func add(_ payment: Payment) -> [Action] {
+        guard underWay[payment.id] == nil else { return [] }
+        if let answer = answers[payment.id] { return [.report(answer)] }
+        switch journal[payment.id]?.state {
+        case nil: break
+        case .deferred:
+            return [.report(StoreUpdate(paymentID: payment.id, productID: payment.productID, state: .deferred))]
+        case .bought:
+            if let id = journal[payment.id]?.transaction { return [.find(payment.id, id)] }
+            fallthrough
+        case .begun: return [.report(Self.lost(payment.id, payment.productID))]
+        }
+        journal.begin(payment)
+        underWay[payment.id] = payment.productID
+        return [
+            .report(StoreUpdate(paymentID: payment.id, productID: payment.productID, state: .purchasing)),
+            .buy(payment),
+        ]
+    }
+
+    private static func lost(_ payment: PaymentID, _ product: ProductID) -> StoreUpdate {
+        let failure = StoreFailure(
+            code: .unknown,
+            reason:
+                "This payment was begun in an earlier run, and the store does not say how it ended; if it was bought it "
+                + "is delivered by itself, so look at what is owned before you make a new payment.")
+        return StoreUpdate(paymentID: payment, productID: product, state: .failed(failure))
+    }
+
+    private mutating func settle(_ payment: PaymentID, _ answer: Answer) -> [Action] {
+        guard let product = underWay.removeValue(forKey: payment) else { return [] }
+        let actions: [Action]
+        switch answer {
+        case .bought(let transaction, let owned):
+            told[transaction.id] = Told(transaction)
+            let isOwned = owned.map { Self.isAnswer(transaction, givingBack: $0) } ?? false
+            actions = close(payment, product, .purchased(transaction, alreadyOwned: isOwned), transaction.id)
+        case .pending:
+            journal.set(payment, to: .deferred)
+            actions = [
+                .writeJournal, .report(StoreUpdate(paymentID: payment, productID: product, state: .deferred)),
+            ]
+        case .failed(let failure):
+            journal.forget(payment)
+            actions = [.writeJournal] + fail(payment, product, failure)
+        case .unknown(let failure): actions = fail(payment, product, failure)
+        }
+        guard !underWay.values.contains(product) else { return actions }
+        return actions + (held.removeValue(forKey: product) ?? []).flatMap { report($0) }
+    }
+
+    /// Of what can be owned once, StoreKit gives back the transaction there was, or a new one of the same original.
+    private static func isAnswer(_ transaction: StoreTransaction, givingBack owned: StoreTransaction) -> Bool {
+        guard owned.revocationDate == nil else { return false }
+        return transaction.id == owned.id
+            || transaction.kind == .nonConsumable && transaction.originalID == owned.originalID
+    }
+
+    private mutating func fail(_ payment: PaymentID, _ product: ProductID, _ failure: StoreFailure) -> [Action] {
+        let update = StoreUpdate(paymentID: payment, productID: product, state: .failed(failure))
+        answers[payment] = update
+        return [.report(update)]
+    }
+
+    private mutating func close(
+        _ payment: PaymentID, _ product: ProductID, _ state: StoreUpdate.State, _ transaction: TransactionID
+    ) -> [Action] {
+        journal.set(payment, to: .bought, transaction: transaction)
+        let update = StoreUpdate(paymentID: payment, productID: product, state: state)
+        answers[payment] = update
+        return [.writeJournal, .report(update)]
+    }
+
+    private mutating func recall(_ payment: PaymentID, _ transaction: StoreTransaction?) -> [Action] {
+        guard let entry = journal[payment] else { return [] }
+        guard let transaction else { return [.report(Self.lost(payment, entry.product))] }
+        let taken = StoreFailure(code: .declined, reason: "The store has taken back what this payment bought.")
+        let update = StoreUpdate(
+            paymentID: payment, productID: entry.product,
+            state: transaction.revocationDate == nil ? .purchased(transaction) : .failed(taken))
+        answers[payment] = update
+        return [.report(update)]
+    }
+}

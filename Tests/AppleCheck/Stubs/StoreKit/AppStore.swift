@@ -1,0 +1,83 @@
+import AppKit
+import Foundation
+import UIKit
+
+/// https://developer.apple.com/documentation/storekit/appstore
+public enum AppStore {
+    // …/appstore/canmakepayments
+    public static var canMakePayments: Bool { declared() }
+    // …/appstore/sync()
+    public static func sync() async throws { declared() }
+    // …/appstore/presentoffercoderedeemsheet(in:), which has iOS, Mac Catalyst and visionOS
+    @MainActor public static func presentOfferCodeRedeemSheet(in scene: UIWindowScene) async throws { declared() }
+    // …/appstore/presentoffercoderedeemsheet(from:)
+    @available(macOS 15.0, *)
+    @MainActor public static func presentOfferCodeRedeemSheet(from controller: NSViewController) async throws {
+        declared()
+    }
+}
+
+/// https://developer.apple.com/documentation/storekit/storefront
+public struct Storefront: Identifiable, Equatable, Sendable {
+    // …/storefront/id
+    public let id: String
+    // …/storefront/countrycode
+    public let countryCode: String
+    // …/storefront/currency, deployed back to iOS 17 and macOS 14
+    public var currency: Locale.Currency? { declared() }
+    // …/storefront/current
+    public static var current: Storefront? { get async { declared() } }
+    // …/storefront/updates
+    public static var updates: Storefronts { declared() }
+
+    /// …/storefront/storefronts
+    public struct Storefronts: AsyncSequence, Sendable {
+        public typealias Element = Storefront
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            public mutating func next() async -> Storefront? { declared() }
+        }
+        public func makeAsyncIterator() -> AsyncIterator { declared() }
+    }
+}
+
+/// https://developer.apple.com/documentation/storekit/message
+public struct Message: Hashable, Sendable {
+    // …/message/reason-swift.property
+    public let reason: Reason
+    // …/message/messages-swift.type.property
+    public static var messages: Messages { declared() }
+    // …/message/display(in:)
+    @MainActor public func display(in scene: UIWindowScene) throws { declared() }
+
+    /// …/message/reason-swift.struct
+    public struct Reason: RawRepresentable, Hashable, Sendable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+        public static let generic = Reason(rawValue: 0)
+        public static let priceIncreaseConsent = Reason(rawValue: 1)
+        public static let billingIssue = Reason(rawValue: 2)
+        @available(iOS 18.0, visionOS 2.0, *)
+        public static let winBackOffer = Reason(rawValue: 3)
+    }
+
+    /// …/message/messages-swift.struct
+    public struct Messages: AsyncSequence, Sendable {
+        public typealias Element = Message
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            public mutating func next() async -> Message? { declared() }
+        }
+        public func makeAsyncIterator() -> AsyncIterator { declared() }
+    }
+}
+
+/// https://developer.apple.com/documentation/storekit/storekiterror
+public enum StoreKitError: Error, Sendable {
+    case unknown
+    case userCancelled
+    case networkError(URLError)
+    case systemError(any Error)
+    case notAvailableInStorefront
+    case notEntitled
+}
+
+func declared() -> Never { preconditionFailure("This module is for the type checker alone.") }

@@ -1,0 +1,170 @@
+import Foundation
+
+/// https://developer.apple.com/documentation/storekit/product
+public struct Product: Identifiable, Hashable, Sendable {
+    // …/product/id
+    public let id: String
+    // …/product/type
+    public let type: ProductType
+    // …/product/displayname
+    public let displayName: String
+    // …/product/description
+    public let description: String
+    // …/product/price
+    public let price: Decimal
+    // …/product/displayprice
+    public let displayPrice: String
+    // …/product/isfamilyshareable
+    public let isFamilyShareable: Bool
+    // …/product/subscription
+    public let subscription: SubscriptionInfo?
+    // …/product/priceformatstyle
+    public var priceFormatStyle: Decimal.FormatStyle.Currency { declared() }
+
+    // …/product/products(for:)
+    public static func products<Identifiers: Collection>(for identifiers: Identifiers) async throws -> [Product]
+    where Identifiers.Element == String { declared() }
+
+    // …/product/purchase(options:), which visionOS does not have
+    @MainActor public func purchase(options: Set<PurchaseOption> = []) async throws -> PurchaseResult { declared() }
+
+    public static func == (left: Product, right: Product) -> Bool { declared() }
+    public func hash(into hasher: inout Hasher) { declared() }
+
+    /// …/product/producttype
+    public struct ProductType: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        // …/product/producttype/consumable, nonconsumable, nonrenewable, autorenewable
+        public static let consumable = ProductType(rawValue: "")
+        public static let nonConsumable = ProductType(rawValue: "")
+        public static let nonRenewable = ProductType(rawValue: "")
+        public static let autoRenewable = ProductType(rawValue: "")
+    }
+
+    /// …/product/purchaseresult
+    public enum PurchaseResult: Sendable {
+        case success(VerificationResult<Transaction>)
+        case userCancelled
+        case pending
+    }
+
+    /// …/product/purchaseerror
+    public enum PurchaseError: Error, Sendable {
+        case invalidQuantity
+        case productUnavailable
+        case purchaseNotAllowed
+        case ineligibleForOffer
+        case invalidOfferIdentifier
+        case invalidOfferPrice
+        case invalidOfferSignature
+        case missingOfferParameters
+    }
+
+    /// …/product/purchaseoption
+    public struct PurchaseOption: Hashable, Sendable {
+        // …/product/purchaseoption/appaccounttoken(_:)
+        public static func appAccountToken(_ token: UUID) -> PurchaseOption { declared() }
+        // …/product/purchaseoption/quantity(_:)
+        public static func quantity(_ quantity: Int) -> PurchaseOption { declared() }
+        // …/product/purchaseoption/simulatesasktobuyinsandbox(_:)
+        public static func simulatesAskToBuyInSandbox(_ simulateAskToBuy: Bool) -> PurchaseOption { declared() }
+        // …/product/purchaseoption/promotionaloffer(offerid:keyid:nonce:signature:timestamp:)
+        public static func promotionalOffer(
+            offerID: String, keyID: String, nonce: UUID, signature: Data, timestamp: Int
+        ) -> PurchaseOption { declared() }
+        // …/product/purchaseoption/promotionaloffer(_:compactjws:), deployed back to every version
+        public static func promotionalOffer(_ offerID: String, compactJWS: String) -> [PurchaseOption] { declared() }
+        // …/product/purchaseoption/introductoryoffereligibility(compactjws:), deployed back to every version
+        public static func introductoryOfferEligibility(compactJWS: String) -> PurchaseOption { declared() }
+        // …/product/purchaseoption/winbackoffer(_:)
+        @available(iOS 18.0, macOS 15.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *)
+        public static func winBackOffer(_ offer: SubscriptionOffer) -> PurchaseOption { declared() }
+    }
+}
+
+/// https://developer.apple.com/documentation/storekit/product/subscriptionperiod
+extension Product {
+    public struct SubscriptionPeriod: Hashable, Sendable {
+        // …/product/subscriptionperiod/unit-swift.property
+        public let unit: Unit
+        // …/product/subscriptionperiod/value
+        public let value: Int
+
+        /// …/product/subscriptionperiod/unit-swift.enum
+        public enum Unit: Hashable, Sendable {
+            case day
+            case week
+            case month
+            case year
+        }
+    }
+}
+
+/// https://developer.apple.com/documentation/storekit/product/subscriptionoffer
+extension Product {
+    public struct SubscriptionOffer: Hashable, Sendable {
+        // …/product/subscriptionoffer/id
+        public let id: String?
+        // …/product/subscriptionoffer/price
+        public let price: Decimal
+        // …/product/subscriptionoffer/period
+        public let period: SubscriptionPeriod
+        // …/product/subscriptionoffer/periodcount
+        public let periodCount: Int
+        // …/product/subscriptionoffer/paymentmode-swift.property
+        public let paymentMode: PaymentMode
+
+        /// …/product/subscriptionoffer/paymentmode-swift.struct
+        public struct PaymentMode: RawRepresentable, Hashable, Sendable {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+            public static let payAsYouGo = PaymentMode(rawValue: "")
+            public static let payUpFront = PaymentMode(rawValue: "")
+            public static let freeTrial = PaymentMode(rawValue: "")
+        }
+    }
+}
+
+/// https://developer.apple.com/documentation/storekit/product/subscriptioninfo
+extension Product {
+    public struct SubscriptionInfo: Hashable, Sendable {
+        // …/product/subscriptioninfo/subscriptiongroupid
+        public let subscriptionGroupID: String
+        // …/product/subscriptioninfo/subscriptionperiod
+        public let subscriptionPeriod: SubscriptionPeriod
+        // …/product/subscriptioninfo/introductoryoffer
+        public let introductoryOffer: SubscriptionOffer?
+        // …/product/subscriptioninfo/promotionaloffers
+        public let promotionalOffers: [SubscriptionOffer]
+        // …/product/subscriptioninfo/winbackoffers
+        @available(iOS 18.0, macOS 15.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *)
+        public var winBackOffers: [SubscriptionOffer] { declared() }
+        // …/product/subscriptioninfo/groupdisplayname
+        public var groupDisplayName: String { declared() }
+        // …/product/subscriptioninfo/grouplevel
+        public var groupLevel: Int { declared() }
+
+        /// …/product/subscriptioninfo/renewalinfo
+        public struct RenewalInfo: Hashable, Sendable {}
+
+        /// …/product/subscriptioninfo/status-swift.struct
+        public struct Status: Hashable, Sendable {
+            // …/status-swift.struct/transaction
+            public let transaction: VerificationResult<Transaction>
+            // …/status-swift.struct/renewalinfo
+            public let renewalInfo: VerificationResult<RenewalInfo>
+            // …/status-swift.struct/updates
+            public static var updates: Statuses { declared() }
+
+            /// …/status-swift.struct/statuses
+            public struct Statuses: AsyncSequence, Sendable {
+                public typealias Element = Status
+                public struct AsyncIterator: AsyncIteratorProtocol {
+                    public mutating func next() async -> Status? { declared() }
+                }
+                public func makeAsyncIterator() -> AsyncIterator { declared() }
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+
+/// https://developer.apple.com/documentation/storekit/verificationresult
+@frozen public enum VerificationResult<SignedType> {
+    case unverified(SignedType, VerificationError)
+    case verified(SignedType)
+
+    /// …/verificationresult/verificationerror
+    public enum VerificationError: Error, Sendable {
+        case invalidSignature
+    }
+
+    // …/verificationresult/unsafepayloadvalue
+    public var unsafePayloadValue: SignedType { declared() }
+}
+
+/// https://developer.apple.com/documentation/storekit/verificationresult
+extension VerificationResult: Sendable where SignedType: Sendable {}
+
+/// https://developer.apple.com/documentation/storekit/verificationresult
+extension VerificationResult: Equatable where SignedType: Equatable {}
+
+/// https://developer.apple.com/documentation/storekit/verificationresult
+extension VerificationResult: Hashable where SignedType: Hashable {}
+
+/// https://developer.apple.com/documentation/storekit/verificationresult/jwsrepresentation-21vgo
+extension VerificationResult where SignedType == Transaction {
+    public var jwsRepresentation: String { declared() }
+}
+
+/// https://developer.apple.com/documentation/storekit/verificationresult/jwsrepresentation-178oj
+extension VerificationResult where SignedType == Product.SubscriptionInfo.RenewalInfo {
+    public var jwsRepresentation: String { declared() }
+}
+
+/// https://developer.apple.com/documentation/storekit/transaction
+public struct Transaction: Identifiable, Hashable, Sendable {
+    // …/transaction/id
+    public let id: UInt64
+    // …/transaction/originalid
+    public let originalID: UInt64
+    // …/transaction/productid
+    public let productID: String
+    // …/transaction/producttype
+    public let productType: Product.ProductType
+    // …/transaction/subscriptiongroupid
+    public let subscriptionGroupID: String?
+    // …/transaction/purchasedate
+    public let purchaseDate: Date
+    // …/transaction/originalpurchasedate
+    public let originalPurchaseDate: Date
+    // …/transaction/expirationdate
+    public let expirationDate: Date?
+    // …/transaction/purchasedquantity
+    public let purchasedQuantity: Int
+    // …/transaction/isupgraded
+    public let isUpgraded: Bool
+    // …/transaction/ownershiptype-swift.property
+    public let ownershipType: OwnershipType
+    // …/transaction/revocationdate
+    public let revocationDate: Date?
+    // …/transaction/revocationreason-swift.property
+    public let revocationReason: RevocationReason?
+    // …/transaction/appaccounttoken
+    public let appAccountToken: UUID?
+    // …/transaction/reason-swift.property
+    public let reason: Reason
+    // …/transaction/offer-swift.property
+    @available(iOS 17.2, macOS 14.2, tvOS 17.2, watchOS 10.2, visionOS 1.1, *)  // used as: transaction.offer
+    public var offer: Offer? { declared() }
+    // …/transaction/subscriptionstatus
+    public var subscriptionStatus: Product.SubscriptionInfo.Status? { get async { declared() } }
+
+    // …/transaction/finish()
+    public func finish() async { declared() }
+
+    // …/transaction/latest(for:)
+    public static func latest(for productID: String) async -> VerificationResult<Transaction>? { declared() }
+    // …/transaction/updates
+    public static var updates: Transactions { declared() }
+    // …/transaction/unfinished
+    public static var unfinished: Transactions { declared() }
+    // …/transaction/currententitlements
+    public static var currentEntitlements: Transactions { declared() }
+    // …/transaction/all
+    public static var all: Transactions { declared() }
+
+    /// …/transaction/transactions
+    public struct Transactions: AsyncSequence, Sendable {
+        public typealias Element = VerificationResult<Transaction>
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            public mutating func next() async -> VerificationResult<Transaction>? { declared() }
+        }
+        public func makeAsyncIterator() -> AsyncIterator { declared() }
+    }
+
+    /// …/transaction/ownershiptype-swift.struct
+    public struct OwnershipType: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public static let purchased = OwnershipType(rawValue: "")
+        public static let familyShared = OwnershipType(rawValue: "")
+    }
+
+    /// …/transaction/revocationreason-swift.struct
+    public struct RevocationReason: RawRepresentable, Hashable, Sendable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+    }
+
+    /// …/transaction/reason-swift.struct
+    public struct Reason: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public static let purchase = Reason(rawValue: "")
+        public static let renewal = Reason(rawValue: "")
+    }
+
+    /// …/transaction/offertype-swift.struct
+    public struct OfferType: RawRepresentable, Hashable, Sendable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+    }
+
+    /// …/transaction/offer-swift.struct
+    public struct Offer: Hashable, Sendable {
+        // …/transaction/offer-swift.struct/type
+        public let type: OfferType
+        // …/transaction/offer-swift.struct/id
+        public let id: String?
+        // …/transaction/offer-swift.struct/paymentmode-swift.property
+        public let paymentMode: PaymentMode?
+        /// …/transaction/offer-swift.struct/paymentmode-swift.struct
+        public struct PaymentMode: RawRepresentable, Hashable, Sendable {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+            public static let freeTrial = PaymentMode(rawValue: "")
+            public static let payAsYouGo = PaymentMode(rawValue: "")
+            public static let payUpFront = PaymentMode(rawValue: "")
+        }
+    }
+}
