@@ -72,7 +72,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         }
         return await PurchasePluginResult {
             let transaction = try await self.translating {
-                try await self.store.purchase(product.productIdentifier, quantity: 1, offerID: nil)
+                try await self.store.purchase(product.productIdentifier, quantity: 1, offer: nil)
             }
             return SuccessfulPurchase(transaction: transaction, paidFeatures: self.store.keeper.paidFeatures)
         }

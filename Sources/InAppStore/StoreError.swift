@@ -23,6 +23,10 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible, L
         public static let purchaseDeferred = Code(rawValue: "purchaseDeferred")
         public static let purchaseNotAllowed = Code(rawValue: "purchaseNotAllowed")
         public static let purchaseFailed = Code(rawValue: "purchaseFailed")
+        /// What waited for somebody's approval did not get it.
+        public static let purchaseDeclined = Code(rawValue: "purchaseDeclined")
+        /// The store took a purchase back: refunded, or no longer shared by the family.
+        public static let purchaseRevoked = Code(rawValue: "purchaseRevoked")
         /// Paid; the server could not acknowledge it yet and is asked again by itself.
         public static let acknowledgementPending = Code(rawValue: "acknowledgementPending")
         public static let receiptValidationFailed = Code(rawValue: "receiptValidationFailed")

@@ -1,4 +1,5 @@
 import Purchases
+import StoreKitAdapter
 import StoreModel
 
 /// What a store can be asked to do. All of it throws `StoreError`, and `ProductRequestError` where products are asked for.
@@ -30,7 +31,8 @@ public protocol ProductsManager: Sendable {
     func productList() async throws -> [StoreProduct]
     /// What the store says of products in the list, by identifier.
     func fetchProductsInfo(_ productIdentifiers: Set<String>) async throws -> [String: StoreProduct]
-    /// Transactions that were acknowledged without anybody waiting for them, such as renewals.
+    /// Transactions that were acknowledged without anybody waiting for them, such as renewals; one with a
+    /// `revocationDate` was taken back.
     var completedTransactions: AsyncStream<StoreTransaction> { get }
 }
 
@@ -68,5 +70,22 @@ public struct StoreEvent: Sendable, Equatable {
         self.code = code
         self.sentence = sentence
         self.transactionID = transactionID
+    }
+}
+
+extension StoreEvent {
+    /// What an app should hear of a completion besides its transaction.
+    init?(_ completion: PaymentCompletion) {
+        switch completion.event {
+        case .purchased, .renewalChanged: return nil
+        case .revoked(let transaction):
+            self.init(
+                kind: .informational, code: .purchaseRevoked,
+                sentence: "The store took \(transaction.productID) back.", transactionID: transaction.id)
+        case .failed(let failure):
+            self.init(
+                kind: .informational, code: failure.code == .declined ? .purchaseDeclined : .purchaseFailed,
+                sentence: "\(completion.productID) was not bought: \(failure.reason)")
+        }
     }
 }

@@ -37,13 +37,15 @@ public final class Store: ProductsInfoProvider, ProductsManager {
             storage: configuration.resolvedStorage(), clock: configuration.clock)
         self.connection = connection
         self.keeper = keeper
-        requests = ProductRequest(connection: connection)
+        let requests = ProductRequest(connection: connection)
+        self.requests = requests
         queue = PaymentQueue(
             configuration: .init(
-                connection: connection, makePaymentID: configuration.makePaymentID, sleep: configuration.sleep,
+                connection: connection, products: requests, makePaymentID: configuration.makePaymentID,
+                sleep: configuration.sleep,
                 pause: configuration.retryPause)
         ) { await keeper.deliver($0) }
-        let begin = Task { [queue, requests, list] in
+        let begin = Task { [queue, list] in
             await keeper.start()
             await queue.start()
             // Prices are fetched in every run; who asks for them later shares this request or repeats it.
@@ -51,7 +53,10 @@ public final class Store: ProductsInfoProvider, ProductsManager {
             _ = try? await Self.ask(requests, for: sold, telling: keeper)
         }
         let relay = Task { [queue, completions] in
-            for await transaction in queue.completedTransactions { completions.send(transaction) }
+            for await completion in queue.completions {
+                if let transaction = completion.completedTransaction { completions.send(transaction) }
+                if let event = StoreEvent(completion) { keeper.report(event) }
+            }
         }
         work.withLock { $0 = [begin, relay] }
     }
@@ -87,19 +92,19 @@ public final class Store: ProductsInfoProvider, ProductsManager {
     /// Throws `receiptValidationFailed` when the server cannot be asked about them now; they are logged in all the same,
     /// and the server is asked again by itself.
     public func logIn(_ customer: CustomerID) async throws {
-        try await keeper.logIn(customer) { [queue] in await queue.redeliverAll() }
+        try await keeper.logIn(customer) { [queue] in await queue.customerChanged() }
     }
 
     /// The customer leaves; the anonymous one of this device takes over. Throws `storageFailed` when that one has no
     /// readable id.
     public func logOut() async throws {
-        try await keeper.logOut { [queue] in await queue.redeliverAll() }
+        try await keeper.logOut { [queue] in await queue.customerChanged() }
     }
 
     // MARK: - Buying
 
     public func purchaseProduct(_ productIdentifier: String) async throws {
-        try await purchase(productIdentifier, quantity: 1, offerID: nil)
+        try await purchase(productIdentifier, quantity: 1, offer: nil)
     }
 
     public func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws {
@@ -114,42 +119,23 @@ public final class Store: ProductsInfoProvider, ProductsManager {
         guard try listed(productIdentifier).productType == .consumable else {
             throw StoreError(.invalidProductForPurchasing, "\"\(productIdentifier)\" is not a consumable.")
         }
-        return try await purchase(productIdentifier, quantity: quantity, offerID: nil)
+        return try await purchase(productIdentifier, quantity: quantity, offer: nil)
     }
 
     /// Buys, and returns the store's transaction; `nil` when a subscription gave the product and nothing was paid.
     @discardableResult
-    func purchase(_ productIdentifier: String, quantity: Int, offerID: String?) async throws -> StoreTransaction? {
+    func purchase(_ productIdentifier: String, quantity: Int, offer: PaymentOffer?) async throws -> StoreTransaction? {
         let product = try listed(productIdentifier)
         if product.isSubscribersOnly {
             try await keeper.acquire(product.id)
             return nil
         }
         let owner = keeper.owner
-        try await checkStore(sells: product.id)
-        // Who asked for it has left: nobody else is made to pay.
-        guard keeper.owner == owner else {
-            throw StoreError(
-                .operationCancelled, "The customer changed before the store was asked; nothing was bought.")
-        }
         let answer = await queue.purchase(
             product.id, quantity: quantity,
-            appAccountToken: owner.isAnonymous ? nil : owner.customer.appAccountToken, offerID: offerID)
+            appAccountToken: owner.isAnonymous ? nil : owner.customer.appAccountToken, offer: offer)
         if case .failed(let error) = answer.outcome { throw Self.purchaseError(error) }
         return answer.transaction
-    }
-
-    private func checkStore(sells product: ProductID) async throws {
-        do {
-            guard try await connection.canMakePayments() else {
-                throw StoreError(.purchaseNotAllowed, "This device may not make payments.")
-            }
-            _ = try await requests.product(product)
-        } catch is CancellationError {
-            throw StoreError(.operationCancelled, "The purchase was cancelled before the store was asked.")
-        } catch let failure as StoreFailure {
-            throw StoreError(.purchaseFailed, failure.reason, underlying: failure)
-        }
     }
 
     private func listed(_ identifier: String) throws -> ListedProduct {
@@ -160,13 +146,14 @@ public final class Store: ProductsInfoProvider, ProductsManager {
     }
 
     private static func purchaseError(_ error: any Error) -> any Error {
+        if error is ProductRequestError { return error }
         guard let error = error as? PaymentError else {
             return StoreError(.purchaseFailed, "The purchase failed.", underlying: error)
         }
         let refusal = (error.underlying as? StoreFailure)?.code
         let code: StoreError.Code =
             switch error.code {
-            case .cancelled: .operationCancelled
+            case .cancelled, .customerChanged: .operationCancelled
             case .deferred: .purchaseDeferred
             case .acknowledgementPending: .acknowledgementPending
             case _ where refusal == .notAllowed: .purchaseNotAllowed
@@ -191,7 +178,7 @@ public final class Store: ProductsInfoProvider, ProductsManager {
                 paidFeatures: keeper.paidFeatures, nothingToRestore: transactions.isEmpty)
         } catch let error as PaymentError {
             let code: StoreError.Code =
-                error.code == .cancelled
+                error.code == .cancelled || error.code == .customerChanged
                 ? .operationCancelled
                 : error.code == .acknowledgementPending ? .acknowledgementPending : .restorePurchasesFailed
             throw StoreError(code, error.sentence, underlying: error)

@@ -40,6 +40,8 @@ public struct PaymentError: Error, Equatable, Sendable {
         public static let storeFailed = Code(rawValue: "storeFailed")
         /// No transaction of that id waits to be acknowledged.
         public static let unknownTransaction = Code(rawValue: "unknownTransaction")
+        /// Another customer is there than who asked; a purchase that is made all the same arrives as completed.
+        public static let customerChanged = Code(rawValue: "customerChanged")
         /// The queue was shut down.
         public static let shutDown = Code(rawValue: "shutDown")
     }

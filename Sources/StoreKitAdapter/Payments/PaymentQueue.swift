@@ -2,14 +2,6 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// When a transaction is finished at the store. Closed: there is no fourth moment.
-public enum FinishPolicy: Sendable {
-    /// When whoever keeps the truth has acknowledged it (the default).
-    case afterAcknowledgement
-    /// When the app calls `finish(_:)`.
-    case byCaller
-}
-
 /// Buys, restores and completes at one store, losing nothing.
 ///
 /// A transaction is handed to `deliver` and finished at the store only once it was acknowledged; one that cannot be
@@ -21,37 +13,16 @@ public enum FinishPolicy: Sendable {
 ///     await queue.start()
 ///     let answer = await queue.purchase("com.example.pro")
 public actor PaymentQueue {
-    public struct Configuration: Sendable {
-        public var connection: any StoreConnection
-        public var finishing: FinishPolicy
-        public var makePaymentID: @Sendable () -> PaymentID
-        public var sleep: @Sendable (Duration) async throws -> Void
-        /// The pause before attempt 1, 2, … of a delivery or a finish that failed.
-        public var pause: @Sendable (Int) -> Duration
-
-        public init(
-            connection: any StoreConnection, finishing: FinishPolicy = .afterAcknowledgement,
-            makePaymentID: @escaping @Sendable () -> PaymentID = { PaymentID(UUID()) },
-            sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-            pause: @escaping @Sendable (Int) -> Duration = { .milliseconds(250 << min($0 - 1, 10)) }
-        ) {
-            self.connection = connection
-            self.finishing = finishing
-            self.makePaymentID = makePaymentID
-            self.sleep = sleep
-            self.pause = pause
-        }
-    }
-
     /// Takes transactions over and says of each what became of it; one it does not name counts as unavailable.
     public typealias Deliver = @Sendable ([StoreTransaction]) async -> [TransactionID: DeliveryVerdict]
 
-    /// Transactions that were acknowledged without anybody waiting for them: renewals, approvals, those of earlier runs.
-    public nonisolated let completedTransactions: AsyncStream<StoreTransaction>
+    /// What ended without anybody waiting for it: renewals, refunds, approvals and refusals of what was deferred, what
+    /// earlier runs left unfinished. For one listener; of what it has not taken, the newest 1000 are kept.
+    public nonisolated let completions: AsyncStream<PaymentCompletion>
 
-    private let configuration: Configuration
+    nonisolated let configuration: Configuration
     private let deliver: Deliver
-    private let completed: AsyncStream<StoreTransaction>.Continuation
+    private let completed: AsyncStream<PaymentCompletion>.Continuation
     private var machine: PaymentQueueStateMachine
     private var payments: [PaymentID: Waiter<PaymentAnswer>] = [:]
     private var restores: [UInt64: Waiter<[StoreTransaction]>] = [:]
@@ -60,13 +31,14 @@ public actor PaymentQueue {
     private var listener: Task<Void, Never>?
     private var work: [UInt64: Task<Void, Never>] = [:]
     private var nextWork: UInt64 = 0
-    private var isShutDown = false
+    private(set) var isShutDown = false
 
     public init(configuration: Configuration, deliver: @escaping Deliver) {
         self.configuration = configuration
         self.deliver = deliver
-        machine = PaymentQueueStateMachine(policy: configuration.finishing)
-        (completedTransactions, completed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1000))
+        machine = PaymentQueueStateMachine(
+            policy: configuration.finishing, inquiresFirst: configuration.products != nil)
+        (completions, completed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1000))
     }
 
     /// Without `shutDown` nobody is told: what listens and what waits to be repeated ends all the same.
@@ -86,10 +58,16 @@ public actor PaymentQueue {
 
     /// Asks the store to sell, and answers when the purchase is delivered and acknowledged, or has failed.
     ///
-    /// There is no deadline: a purchase ends by the store's answer or by the caller's cancellation. Who is cancelled
-    /// before the store was asked buys nothing.
+    /// There is no deadline: a purchase ends by the store's answer, by the caller's cancellation or when the customer
+    /// changes. Who is cancelled before the store was asked buys nothing.
+    ///
+    /// - Parameters:
+    ///   - quantity: 1 to 10.
+    ///   - appAccountToken: who buys; give it for every known customer.
+    ///   - introductoryOfferEligibility: see `Payment`.
     public func purchase(
-        _ product: ProductID, quantity: Int = 1, appAccountToken: UUID? = nil, offerID: String? = nil
+        _ product: ProductID, quantity: Int = 1, appAccountToken: UUID? = nil, offer: PaymentOffer? = nil,
+        introductoryOfferEligibility: String? = nil, simulatesAskToBuy: Bool = false
     ) async -> PaymentAnswer {
         guard !Task.isCancelled else {
             let cancelled = PaymentError(.cancelled, "The purchase was cancelled before the store was asked.")
@@ -97,7 +75,8 @@ public actor PaymentQueue {
         }
         let payment = Payment(
             id: configuration.makePaymentID(), productID: product, quantity: quantity, appAccountToken: appAccountToken,
-            offerID: offerID)
+            offer: offer, introductoryOfferEligibility: introductoryOfferEligibility,
+            simulatesAskToBuy: simulatesAskToBuy)
         let waiter = Waiter<PaymentAnswer>()
         payments[payment.id] = waiter
         do {
@@ -126,6 +105,13 @@ public actor PaymentQueue {
             Task { await self.handle(.gaveUpRestore(caller)) }
         }
     }
+
+    /// Another customer is there, or none any more: call it once their purchases would be presented as the new one's.
+    ///
+    /// Whoever waits for the store or restores is answered with `customerChanged`; what is paid for all the same is
+    /// delivered without them. What waits to be acknowledged is presented again now; what only a restore brought is
+    /// forgotten.
+    public func customerChanged() { handle(.customerChanged) }
 
     /// Presents everything that waits to be acknowledged again now, with what was rejected or held: call it when somebody
     /// else is there to present it. Nobody waits for it; what is then acknowledged is completed.
@@ -171,6 +157,15 @@ public actor PaymentQueue {
     private func perform(_ action: PaymentQueueStateMachine.Action) {
         let connection = configuration.connection
         switch action {
+        case .inquire(let payment):
+            run { queue in
+                do {
+                    try await queue.inquire(about: payment.productID)
+                    await queue.handle(.inquired(payment))
+                } catch {
+                    await queue.handle(.inquiryFailed(payment.id, error))
+                }
+            }
         case .submit(let payment):
             run { queue in
                 do {
@@ -191,17 +186,17 @@ public actor PaymentQueue {
                 }
             }
         case .answer(let id, let answer): payments.removeValue(forKey: id)?.resolve(.success(answer))
-        case .requestRestore:
+        case .requestRestore(let number):
             run { queue in
                 do {
-                    await queue.handle(.restored(try await connection.restore()))
+                    await queue.handle(.restored(number, try await connection.restore()))
                 } catch {
-                    await queue.handle(.restoreFailed(error))
+                    await queue.handle(.restoreFailed(number, error))
                 }
             }
         case .answerRestore(let caller, let result): restores.removeValue(forKey: caller)?.resolve(result)
         case .answerRedelivery(let caller, let result): redeliveries.removeValue(forKey: caller)?.resolve(result)
-        case .complete(let transaction): completed.yield(transaction)
+        case .complete(let completion): completed.yield(completion)
         case .retryDelivery(let id, let attempt): after(attempt, .retryDue(id, attempt: attempt))
         case .retryFinish(let id, let attempt): after(attempt, .finishRetryDue(id))
         }

@@ -14,59 +14,57 @@ public enum ProductRequestError: Error {
 /// Asks the store about products and remembers what it said.
 ///
 /// A product seen once is not asked for again in this run, until the storefront changes (its prices and names belong to
-/// it) or the caller forces a refresh. Callers who ask for the same identifiers at the same time share one request; one
-/// who is cancelled leaves the others undisturbed. Failures are never remembered.
+/// it; the connection tells by itself) or the caller forces a refresh. Callers who ask for the same product at the same
+/// time share one request; one who is cancelled leaves the others undisturbed. Failures are never remembered.
 ///
 ///     let products = try await request.products(["com.example.pro"])
 public actor ProductRequest {
     private struct Question: Hashable {
-        var ids: Set<ProductID>
-        var storefront: Storefront
+        var id: ProductID
+        /// Questions before and after a change of the storefront are not the same.
+        var epoch: Int
     }
 
     private let connection: any StoreConnection
     private var cache: [ProductID: StoreProduct] = [:]
     /// The storefront to which the cache belongs; `nil` until the store was first asked.
     public private(set) var storefront: Storefront?
+    /// How many storefronts there were.
+    private var epoch = 0
     private var inFlight: [Question: Task<ProductAnswer, any Error>] = [:]
+    private var storefrontsInFlight: [Int: Task<Void, any Error>] = [:]
+    private var listener: Task<Void, Never>?
+    /// How many callers wait for the store.
+    private(set) var waiting = 0
 
     public init(connection: any StoreConnection) { self.connection = connection }
 
+    deinit { listener?.cancel() }
+
     /// The products among `ids` that the store sells.
     ///
-    /// What is known is also given while the store cannot be reached. Throws `ProductRequestError`: `invalidProducts`
-    /// when the store knows none of them, `noProducts` when it answers nothing at all, `requestFailed` when it cannot be
-    /// asked; `CancellationError` when the caller is cancelled.
+    /// What is known is given without a question to the store, also while it cannot be reached. Throws
+    /// `ProductRequestError`: `invalidProducts` when the store knows none of them, `noProducts` when it answers nothing at
+    /// all, `requestFailed` when it cannot be asked; `CancellationError` when the caller is cancelled.
     public func products(_ ids: Set<ProductID>, refresh: Bool = false) async throws -> ProductAnswer {
-        let storefront: Storefront
-        do {
-            storefront = try await currentStorefront()
-        } catch ProductRequestError.requestFailed(let error) {
-            let known = ids.compactMap { cache[$0] }
-            guard !refresh, known.count == ids.count else { throw ProductRequestError.requestFailed(error: error) }
-            return ProductAnswer(products: known.sorted { $0.id < $1.id })
+        listen()
+        while true {
+            if refresh || storefront == nil, !ids.isEmpty { try await lookAtStorefront() }
+            var known = refresh ? [:] : cache.filter { ids.contains($0.key) }
+            let missing = ids.subtracting(known.keys)
+            guard !missing.isEmpty else { return ProductAnswer(products: known.values.sorted { $0.id < $1.id }) }
+            let asked = epoch
+            let answer = try await fetch(missing)
+            // Prices of another storefront than the customer's help nobody.
+            guard epoch == asked else { continue }
+            for product in answer.products { known[product.id] = product }
+            let invalid = answer.invalidProductIDs.sorted()
+            guard !known.isEmpty else {
+                guard !invalid.isEmpty else { throw ProductRequestError.noProducts }
+                throw ProductRequestError.invalidProducts(invalidProductIdentifiers: invalid.map(\.rawValue))
+            }
+            return ProductAnswer(products: known.values.sorted { $0.id < $1.id }, invalidProductIDs: invalid)
         }
-        var known = refresh ? [:] : cache.filter { ids.contains($0.key) }
-        let missing = ids.subtracting(known.keys)
-        guard !missing.isEmpty else { return ProductAnswer(products: known.values.sorted { $0.id < $1.id }) }
-        let answer = try await fetch(Question(ids: missing, storefront: storefront))
-        for product in answer.products where ids.contains(product.id) { known[product.id] = product }
-        if self.storefront == storefront { cache.merge(known) { _, new in new } }
-        let invalid = answer.invalidProductIDs.sorted()
-        guard !known.isEmpty else {
-            guard !invalid.isEmpty else { throw ProductRequestError.noProducts }
-            throw ProductRequestError.invalidProducts(invalidProductIdentifiers: invalid.map(\.rawValue))
-        }
-        return ProductAnswer(products: known.values.sorted { $0.id < $1.id }, invalidProductIDs: invalid)
-    }
-
-    private func currentStorefront() async throws -> Storefront {
-        let current = try await asking { [connection] in try await connection.storefront() }
-        if storefront != current {
-            cache = [:]
-            storefront = current
-        }
-        return current
     }
 
     /// One product, for a purchase: an unknown identifier is `invalidProducts`, whatever else the store answered.
@@ -77,22 +75,73 @@ public actor ProductRequest {
         return product
     }
 
-    /// Joins the request for the same identifiers that is under way, or begins one that outlives its callers.
-    private func fetch(_ question: Question) async throws -> ProductAnswer {
+    // MARK: - The storefront
+
+    private func listen() {
+        guard listener == nil else { return }
+        listener = Task { [weak self, changes = connection.storefrontUpdates] in
+            for await storefront in changes { await self?.enter(storefront) }
+        }
+    }
+
+    private func enter(_ current: Storefront) {
+        guard storefront != current else { return }
+        storefront = current
+        cache = [:]
+        epoch += 1
+    }
+
+    /// Asks where the customer shops; what the connection tells meanwhile is newer than the answer.
+    private func lookAtStorefront() async throws {
+        let asked = epoch
         let task =
-            inFlight[question]
+            storefrontsInFlight[asked]
             ?? Task { [connection] in
-                defer { inFlight[question] = nil }
-                return try await connection.products(question.ids)
+                defer { storefrontsInFlight[asked] = nil }
+                let answer = try await connection.storefront()
+                if epoch == asked { enter(answer) }
             }
-        inFlight[question] = task
-        return try await asking { try await task.value }
+        storefrontsInFlight[asked] = task
+        try await asking { try await task.value }
+    }
+
+    // MARK: - Asking
+
+    /// Joins the requests for these identifiers that are under way, and begins one for the rest that outlives its callers.
+    private func fetch(_ ids: Set<ProductID>) async throws -> ProductAnswer {
+        let questions = ids.map { Question(id: $0, epoch: epoch) }
+        let unasked = questions.filter { inFlight[$0] == nil }
+        if !unasked.isEmpty {
+            let task = Task { [connection] in
+                defer { for question in unasked { inFlight[question] = nil } }
+                let answer = try await connection.products(Set(unasked.map(\.id)))
+                remember(answer, to: unasked)
+                return answer
+            }
+            for question in unasked { inFlight[question] = task }
+        }
+        var all = ProductAnswer(products: [])
+        for task in Set(questions.compactMap { inFlight[$0] }) {
+            let answer = try await asking { try await task.value }
+            all.products += answer.products.filter { ids.contains($0.id) }
+            all.invalidProductIDs += answer.invalidProductIDs.filter(ids.contains)
+        }
+        return all
+    }
+
+    /// Before the request counts as ended, so that nobody asks in between.
+    private func remember(_ answer: ProductAnswer, to questions: [Question]) {
+        for product in answer.products where questions.contains(Question(id: product.id, epoch: epoch)) {
+            cache[product.id] = product
+        }
     }
 
     /// Runs a question whose end the caller need not wait for once it is cancelled.
     private func asking<Answer: Sendable>(
         _ question: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
+        waiting += 1
+        defer { waiting -= 1 }
         do {
             return try await abandonable(question)
         } catch let error as CancellationError {

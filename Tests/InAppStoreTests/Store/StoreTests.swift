@@ -292,8 +292,10 @@ struct StoreTests {
         let store = try await test.open()
         #expect(try await store.productList().map(\.id) == ["basic.monthly", "coins", "pack", "pro.monthly"])
         #expect(store.appStoreLocale == "en_US")
-        let asked = test.connection.calls.all.filter { if case .products = $0 { true } else { false } }.count
-        #expect(asked == 1, "prices are fetched once in a run")
+        let asked = test.connection.calls.all.flatMap { call -> [ProductID] in
+            if case .products(let ids) = call { Array(ids) } else { [] }
+        }
+        #expect(asked.count == Set(asked).count, "each price is fetched once in a run")
         let info = try await store.fetchProductsInfo(["pack", "pro.monthly.half", "film.noir"])
         #expect(Set(info.keys) == ["pack", "pro.monthly.half"])
         #expect(await code { _ = try await store.fetchProductsInfo(["pack", "y", "x"]) } == "invalidProductIdentifier")

@@ -64,15 +64,62 @@ struct ProductRequestTests {
         #expect(await words { try await silent.products([]) } == "")
     }
 
-    @Test func `another storefront empties the cache`() async throws {
+    private static let german = Storefront(countryCode: "DEU", id: "143443", locale: "de_DE", currency: "EUR")
+
+    private func isThere(_ storefront: Storefront, _ request: ProductRequest) async {
+        while await request.storefront != storefront { await Task.yield() }
+    }
+
+    @Test func `a cached product is given without any question to the store`() async throws {
+        let request = ProductRequest(connection: store)
+        _ = try await request.products(["a", "b"])
+        let asked = store.calls.all
+        #expect(asked == [.storefront, .products(["a", "b"])])
+        #expect(try await request.products(["a"]).products.map(\.id) == ["a"])
+        #expect(try await request.product("b").id == "b")
+        #expect(store.calls.all == asked)
+    }
+
+    @Test func `the connection tells of another storefront, and that empties the cache`() async throws {
         let request = ProductRequest(connection: store)
         _ = try await request.products(["a"])
         store.set(products: [Self.product("a", "4,99 €")])
-        let german = Storefront(countryCode: "DEU", id: "143443", locale: "de_DE", currency: "EUR")
-        store.set(storefront: german)
+        store.set(storefront: Self.german)
+        await isThere(Self.german, request)
         #expect(try await request.products(["a"]).products.first?.displayPrice == "4,99 €")
-        #expect(await request.storefront == german)
         #expect(questions.count == 2)
+        #expect(store.calls.all.filter { $0 == .storefront }.count == 1, "it was told, and did not ask")
+    }
+
+    @Test func `a refresh finds another storefront that nobody told of`() async throws {
+        let mute = Mute(store)
+        let request = ProductRequest(connection: mute)
+        _ = try await request.products(["a", "b"])
+        store.set(storefront: Self.german)
+        _ = try await request.products(["a"], refresh: true)
+        #expect(await request.storefront == Self.german)
+        _ = try await request.products(["b"])
+        #expect(questions == [["a", "b"], ["a"], ["b"]], "what was known of the former storefront is forgotten")
+    }
+
+    @Test func `an answer that another storefront overtakes is not believed, and the question asked again`()
+        async throws
+    {
+        let (gate, isAsked) = (Gate(), Gate())
+        store.before { call in
+            guard call == .products(["a"]) else { return }
+            isAsked.open()
+            try await gate.pass()
+        }
+        let request = ProductRequest(connection: store)
+        let answer = Task { try await request.products(["a"]).products.first?.displayPrice }
+        try await isAsked.pass()
+        store.set(products: [Self.product("a", "4,99 €")])
+        store.set(storefront: Self.german)
+        await isThere(Self.german, request)
+        gate.open()
+        #expect(try await answer.value == "4,99 €")
+        #expect(questions == [["a"], ["a"]])
     }
 
     @Test func `what is known is given while the store is away, and nothing else`() async {
@@ -86,6 +133,26 @@ struct ProductRequestTests {
         #expect(await words { try await request.products(["a", "b"]) } == "a, b")
     }
 
+    @Test func `a failed question carries the store's reason and is asked anew by the next caller`() async throws {
+        let request = ProductRequest(connection: store)
+        store.before { _ in throw StoreFailure(code: .unreachable, reason: "gone") }
+        for _ in 1...2 {
+            do {
+                _ = try await request.products(["a"])
+                Issue.record("an unreachable store answered")
+            } catch ProductRequestError.requestFailed(let error) {
+                #expect((error as? StoreFailure)?.reason == "gone")
+            }
+        }
+        #expect(store.calls.all.count == 2)
+        store.before { call in
+            if case .products = call { throw StoreFailure(code: .unreachable, reason: "gone") }
+        }
+        #expect(await words { try await request.products(["a"]) } == "failed")
+        store.before { _ in }
+        #expect(await words { try await request.products(["a"]) } == "a")
+    }
+
     @Test func `those who ask the same at the same time share one request, and one who leaves disturbs nobody`() async {
         let gate = Gate()
         store.before { call in if case .products = call { try await gate.pass() } }
@@ -93,13 +160,64 @@ struct ProductRequestTests {
         let leaving = Task { await words { try await request.products(["a"]) } }
         await store.calls.wait { $0.contains(.products(["a"])) }
         let others = (0..<10).map { _ in Task { await words { try await request.products(["a"]) } } }
-        await store.calls.wait { $0.filter { $0 == .storefront }.count == 11 }
+        while await request.waiting < 11 { await Task.yield() }
         leaving.cancel()
         #expect(await leaving.value == "CancellationError")
         gate.open()
         for other in others { #expect(await other.value == "a") }
         #expect(questions == [["a"]])
+        #expect(store.calls.all.filter { $0 == .storefront }.count == 1)
     }
+
+    @Test func `a request that all its callers left is still joined, and fails nobody`() async {
+        let gate = Gate()
+        store.before { call in if case .products = call { try await gate.pass() } }
+        let request = ProductRequest(connection: store)
+        let leaving = Task { await words { try await request.products(["a"]) } }
+        await store.calls.wait { $0.contains(.products(["a"])) }
+        leaving.cancel()
+        #expect(await leaving.value == "CancellationError")
+        let joining = Task { await words { try await request.products(["a"]) } }
+        while await request.waiting == 0 { await Task.yield() }
+        gate.open()
+        #expect(await joining.value == "a")
+        #expect(questions == [["a"]])
+    }
+
+    @Test func `retrieving from within an answer, and retrieving before buying, lose no handler (250)`() async throws {
+        let request = ProductRequest(connection: store)
+        store.before { call in
+            if case .products = call { throw StoreFailure(code: .unreachable, reason: "gone") }
+        }
+        let nested = await words {
+            do { return try await request.products(["a"]) } catch { return try await request.products(["a"]) }
+        }
+        #expect(nested == "failed")
+        store.before { _ in }
+        async let retrieved = request.products(["a"])
+        async let bought = request.product("a")
+        #expect(try await retrieved.products.map(\.id) == ["a"])
+        #expect(try await bought.id == "a")
+        #expect(await words { try await request.products(["a"]) } == "a")
+    }
+}
+
+/// A store that never says that the storefront has changed.
+private struct Mute: StoreConnection {
+    let store: ScriptedStoreConnection
+
+    init(_ store: ScriptedStoreConnection) { self.store = store }
+
+    func canMakePayments() async throws -> Bool { true }
+    func storefront() async throws -> Storefront { try await store.storefront() }
+    var storefrontUpdates: AsyncStream<Storefront> { AsyncStream { $0.finish() } }
+    func products(_ ids: Set<ProductID>) async throws -> ProductAnswer { try await store.products(ids) }
+    func add(_ payment: Payment) async throws {}
+    var updates: AsyncStream<StoreUpdate> { store.updates }
+    func finish(_ transaction: TransactionID) async throws {}
+    func restore() async throws -> [StoreTransaction] { [] }
+    func receipt() async throws -> [UInt8]? { nil }
+    func close() async {}
 }
 
 /// A store that knows products and does not say so.

@@ -1,0 +1,47 @@
+extension Deliveries {
+    /// How one attempt at a delivery ended.
+    enum Ending {
+        case acknowledged
+        case rejected(PaymentError)
+        case held(PaymentError)
+        /// It is delivered again.
+        case pending(PaymentError)
+    }
+}
+
+extension Deliveries.Ending {
+    init(_ verdict: DeliveryVerdict) {
+        switch verdict {
+        case .acknowledged: self = .acknowledged
+        case .rejected(let error):
+            self = .rejected(
+                PaymentError(
+                    .rejected, "The purchase was not accepted as true and stays unfinished.", underlying: error))
+        case .held(let error):
+            self = .held(
+                PaymentError(
+                    .acknowledgementPending, "The purchase is paid and is kept until its customer is there.",
+                    underlying: error))
+        case .unavailable(let error):
+            self = .pending(
+                PaymentError(
+                    .acknowledgementPending,
+                    "The purchase is paid and is acknowledged when the server can be reached.", underlying: error))
+        }
+    }
+
+    /// Only somebody else may have more luck with it.
+    var isRefusal: Bool {
+        switch self {
+        case .rejected, .held: true
+        case .acknowledged, .pending: false
+        }
+    }
+
+    var failure: PaymentError? {
+        switch self {
+        case .acknowledged: nil
+        case .rejected(let error), .held(let error), .pending(let error): error
+        }
+    }
+}

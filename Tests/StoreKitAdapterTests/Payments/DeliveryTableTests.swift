@@ -1,0 +1,141 @@
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import StoreKitAdapter
+
+/// What is delivered, when it is delivered again, and when it is finished.
+struct DeliveryTableTests: PaymentQueueTable {
+    @Test func `what cannot be acknowledged is answered as pending and delivered until it is`() {
+        expect([
+            (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
+            (unavailable("1"), ["answer p failed acknowledgementPending", "retry 1 after 1"]),
+            (.retryDue("1", attempt: 1), ["deliver 1"]), (unavailable("1"), ["retry 1 after 2"]),
+            (.retryDue("1", attempt: 2), ["deliver 1"]), (acknowledged("1"), ["finish 1", "complete 1 of p"]),
+            (.retryDue("1", attempt: 2), []),
+        ])
+    }
+
+    @Test func `an update while the next attempt is awaited is that attempt, and its old timer counts no more`() {
+        expect([
+            (sold("1"), ["deliver 1"]), (unavailable("1"), ["retry 1 after 1"]), (sold("1"), ["deliver 1"]),
+            (.retryDue("1", attempt: 1), []), (unavailable("1"), ["retry 1 after 2"]),
+            (.retryDue("1", attempt: 1), []), (.retryDue("1", attempt: 2), ["deliver 1"]),
+            (acknowledged("1"), ["finish 1", "complete 1"]),
+        ])
+    }
+
+    @Test func `a newer signature is what the next attempt presents`() {
+        expect([
+            (sold("1"), ["deliver 1"]), (update(nil, .renewalChanged(.of("1", signature: "newer"))), []),
+            (unavailable("1"), ["retry 1 after 1"]), (.retryDue("1", attempt: 1), ["deliver 1 newer"]),
+            (acknowledged("1"), ["finish 1", "complete 1 newer"]),
+        ])
+    }
+
+    @Test func `what is not true is answered, and stays unfinished`() {
+        expect([
+            (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]), (rejected("1"), ["answer p failed rejected"]),
+            (.retryDue("1", attempt: 0), []), (acknowledged("1"), []),
+        ])
+    }
+
+    @Test func `a finish that fails is repeated, however often it is asked for`() {
+        expect([
+            (sold("1"), ["deliver 1"]), (acknowledged("1"), ["finish 1", "complete 1"]),
+            (.finishFailed("1"), ["retry finish 1 after 1"]), (.finishRetryDue("1"), ["finish 1"]),
+            (.finishRetryDue("1"), []), (.finishFailed("1"), ["retry finish 1 after 2"]), (sold("1"), []),
+            (.finishRetryDue("1"), ["finish 1"]), (.finished("1"), []), (.finishRetryDue("1"), []),
+            (.finishFailed("1"), []),
+        ])
+    }
+
+    @Test func `an app that finishes itself is asked to`() {
+        expect(
+            policy: .byCaller,
+            [
+                (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
+                (acknowledged("1"), ["answer p purchased pack"]), (.finishRequested("1"), ["finish 1"]),
+                (.finishRequested("1"), []), (.finished("1"), []),
+            ])
+    }
+
+    // MARK: - Delivering on request
+
+    @Test func `a redelivery is answered by the verdict it got`() {
+        expect([
+            (.redeliver("1", 1), ["redelivered 1 failed unknownTransaction"]), (sold("1"), ["deliver 1"]),
+            (.redeliver("1", 2), []),
+            (unavailable("1"), ["redelivered 2 failed acknowledgementPending", "retry 1 after 1"]),
+            (.redeliver("1", 3), ["deliver 1"]), (.redeliver("1", 4), []),
+            (.gaveUpRedelivery(3), ["redelivered 3 failed cancelled"]), (.gaveUpRedelivery(3), []),
+            (acknowledged("1"), ["finish 1", "redelivered 4"]),
+            (.redeliver("1", 5), ["redelivered 5 failed unknownTransaction"]),
+        ])
+    }
+
+    // MARK: - Somebody else is there
+
+    @Test func `what is held is answered as pending, and waits without a timer until everything is asked for`() {
+        expect([
+            (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
+            (held("1"), ["answer p failed acknowledgementPending"]), (.retryDue("1", attempt: 0), []),
+            (.redeliverAll, ["deliver 1"]), (held("1"), []), (.redeliverAll, ["deliver 1"]),
+            (acknowledged("1"), ["finish 1", "complete 1 of p"]), (.redeliverAll, []),
+        ])
+    }
+
+    @Test func `what was rejected or waits for its next attempt is presented with what is held`() {
+        expect([
+            (sold("3"), ["deliver 3"]), (rejected("3"), []), (sold("2"), ["deliver 2"]), (held("2"), []),
+            (sold("1"), ["deliver 1"]), (unavailable("1"), ["retry 1 after 1"]),
+            (.redeliverAll, ["deliver 1 2 3"]), (.retryDue("1", attempt: 1), []),
+            (unavailable("1"), ["retry 1 after 2"]), (acknowledged("2"), ["finish 2", "complete 2"]),
+            (rejected("3"), []), (.redeliver("3", 1), ["deliver 3"]),
+            (rejected("3"), ["redelivered 1 failed rejected"]), (.redeliver("3", 2), ["deliver 3"]),
+            (.gaveUpRedelivery(2), ["redelivered 2 failed cancelled"]),
+            (acknowledged("3"), ["finish 3", "complete 3"]),
+        ])
+    }
+
+    @Test func `a refusal that somebody else overtakes is not the last word, and is nobody's answer`() {
+        let newer = update(nil, .renewalChanged(.of("1", signature: "newer")))
+        for refused in [held("1"), rejected("1")] {
+            expect([
+                (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]), (.redeliverAll, []), (.redeliverAll, []),
+                (refused, ["deliver 1"]), (acknowledged("1"), ["finish 1", "answer p purchased pack"]),
+            ])
+            expect([
+                (sold("1"), ["deliver 1"]), (newer, []), (.redeliverAll, []), (refused, ["deliver 1 newer"]),
+                (refused, []), (.redeliverAll, ["deliver 1 newer"]), (.shutDown, []), (refused, []),
+            ])
+        }
+        expect([
+            (sold("1"), ["deliver 1"]), (.redeliverAll, []), (unavailable("1"), ["retry 1 after 1"]),
+            (.retryDue("1", attempt: 1), ["deliver 1"]), (held("1"), []),
+        ])
+    }
+
+    @Test func `a newer update of what is held takes its place and finishes it`() {
+        expect([
+            (sold("1"), ["deliver 1"]), (held("1"), []),
+            (update(nil, .renewalChanged(.of("1", signature: "newer"))), ["deliver 1 newer"]),
+            (acknowledged("1"), ["finish 1", "complete 1 newer"]), (.redeliverAll, []),
+            (update(nil, .renewalChanged(.of("2"))), ["deliver 2"]), (held("2"), []), (.redeliverAll, ["deliver 2"]),
+            (acknowledged("2"), ["complete changed 2"]),
+        ])
+    }
+
+    @Test func `of what is set aside the latest is kept`() {
+        var machine = Machine(policy: .afterAcknowledgement)
+        let ids = (0...Deliveries.maximumSetAside).map { TransactionID(unchecked: "\(10_000 + $0)") }
+        for id in ids {
+            _ = machine.handle(sold(id))
+            #expect(machine.handle(held(id)).isEmpty)
+        }
+        #expect(
+            machine.handle(.redeliverAll).map(\.words) == [
+                "deliver " + ids.dropFirst().map(\.rawValue).joined(separator: " ")
+            ])
+    }
+}

@@ -1,0 +1,103 @@
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import StoreKitAdapter
+
+/// A table of events and the actions they lead to, for tests of the machine without any `await`.
+protocol PaymentQueueTable {}
+
+extension PaymentQueueTable {
+    typealias Machine = PaymentQueueStateMachine
+
+    /// Runs events through one machine and expects, for each, its actions in words.
+    func expect(
+        policy: FinishPolicy = .afterAcknowledgement, _ table: [(Machine.Event, [String])],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        var machine = Machine(policy: policy)
+        for (step, (event, actions)) in table.enumerated() {
+            #expect(
+                machine.handle(event).map(\.words) == actions, "step \(step + 1): \(event)",
+                sourceLocation: sourceLocation)
+        }
+    }
+
+    func sold(_ id: TransactionID, _ payment: PaymentID? = nil, owned: Bool = false) -> Machine.Event {
+        .update(StoreUpdate(paymentID: payment, productID: "pack", state: .purchased(.of(id), alreadyOwned: owned)))
+    }
+
+    func update(_ payment: PaymentID?, _ state: StoreUpdate.State) -> Machine.Event {
+        .update(StoreUpdate(paymentID: payment, productID: "pack", state: state))
+    }
+
+    func buy(_ id: PaymentID) -> Machine.Event { .purchase(Payment(id: id, productID: "pack")) }
+    func acknowledged(_ ids: TransactionID...) -> Machine.Event {
+        .delivered(Dictionary(uniqueKeysWithValues: ids.map { ($0, .acknowledged) }))
+    }
+    func unavailable(_ id: TransactionID) -> Machine.Event { .delivered([id: .unavailable(Silence())]) }
+    func rejected(_ id: TransactionID) -> Machine.Event { .delivered([id: .rejected(Silence())]) }
+    func held(_ id: TransactionID) -> Machine.Event { .delivered([id: .held(Silence())]) }
+}
+
+struct Silence: Error {}
+
+extension StoreTransaction {
+    static func of(_ id: TransactionID, signature: String = "signed") -> StoreTransaction {
+        ScriptedStoreConnection.transaction(id, "pack", signature: signature)
+    }
+
+    var words: String {
+        let signature = signedTransaction.split(separator: ".")[0]
+        return signature == "signed" ? id.rawValue : "\(id) \(signature)"
+    }
+}
+
+extension PaymentQueueStateMachine.Action {
+    var words: String {
+        switch self {
+        case .submit(let payment): "submit \(payment.id)"
+        case .deliver(let transactions): "deliver " + transactions.map(\.words).joined(separator: " ")
+        case .finish(let id): "finish \(id)"
+        case .answer(let id, let answer):
+            "answer \(id) \(answer.outcome.words)" + (answer.isAlreadyOwned ? " owned" : "")
+        case .requestRestore(let number): "request restore \(number)"
+        case .answerRestore(let caller, .success(let transactions)):
+            "restored \(caller): " + transactions.map(\.words).joined(separator: " ")
+        case .answerRestore(let caller, .failure(let error)): "restored \(caller) \(error.words)"
+        case .complete(let completion): "complete \(completion.words)"
+        case .inquire(let payment): "inquire \(payment.id)"
+        case .answerRedelivery(let caller, .success): "redelivered \(caller)"
+        case .answerRedelivery(let caller, .failure(let error)): "redelivered \(caller) \(error.words)"
+        case .retryDelivery(let id, let attempt): "retry \(id) after \(attempt)"
+        case .retryFinish(let id, let attempt): "retry finish \(id) after \(attempt)"
+        }
+    }
+}
+
+extension PurchaseOutcome {
+    var words: String {
+        switch self {
+        case .purchased(let product): "purchased \(product)"
+        case .restored(let product): "restored \(product)"
+        case .nothingToRestore: "nothing to restore"
+        case .failed(let error): error.words
+        }
+    }
+}
+
+extension Error {
+    var words: String { "failed " + ((self as? PaymentError)?.code.rawValue ?? "\(self)") }
+}
+
+extension PaymentCompletion {
+    var words: String {
+        let payment = paymentID.map { " of \($0)" } ?? ""
+        return switch event {
+        case .purchased(let transaction): transaction.words + payment
+        case .revoked(let transaction): "revoked \(transaction.words)" + payment
+        case .renewalChanged(let transaction): "changed \(transaction.words)" + payment
+        case .failed(let failure): "failed \(failure.code.rawValue)" + payment
+        }
+    }
+}

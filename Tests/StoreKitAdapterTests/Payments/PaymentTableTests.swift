@@ -1,0 +1,143 @@
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import StoreKitAdapter
+
+/// What becomes of payments, and of what happens by itself.
+struct PaymentTableTests: PaymentQueueTable {
+    @Test func `a payment is delivered, acknowledged, finished and then answered`() {
+        expect([
+            (buy("p"), ["submit p"]), (update("p", .purchasing), []), (sold("1", "p"), ["deliver 1"]),
+            (acknowledged("1"), ["finish 1", "answer p purchased pack"]), (.finished("1"), []),
+        ])
+    }
+
+    @Test func `two payments of one product are answered by name`() {
+        expect([
+            (buy("p"), ["submit p"]), (buy("q"), ["submit q"]), (sold("2", "q"), ["deliver 2"]),
+            (sold("1", "p"), ["deliver 1"]), (acknowledged("1"), ["finish 1", "answer p purchased pack"]),
+            (update("q", .failed(StoreFailure(code: .declined, reason: "late"))), ["answer q failed storeFailed"]),
+            (acknowledged("2"), ["finish 2", "complete 2 of q"]),
+        ])
+    }
+
+    @Test func `an unnamed transaction of the same product never answers a payment`() {
+        expect([
+            (buy("p"), ["submit p"]), (sold("1"), ["deliver 1"]), (acknowledged("1"), ["finish 1", "complete 1"]),
+            (sold("2", "somebody else's"), ["deliver 2"]), (sold("3", "p"), ["deliver 3"]),
+            (
+                acknowledged("2", "3"),
+                ["finish 2", "complete 2 of somebody else's", "finish 3", "answer p purchased pack"]
+            ),
+        ])
+    }
+
+    @Test func `two payments that the store answers with one transaction are both answered`() {
+        expect([
+            (buy("p"), ["submit p"]), (buy("q"), ["submit q"]), (sold("1", "p"), ["deliver 1"]),
+            (sold("1", "q", owned: true), []),
+            (acknowledged("1"), ["finish 1", "answer p purchased pack", "answer q purchased pack owned"]),
+        ])
+    }
+
+    @Test func `what is owned already is acknowledged again and marked`() {
+        expect([
+            (buy("p"), ["submit p"]), (sold("1", "p", owned: true), ["deliver 1"]),
+            (acknowledged("1"), ["finish 1", "answer p purchased pack owned"]),
+        ])
+    }
+
+    @Test func `a deferred payment is answered, and its approval completes later`() {
+        expect([
+            (buy("p"), ["submit p"]), (update("p", .deferred), ["answer p failed deferred"]),
+            (update("p", .deferred), []), (sold("1", "p"), ["deliver 1"]),
+            (acknowledged("1"), ["finish 1", "complete 1 of p"]),
+        ])
+    }
+
+    @Test func `a refusal of the store is answered once, with its reason`() {
+        let cancelled = StoreFailure(code: .cancelled, reason: "changed their mind")
+        expect([
+            (buy("p"), ["submit p"]), (update("p", .failed(cancelled)), ["answer p failed cancelled"]),
+            (update("p", .failed(cancelled)), []), (update(nil, .failed(cancelled)), ["complete failed cancelled"]),
+            (buy("q"), ["submit q"]),
+            (.submissionFailed("q", StoreFailure(code: .unreachable, reason: "gone")), ["answer q failed storeFailed"]),
+            (buy("r"), ["submit r"]), (.submissionFailed("r", CancellationError()), ["answer r failed cancelled"]),
+            (buy("s"), ["submit s"]), (.submissionFailed("s", Silence()), ["answer s failed storeFailed"]),
+        ])
+    }
+
+    @Test func `a purchase whose submission failed and that was made all the same is completed`() {
+        expect([
+            (buy("p"), ["submit p"]), (.submissionFailed("p", Silence()), ["answer p failed storeFailed"]),
+            (sold("1", "p"), ["deliver 1"]), (acknowledged("1"), ["finish 1", "complete 1 of p"]),
+        ])
+    }
+
+    @Test func `who gave up is answered, and the purchase is completed all the same`() {
+        expect([
+            (buy("p"), ["submit p"]), (.gaveUp("p"), ["answer p failed cancelled"]), (.gaveUp("p"), []),
+            (sold("1", "p"), ["deliver 1"]), (acknowledged("1"), ["finish 1", "complete 1 of p"]),
+            (buy("q"), ["submit q"]), (sold("2", "q"), ["deliver 2"]), (.gaveUp("q"), ["answer q failed cancelled"]),
+            (acknowledged("2"), ["finish 2", "complete 2 of q"]),
+        ])
+    }
+
+    @Test func `a purchase taken back before it was delivered is answered and delivered`() {
+        expect([
+            (buy("p"), ["submit p"]),
+            (update("p", .revoked(.of("1"))), ["deliver 1", "answer p failed storeFailed"]),
+            (acknowledged("1"), ["finish 1", "complete revoked 1 of p"]),
+        ])
+    }
+
+    // MARK: - What happens by itself
+
+    @Test func `a revocation is delivered and finished`() {
+        expect([
+            (update(nil, .revoked(.of("1"))), ["deliver 1"]), (acknowledged("1"), ["finish 1", "complete revoked 1"]),
+        ])
+    }
+
+    @Test func `a changed renewal is delivered, and there is nothing to finish`() {
+        expect([
+            (update(nil, .renewalChanged(.of("1"))), ["deliver 1"]), (acknowledged("1"), ["complete changed 1"]),
+            (update(nil, .renewalChanged(.of("2"))), ["deliver 2"]), (unavailable("2"), ["retry 2 after 1"]),
+            (.retryDue("2", attempt: 1), ["deliver 2"]), (acknowledged("2"), ["complete changed 2"]),
+        ])
+    }
+
+    @Test func `a repeated update is delivered once`() {
+        expect([
+            (sold("1"), ["deliver 1"]), (sold("1"), []), (acknowledged("1"), ["finish 1", "complete 1"]),
+            (sold("1"), []), (.finished("1"), []),
+        ])
+    }
+
+    @Test func `a newer signature follows the one under way`() {
+        let newer = update(nil, .renewalChanged(.of("1", signature: "newer")))
+        expect([
+            (sold("1"), ["deliver 1"]), (newer, []), (newer, []),
+            (acknowledged("1"), ["finish 1", "complete 1", "deliver 1 newer"]),
+            (acknowledged("1"), ["complete changed 1 newer"]),
+        ])
+    }
+
+    @Test func `a revocation that overtakes the acknowledgement of its purchase is finished too`() {
+        expect([
+            (sold("1"), ["deliver 1"]), (update(nil, .revoked(.of("1", signature: "revoked"))), []),
+            (acknowledged("1"), ["finish 1", "complete 1", "deliver 1 revoked"]),
+            (acknowledged("1"), ["complete revoked 1 revoked"]), (.finished("1"), ["finish 1"]), (.finished("1"), []),
+        ])
+    }
+
+    @Test func `a newer signature takes the place of a rejected one, which is then finished`() {
+        expect([
+            (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
+            (update(nil, .renewalChanged(.of("1", signature: "newer"))), []),
+            (rejected("1"), ["answer p failed rejected", "deliver 1 newer"]),
+            (acknowledged("1"), ["finish 1", "complete 1 newer of p"]),
+        ])
+    }
+}

@@ -1,0 +1,100 @@
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import StoreKitAdapter
+
+/// Restoring, and the end of everything.
+struct RestoreTableTests: PaymentQueueTable {
+    @Test func `what is held is left out of a restore, also when nothing else is in it`() {
+        expect([
+            (.restore(1), ["request restore 1"]), (.restored(1, [.of("1"), .of("2")]), ["deliver 1 2"]),
+            (held("1"), []), (acknowledged("2"), ["restored 1: 2"]), (.restore(2), ["request restore 2"]),
+            (.restored(2, [.of("1")]), ["deliver 1"]), (held("1"), ["restored 2: "]), (.redeliverAll, ["deliver 1"]),
+            (acknowledged("1"), []), (.restore(3), ["request restore 3"]),
+            (.restored(3, [.of("3"), .of("4")]), ["deliver 3 4"]), (held("3"), []),
+            (rejected("4"), ["restored 3 failed rejected"]),
+        ])
+    }
+
+    @Test func `a restore delivers everything and answers all who joined`() {
+        expect([
+            (.restore(1), ["request restore 1"]), (.restore(2), []),
+            (.restored(1, [.of("1"), .of("2")]), ["deliver 1 2"]), (acknowledged("2"), []),
+            (acknowledged("1"), ["restored 1: 1 2", "restored 2: 1 2"]), (.restore(3), ["request restore 2"]),
+        ])
+    }
+
+    @Test func `nothing to restore is an answer`() {
+        expect([
+            (.restore(1), ["request restore 1"]), (.restored(1, []), ["restored 1: "]), (.restored(1, [.of("1")]), []),
+        ])
+    }
+
+    @Test func `a restore that the store refuses fails for all`() {
+        expect([
+            (.restore(1), ["request restore 1"]), (.restore(2), []),
+            (.restoreFailed(1, Silence()), ["restored 1 failed storeFailed", "restored 2 failed storeFailed"]),
+        ])
+    }
+
+    @Test func `a restore that is partly unavailable is pending, and goes on by itself`() {
+        expect([
+            (.restore(1), ["request restore 1"]), (.restored(1, [.of("1"), .of("2")]), ["deliver 1 2"]),
+            (acknowledged("1"), []),
+            (unavailable("2"), ["restored 1 failed acknowledgementPending", "retry 2 after 1"]),
+            (.retryDue("2", attempt: 1), ["deliver 2"]), (acknowledged("2"), []),
+        ])
+    }
+
+    @Test func `a rejected transaction does not keep the others from being restored`() {
+        expect([
+            (.restore(1), ["request restore 1"]), (.restored(1, [.of("1"), .of("2")]), ["deliver 1 2"]),
+            (rejected("1"), []), (acknowledged("2"), ["restored 1: 2"]), (.restore(2), ["request restore 2"]),
+            (.restored(2, [.of("1")]), ["deliver 1"]), (rejected("1"), ["restored 2 failed rejected"]),
+        ])
+    }
+
+    @Test func `a restored transaction that is on its way already is delivered once and finished`() {
+        expect([
+            (sold("1"), ["deliver 1"]), (.restore(1), ["request restore 1"]), (.restored(1, [.of("1")]), []),
+            (acknowledged("1"), ["finish 1", "restored 1: 1"]),
+        ])
+    }
+
+    @Test func `payments come before a restore`() {
+        expect([
+            (.restore(1), ["request restore 1"]), (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
+            (.restored(1, [.of("1")]), []),
+            (acknowledged("1"), ["finish 1", "answer p purchased pack", "restored 1: 1"]),
+        ])
+    }
+
+    @Test func `who gave up restoring is answered, and the restore goes on`() {
+        expect([
+            (.restore(1), ["request restore 1"]), (.gaveUpRestore(1), ["restored 1 failed cancelled"]),
+            (.gaveUpRestore(1), []), (.restored(1, [.of("1")]), ["deliver 1"]), (.restore(2), []),
+            (acknowledged("1"), ["restored 2: 1"]),
+        ])
+    }
+
+    // MARK: - The end
+
+    @Test func `shutting down answers everybody, and what comes later changes nothing`() {
+        expect([
+            (buy("p"), ["submit p"]), (buy("q"), ["submit q"]), (.restore(1), ["request restore 1"]),
+            (sold("1", "p"), ["deliver 1"]), (.redeliver("1", 2), []),
+            (
+                .shutDown,
+                [
+                    "answer p failed shutDown", "answer q failed shutDown", "redelivered 2 failed shutDown",
+                    "restored 1 failed shutDown",
+                ]
+            ),
+            (.shutDown, []), (unavailable("1"), []), (.retryDue("1", attempt: 1), []), (sold("2"), []),
+            (.restored(1, [.of("1")]), []), (buy("r"), ["answer r failed shutDown"]),
+            (.restore(3), ["restored 3 failed shutDown"]), (.redeliver("1", 4), ["redelivered 4 failed shutDown"]),
+            (.finishRequested("1"), []),
+        ])
+    }
+}
