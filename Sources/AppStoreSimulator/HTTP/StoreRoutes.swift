@@ -3,8 +3,15 @@ import Primitives
 import StoreModel
 
 extension SimulatedAppStore {
-    /// Serves the store's client side, its control API and `/openapi.json`. Made anew at each call.
-    public var handler: any HTTPHandler { StoreRoutes(store: self).router }
+    /// Serves the store's client side, its control API, `/openapi.json` and the files of `Configuration.content`. Made anew
+    /// at each call.
+    public var handler: any HTTPHandler {
+        let router = StoreRoutes(store: self).router
+        guard let content = configuration.content else { return router }
+        return AnyHTTPHandler { request in
+            (request.path.hasPrefix(ContentFolder.prefix) ? content : router as any HTTPHandler).respond(to: request)
+        }
+    }
 }
 
 /// The operations as routes.

@@ -19,11 +19,12 @@ enum SimulateCommand {
                 name: "time-rate", value: "R",
                 help: "how fast virtual time runs: \(TimeRate.names.joined(separator: ", "))"),
             .init(name: "seed", value: "N", help: "make a new store's numbers repeatable"),
-            .stopWithParent, .notBuilt("notifications-url", "U"), .notBuilt("content", "DIR"),
+            .init(name: "content", value: "DIR", help: "serve the files of this folder below /content/"),
+            .stopWithParent, .notBuilt("notifications-url", "U"),
         ],
         details: """
             The first line of standard output is one JSON object: where it listens, its root certificate and its keys.
-            It stops on SIGTERM and SIGINT. souk store drives it.
+            It stops on SIGTERM and SIGINT. souk store drives it; /openapi.json describes what it answers.
             """
     ) { arguments in
         let catalogue = try CatalogCommands.catalogue(in: try arguments.required("catalog"))
@@ -38,6 +39,13 @@ enum SimulateCommand {
                 throw Misuse("--time-rate is one of \(TimeRate.names.joined(separator: ", ")), not \"\(name)\"")
             }
             configuration.timeRate = rate
+        }
+        if let path = arguments.text("content") {
+            do {
+                configuration.content = try ContentFolder(path)
+            } catch let error as SimulatorError {
+                throw Misuse("--content: \(error.reason)")
+            }
         }
         configuration.seed = try arguments.integer("seed", in: 0...Int.max).map(UInt64.init)
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))

@@ -1,0 +1,119 @@
+import Foundation
+import HTTPCore
+
+/// What a request says about the version it has and the part it wants (RFC 9110 sections 13 and 14).
+struct ConditionalRequest: Sendable {
+    private let headers: HTTPHeaders
+
+    init(_ headers: HTTPHeaders) { self.headers = headers }
+
+    /// Whether the client has this version already: 304.
+    func isUnchanged(_ entityTag: String, modified: Int64) -> Bool {
+        if let tags = headers["If-None-Match"] {
+            return tags.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.contains {
+                $0 == "*" || ($0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0) == entityTag
+            }
+        }
+        guard let since = headers["If-Modified-Since"].flatMap(HTTPDate.seconds) else { return false }
+        return modified <= since
+    }
+
+    enum Wanted: Hashable {
+        case whole
+        case part(Range<Int>)
+        case unsatisfiable
+    }
+
+    /// The part that is wanted of `size` bytes. What is no range, several ranges, and a range of another version are the
+    /// whole, as section 14.2 allows.
+    func range(of size: Int, _ entityTag: String, modified: Int64) -> Wanted {
+        guard let text = headers["Range"], text.hasPrefix("bytes=") else { return .whole }
+        if let version = headers["If-Range"], version != entityTag, HTTPDate.seconds(version) != modified {
+            return .whole
+        }
+        let ends = text.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false).map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+        guard ends.count == 2 else { return .whole }
+        switch (Self.number(ends[0]), Self.number(ends[1])) {
+        case (let first?, let last?):
+            guard first <= last else { return .whole }
+            return first < size ? .part(first..<min(last, size - 1) + 1) : .unsatisfiable
+        case (let first?, nil) where ends[1].isEmpty: return first < size ? .part(first..<size) : .unsatisfiable
+        case (nil, let count?) where ends[0].isEmpty:
+            return count > 0 && size > 0 ? .part(max(size - count, 0)..<size) : .unsatisfiable
+        default: return .whole
+        }
+    }
+
+    /// Digits alone; a number too large for us is the largest.
+    private static func number(_ text: String) -> Int? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+            return nil
+        }
+        return min(Int(text) ?? .max, .max - 1)
+    }
+}
+
+/// The dates of HTTP headers (RFC 9110 section 5.6.7), in the form that is still written.
+enum HTTPDate {
+    private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    /// Of seconds since 1970.
+    static func text(of seconds: Int64) -> String {
+        let parts = calendar.dateComponents(
+            [.year, .month, .day, .hour, .minute, .second], from: Date(timeIntervalSince1970: Double(seconds)))
+        let day = Int(((seconds.quotientAndFloor(86400)) % 7 + 7) % 7)
+        func two(_ number: Int?) -> String { String("0\(number ?? 0)".suffix(2)) }
+        return "\(days[day]), \(two(parts.day)) \(months[(parts.month ?? 1) - 1]) \(parts.year ?? 1970) "
+            + "\(two(parts.hour)):\(two(parts.minute)):\(two(parts.second)) GMT"
+    }
+
+    static func seconds(_ text: String) -> Int64? {
+        let words = text.split(separator: " ")
+        guard words.count == 6, words[5] == "GMT", let day = Int(words[1]),
+            let month = months.firstIndex(of: String(words[2])), let year = Int(words[3]), (1...31).contains(day)
+        else { return nil }
+        let time = words[4].split(separator: ":").compactMap { Int($0) }
+        guard time.count == 3,
+            let date = calendar.date(
+                from: DateComponents(
+                    year: year, month: month + 1, day: day, hour: time[0], minute: time[1], second: time[2]))
+        else { return nil }
+        return Int64(date.timeIntervalSince1970)
+    }
+
+    private static let calendar: Calendar = {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = TimeZone(secondsFromGMT: 0) ?? calendar.timeZone
+        return calendar
+    }()
+}
+
+extension Int64 {
+    fileprivate func quotientAndFloor(_ divisor: Int64) -> Int64 {
+        self >= 0 ? self / divisor : -((-self + divisor - 1) / divisor)
+    }
+}
+
+/// What a file is, by the end of its name.
+enum ContentType {
+    static func of(_ name: String) -> String {
+        guard let dot = name.lastIndex(of: "."), !name[dot...].contains("/") else { return binary }
+        return byExtension[name[name.index(after: dot)...].lowercased()] ?? binary
+    }
+
+    private static let binary = "application/octet-stream"
+    private static let byExtension = [
+        "zip": "application/zip", "json": "application/json", "pdf": "application/pdf", "xml": "application/xml",
+        "plist": "application/xml", "txt": "text/plain; charset=utf-8", "md": "text/markdown; charset=utf-8",
+        "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
+        "csv": "text/csv; charset=utf-8", "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg",
+        "gif": "image/gif", "webp": "image/webp", "heic": "image/heic", "svg": "image/svg+xml", "mp3": "audio/mpeg",
+        "m4a": "audio/mp4", "wav": "audio/wav", "mp4": "video/mp4", "mov": "video/quicktime", "woff2": "font/woff2",
+        "gz": "application/gzip", "wasm": "application/wasm",
+    ]
+}

@@ -1,0 +1,101 @@
+"""Judges a running server by its own OpenAPI document, with schemathesis (PyPI).
+
+Reads one JSON object on standard input, {"url": "http://…/openapi.json", "seconds": 20, "known": {"account": ["ada"], …},
+"declared": [501], "seed": 7}; prints {"cases": N, "operations": N, "problems": ["…"]} and exits 0 without a problem, 1 with one.
+
+Everything that schemathesis can make of the document is tried: its examples, the borders of its schemas, data that the
+schemas allow and data that they do not, methods that are not there, and sequences of calls. `known` gives for names in
+paths and bodies some that exist, which stand in for every other one that was made up, so that more than refusals is met.
+Without a seed every run tries the same. A status of 500 and more is a problem unless it is among `declared` and the document says so of the operation.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+CONFIGURATION = """
+{seed}
+request-timeout = 20.0
+continue-on-failure = true
+
+[generation]
+deterministic = {deterministic}
+
+[checks]
+not_a_server_error.enabled = false
+# What is allowed by its form may still name what is not there, or be impossible now.
+positive_data_acceptance.expected-statuses = ["2xx", "404", "409", "422", {declared}]
+negative_data_rejection.expected-statuses = ["400", "404", "405", "409", "422", {declared}]
+# Nobody signs in.
+ignored_auth.enabled = false
+"""
+
+
+def hooks():
+    """Runs inside schemathesis, which imports this file for it."""
+    import schemathesis
+
+    request = json.loads(os.environ["SOUK_JUDGE"])
+    known, declared = request.get("known", {}), request.get("declared", [])
+
+    def stand_in(name, value):
+        """One that exists, for every other one made up."""
+        names = known.get(name)
+        text = value if isinstance(value, str) else ""
+        return names[len(text) % len(names)] if names and sum(text.encode("utf-8", "replace")) % 4 else value
+
+    @schemathesis.hook
+    def map_path_parameters(context, path_parameters):
+        return {name: stand_in(name, value) for name, value in (path_parameters or {}).items()}
+
+    @schemathesis.hook
+    def map_body(context, body):
+        if not isinstance(body, dict):
+            return body
+        return {name: stand_in(name, value) if isinstance(value, str) else value for name, value in body.items()}
+
+    @schemathesis.check
+    def no_server_error(ctx, response, case):
+        assert response.status_code < 500 or response.status_code in declared, f"status {response.status_code}"
+
+
+def judge(request):
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        configuration, report = folder / "schemathesis.toml", folder / "report.json"
+        declared = ", ".join(f'"{status}"' for status in request.get("declared", []))
+        seed = request.get("seed")
+        configuration.write_text(
+            CONFIGURATION.format(
+                declared=declared, deterministic=str(seed is None).lower(),
+                seed="" if seed is None else f"seed = {seed}"))
+        outcome = subprocess.run(
+            [sys.executable, "-m", "schemathesis.cli", "--config-file", str(configuration), "run", request["url"],
+             "--max-time", str(request["seconds"]), "--warnings", "off", "--report", "json",
+             "--report-json-path", str(report)],
+            cwd=folder, capture_output=True, text=True,
+            env={**os.environ, "SOUK_JUDGE": json.dumps(request), "SCHEMATHESIS_HOOKS": __file__, "NO_COLOR": "1",
+                 "COLUMNS": "200", "PYTHONDONTWRITEBYTECODE": "1"})
+        if not report.exists():
+            return {"cases": 0, "operations": 0, "problems": [outcome.stdout[-4000:] + outcome.stderr[-4000:]]}
+        found = json.loads(report.read_text())
+    problems = [f"{fault['code']} {fault['title']}: {', '.join(fault['operations'])}" for fault in found["failures"]]
+    problems += [json.dumps(error) for error in found["errors"]]
+    if outcome.returncode and not problems:
+        problems = ["schemathesis failed"]
+    if problems:
+        problems.append(outcome.stdout[-8000:] + outcome.stderr[-2000:])
+    return {
+        "cases": found["test_cases"]["generated"], "operations": found["operations"]["tested"], "problems": problems}
+
+
+if __name__ == "__main__":
+    verdict = judge(json.load(sys.stdin))
+    json.dump(verdict, sys.stdout)
+    print()
+    sys.exit(1 if verdict["problems"] else 0)
+elif "SOUK_JUDGE" in os.environ:
+    hooks()
