@@ -70,10 +70,12 @@ struct Founding: Sendable {
         seed = configuration.seed ?? configuration.random()
     }
 
-    /// Returns where the clock stands.
-    func open(_ books: Books) throws -> ClockAnchor {
+    /// Returns where the clock stands, and whether the books were made now.
+    func open(_ books: Books) throws -> (ClockAnchor, isNew: Bool) {
         let base = configuration.baseClock.now().wholeMilliseconds
-        guard let row = try books.sql.first("SELECT bundle FROM store") else { return try found(books, at: base) }
+        guard let row = try books.sql.first("SELECT bundle FROM store") else {
+            return (try found(books, at: base), true)
+        }
         let bundle: String = try row["bundle"]
         guard bundle == configuration.bundleID.rawValue else {
             throw SimulatorError(
@@ -89,24 +91,23 @@ struct Founding: Sendable {
             anchor.revision += 1
             try books.save(anchor)
         }
-        return anchor
+        return (anchor, false)
     }
 
-    /// Transaction numbers have 16 digits and begin where no other store's of another seed are likely to be.
+    /// Transaction numbers have 18 digits and begin where no other store's of another seed are likely to be.
     private func found(_ books: Books, at base: Date) throws -> ClockAnchor {
-        let range = Int64(seed % 7_000_000) * 1_000_000_000
+        let range = Int64(seed % 700_000) * 1_000_000
         let start = (configuration.start ?? base).wholeMilliseconds
         let anchor = ClockAnchor(base: base, reading: start, rate: configuration.timeRate.factor, revision: 1)
         try books.sql.execute(
             """
             INSERT INTO store (
-                id, bundle, seed, next_transaction, next_order, next_device, clock_base, clock_reading, clock_rate,
-                clock_revision)
-            VALUES (1, ?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8)
+                id, bundle, seed, next_sale, next_device, clock_base, clock_reading, clock_rate, clock_revision)
+            VALUES (1, ?1, ?2, ?3, 0, ?4, ?5, ?6, ?7)
             """,
             [
                 .text(configuration.bundleID.rawValue), .integer(Int64(bitPattern: seed)),
-                .integer(2_000_000_000_000_001 + range), .integer(2_000_000_000_000_001 + range),
+                .integer(200_000_000_000 + range),
                 .integer(base.milliseconds), .integer(start.milliseconds), .real(anchor.rate),
                 .integer(anchor.revision),
             ])

@@ -8,11 +8,16 @@ import StoreModel
 extension SimulatedAppStore {
     /// Throws `accountExists`.
     public func createAccount(_ name: AccountName) async throws {
-        try await enter { entry in
-            guard try entry.books.account(name) == nil else {
+        try await database.write { [virtualClock] sql in
+            let books = Books(sql)
+            guard try books.account(name) == nil else {
                 throw SimulatorError(.accountExists, "There is an account \(name) already.")
             }
-            try entry.books.add(account: name, appTransactionID: "70\(entry.nextOrderNumber())")
+            var numbers = try books.numbers()
+            try books.add(
+                account: name, appTransactionID: "70\(numbers.next() / TransactionNumber.span)",
+                at: try books.now(virtualClock))
+            try books.save(numbers)
         }
     }
 
@@ -25,16 +30,15 @@ extension SimulatedAppStore {
     /// Throws `unknownAccount`, and `StoreFailure` when the store does not sell.
     @discardableResult
     public func buy(
-        _ request: StoreControlWire.Buy, for account: AccountName
+        _ request: StoreControlWire.Buy, for name: AccountName
     ) async throws -> StoreControlWire.Transaction {
-        let sale = try await enter { [catalogue = configuration.catalogue] entry in
-            let account = try entry.books.known(account)
+        let sale = try await enter({ try $0.known(name) }) { entry in
             let decision = try entry.sell(
                 Order(
-                    accountID: account.id, productID: request.productID, quantity: request.quantity ?? 1,
-                    appAccountToken: request.appAccountToken, offerID: request.offerID), in: catalogue)
+                    accountID: entry.account.id, productID: request.productID, quantity: request.quantity ?? 1,
+                    appAccountToken: request.appAccountToken, offerID: request.offerID))
             if case .refused(let failure) = decision { throw failure }
-            return try entry.sale(of: decision.transactionID, account: account)
+            return try entry.sale(of: decision.transactionID)
         }
         return try describe(sale)
     }
@@ -43,49 +47,48 @@ extension SimulatedAppStore {
     /// `unknownSubscription`.
     @discardableResult
     public func cancel(
-        _ product: ProductID, for account: AccountName
+        _ product: ProductID, for name: AccountName
     ) async throws -> StoreControlWire.Transaction {
-        let sale = try await enter { entry in
-            let account = try entry.books.known(account)
-            guard let subscription = try entry.books.activeSubscription(of: product, account: account.id) else {
-                throw SimulatorError(
-                    .unknownSubscription, "The account \(account.name) has no active subscription of \(product).")
-            }
-            try entry.cancel(subscription)
-            return try entry.sale(of: subscription.latestID, account: account)
+        try await change(product, for: name) { StoreLife.setAutoRenew(false, $0, at: $1) }
+    }
+
+    /// Changes the account's running subscription of `product`, or that is to become it. Returns its latest transaction.
+    func change(
+        _ product: ProductID, for name: AccountName,
+        _ change: @escaping @Sendable (Course, Date) throws -> SubscriptionRecord?
+    ) async throws -> StoreControlWire.Transaction {
+        let sale = try await enter({ try $0.known(name) }) { entry in
+            let course = try entry.runningSubscription(of: product)
+            guard let record = try change(course, entry.now) else { return entry.sale(of: course) }
+            try entry.record([.subscription(record)])
+            return entry.sale(of: entry.course(of: record))
         }
         return try describe(sale)
     }
 
     /// All of an account's transactions, oldest first, signed now. Throws `unknownAccount`.
-    public func transactions(of account: AccountName) async throws -> [StoreControlWire.Transaction] {
-        try await settle()
-        let now = virtualClock.now()
-        let sales = try database.read { sql in
-            let books = Books(sql)
-            let account = try books.known(account)
-            let subscriptions = try Dictionary(
-                uniqueKeysWithValues: books.subscriptions(of: account.id).map { ($0.originalID, $0) })
-            return try books.transactions(of: account.id).map {
-                Sale(transaction: $0, subscription: subscriptions[$0.originalID], account: account, now: now)
+    public func transactions(of name: AccountName) async throws -> [StoreControlWire.Transaction] {
+        let sales = try look({ try $0.known(name) }) { books, account, now in
+            try books.transactions(of: account.id, at: now).map {
+                Sale(transaction: $0, course: $1, account: account, now: now)
             }
         }
         var renewalInfos: [Int64: String] = [:]
         return try sales.map { try describe($0, &renewalInfos) }
     }
 
-    private func describe(_ sale: Sale) throws -> StoreControlWire.Transaction {
+    func describe(_ sale: Sale) throws -> StoreControlWire.Transaction {
         var renewalInfos: [Int64: String] = [:]
         return try describe(sale, &renewalInfos)
     }
 
     private func describe(_ sale: Sale, _ renewalInfos: inout [Int64: String]) throws -> StoreControlWire.Transaction {
         let appTransactionID = sale.account.appTransactionID
-        if let subscription = sale.subscription, renewalInfos[subscription.originalID] == nil {
-            renewalInfos[subscription.originalID] = try signer.sign(
-                subscription, appTransactionID: appTransactionID, at: sale.now, isFresh: true)
-        }
         let record = sale.transaction
+        if let course = sale.course, renewalInfos[record.originalID] == nil {
+            renewalInfos[record.originalID] = try signer.sign(
+                course, appTransactionID: appTransactionID, at: sale.now, isFresh: true)
+        }
         return StoreControlWire.Transaction(
             transactionID: record.transactionID, originalTransactionID: record.originalTransactionID,
             productID: record.productID, state: record.state(at: sale.now),
@@ -125,7 +128,7 @@ extension SimulatedAppStore {
         let anchor = try await database.write { [virtualClock] sql in
             let books = Books(sql)
             var anchor = try books.clock()
-            let now = try books.now(virtualClock)
+            let now = max(try books.now(virtualClock), try books.lastEvent())
             anchor.base = base.now().wholeMilliseconds
             anchor.reading = jump(now).wholeMilliseconds
             anchor.revision += 1
@@ -133,8 +136,7 @@ extension SimulatedAppStore {
             return anchor
         }
         virtualClock.moveOn(to: anchor)
-        signal.raise([Self.clockMoved, Self.schedule])
-        try await settle()
+        signal.raiseAll()
         return await clockState()
     }
 
@@ -159,23 +161,38 @@ extension SimulatedAppStore {
 /// A transaction and what is needed to sign it.
 struct Sale: Sendable {
     var transaction: TransactionRecord
-    var subscription: SubscriptionRecord?
+    /// The subscription that it is of.
+    var course: Course?
     var account: Books.Account
     var now: Date
 }
 
 extension BookEntry {
-    func sale(of id: Int64?, account: Books.Account) throws -> Sale {
-        guard let id, let record = try books.transaction(id) else { throw Books.empty }
-        return Sale(
-            transaction: record, subscription: try books.subscription(record.originalID), account: account, now: now)
+    func sale(of id: Int64?) throws -> Sale {
+        guard let id, let (record, course) = try books.transaction(id, at: now) else { throw Books.empty }
+        return Sale(transaction: record, course: course, account: account, now: now)
+    }
+
+    func sale(of course: Course) -> Sale {
+        Sale(transaction: course.latest, course: course, account: account, now: now)
+    }
+
+    /// Throws `unknownSubscription`.
+    func runningSubscription(of product: ProductID) throws -> Course {
+        for record in try books.subscriptions(of: account.id) {
+            let course = course(of: record)
+            guard course.isActive || course.status == .billingRetry else { continue }
+            if course.current.plan.productID == product || record.renewal.plan.productID == product { return course }
+        }
+        throw SimulatorError(
+            .unknownSubscription, "The account \(account.name) has no active subscription of \(product).")
     }
 }
 
 extension TransactionRecord {
     /// `purchased`, `expired` or `revoked` at an instant.
     func state(at now: Date) -> String {
-        if revocationDate != nil { return "revoked" }
-        return isUpgraded || expiresDate.map { $0 <= now } ?? false ? "expired" : "purchased"
+        if revocation != nil { return "revoked" }
+        return upgradedAt != nil || expiresDate.map { $0 <= now } ?? false ? "expired" : "purchased"
     }
 }

@@ -10,29 +10,31 @@ extension SimulatedAppStore {
     static let updateLimit = 200
 
     /// Signs a device in. Throws `unknownAccount`.
-    public func signIn(account: AccountName) async throws -> StoreWire.Device {
-        let id = try await database.write { sql in
+    public func signIn(account name: AccountName) async throws -> StoreWire.Device {
+        let (id, account) = try await database.write { [virtualClock] sql in
             let books = Books(sql)
-            let account = try books.known(account)
-            let seed = try books.seed()
+            let account = try books.known(name)
             // Of version 5 over the seed, so that a store of the same seed names its devices alike.
-            let id = UUID(namespace: .simulatedStore, name: "device \(seed) \(try books.nextDevice())")
+            let id = UUID(
+                namespace: .simulatedStore, name: "device \(try books.seed()) \(try books.nextDevice())")
             let device = DeviceID(unchecked: id.uuidString.lowercased())
-            try books.add(device: device, account: account.id)
-            return device
+            // What happens from now on, at this very instant too, is news.
+            let before = try books.now(virtualClock).addingTimeInterval(-0.001).wholeMilliseconds
+            try books.add(device: device, account: account.id, at: max(account.lastEvent, before))
+            return (device, account)
         }
         return describe(id, account)
     }
 
     /// Throws `unknownDevice`.
     public func device(_ id: DeviceID) throws -> StoreWire.Device {
-        let device = try database.read { try Books($0).known(id) }
-        return describe(id, device.account.name)
+        describe(id, try database.read { try Books($0).known(id) }.account)
     }
 
-    private func describe(_ id: DeviceID, _ account: AccountName) -> StoreWire.Device {
+    func describe(_ id: DeviceID, _ account: Books.Account) -> StoreWire.Device {
         StoreWire.Device(
-            deviceID: id.rawValue, account: account.rawValue, storefront: configuration.catalogue.storefront)
+            deviceID: id.rawValue, account: account.name.rawValue, storefront: configuration.catalogue.storefront,
+            canMakePayments: account.canMakePayments)
     }
 
     /// The products among `ids`, in the catalogue's order; all of them when `ids` is empty.
@@ -46,20 +48,19 @@ extension SimulatedAppStore {
 
     /// Takes a payment; the outcome is among the device's updates. The same payment again buys nothing; from another
     /// device of the account, perhaps the same app after a crash, its outcome is told there.
-    public func add(_ payment: Payment, from device: DeviceID) async throws {
-        try await enter { [catalogue = configuration.catalogue] entry in
-            let device = try entry.books.known(device)
-            if let answer = try entry.books.answer(to: payment.id, of: device.account.id) {
-                guard answer.update.device != device.id else { return }
+    public func add(_ payment: Payment, from id: DeviceID) async throws {
+        try await enter({ try $0.known(id).account }) { entry in
+            if let answer = try entry.books.answer(to: payment.id, of: entry.account.id) {
+                guard answer.update.device != id else { return }
                 var update = answer.update
-                update.device = device.id
+                update.device = id
                 return try entry.record([.update(update)])
             }
             _ = try entry.sell(
                 Order(
-                    accountID: device.account.id, productID: payment.productID, quantity: payment.quantity,
+                    accountID: entry.account.id, productID: payment.productID, quantity: payment.quantity,
                     appAccountToken: payment.appAccountToken, offerID: payment.offerID, payment: payment.id,
-                    device: device.id), in: catalogue)
+                    device: id))
         }
     }
 
@@ -74,67 +75,62 @@ extension SimulatedAppStore {
         let cursor = try text.map(Self.cursor)
         let base = configuration.baseClock
         let deadline = base.now().addingTimeInterval(min(max(wait, 0), configuration.longestWait))
-        try await noteArrival(at: id, upTo: cursor)
+        if let cursor { try await noteArrival(at: id, upTo: cursor) }
         while true {
             let mark = signal.mark()
-            try await settle()
-            let (device, news, newest) = try database.read { sql in
-                let books = Books(sql)
+            let (device, feed) = try look({ try $0.known(id).account }) { books, _, now in
                 let device = try books.known(id)
-                let news = try books.news(for: device, after: cursor ?? 0, limit: Self.updateLimit)
-                return (device, news, try books.newestCursor())
+                return (device, try Feed(books, for: device, after: cursor, until: now, limit: Self.updateLimit))
             }
-            let current = describe(id, device.account.name).storefront
-            if !news.isEmpty || storefront.map({ $0 != current.id }) == true || base.now() >= deadline
+            let current = describe(id, device.account).storefront
+            if !feed.items.isEmpty || storefront.map({ $0 != current.id }) == true || base.now() >= deadline
                 || signal.isClosed || Task.isCancelled
             {
-                let end = news.count < Self.updateLimit ? newest : news.last?.cursor ?? newest
                 return StoreWire.Updates(
-                    updates: try news.map { try update($0, for: device) }, cursor: "\(end)", storefront: current)
+                    updates: try feed.items.map { try update($0, for: device, at: feed.end) },
+                    cursor: "\(feed.end.milliseconds)", storefront: current)
             }
-            await signal.wait(for: device.account.id, since: mark, until: deadline, on: base)
+            let due = feed.nextChange.flatMap { virtualClock.anchor.base(at: $0) }
+            await signal.wait(
+                for: device.account.id, since: mark, until: min(deadline, due ?? deadline), on: base)
         }
     }
 
-    private static func cursor(_ text: String) throws -> Int64 {
+    private static func cursor(_ text: String) throws -> Date {
         guard let cursor = Int64(text), cursor >= 0 else {
             throw SimulatorError(.malformed, "The cursor is not one of this store's; ask again without it.")
         }
-        return cursor
+        return Date(milliseconds: cursor)
     }
 
-    private func noteArrival(at id: DeviceID, upTo cursor: Int64?) async throws {
-        guard let cursor else { return }
-        let isNews = try database.read { sql in
-            let books = Books(sql)
+    /// Asking after a cursor says that what is told only once has arrived: a device that forgets its cursor goes on there.
+    private func noteArrival(at id: DeviceID, upTo cursor: Date) async throws {
+        let isNews = try look({ try $0.known(id).account }) { books, _, now in
             let device = try books.known(id)
-            return try cursor > device.seen && books.hasPassing(for: device, upTo: cursor)
+            return try cursor > device.seen && cursor <= now
+                && !Feed(books, for: device, after: device.seen, until: cursor).isEmptyOfNews
         }
         guard isNews else { return }
-        try await database.write { sql in
-            let books = Books(sql)
-            try books.set(seen: min(cursor, try books.newestCursor()), of: id)
-        }
+        try await database.write { try Books($0).set(seen: cursor, of: id) }
     }
 
-    private func update(_ news: Books.News, for device: Books.Device) throws -> StoreWire.Update {
+    private func update(_ item: Feed.Item, for device: Books.Device, at now: Date) throws -> StoreWire.Update {
         StoreWire.Update(
-            paymentID: news.update.device == device.id ? news.update.payment : nil, productID: news.update.productID,
-            state: news.update.state.rawValue,
-            transaction: try news.transaction.map {
+            paymentID: item.payment, productID: item.productID, state: item.state.rawValue,
+            transaction: try item.transaction.map {
                 try signer.storeTransaction(
-                    $0, news.subscription, appTransactionID: device.account.appTransactionID, at: virtualClock.now(),
-                    isFresh: false)
+                    $0, item.course, appTransactionID: device.account.appTransactionID, at: now, isFresh: false)
             },
-            alreadyOwned: news.update.isAlreadyOwned ? true : nil, failure: news.update.failure)
+            alreadyOwned: item.isAlreadyOwned ? true : nil, failure: item.failure)
     }
 
     /// Marks a transaction of the device's account as delivered; again is the same. Throws `unknownTransaction`.
-    public func finish(_ transaction: TransactionID, from device: DeviceID) async throws {
+    public func finish(_ transaction: TransactionID, from id: DeviceID) async throws {
+        let (account, now) = try look({ try $0.known(id).account }) { ($1, $2) }
         try await database.write { sql in
-            let books = Books(sql)
-            let account = try books.known(device).account
-            guard let id = Int64(transaction.rawValue), try books.finish(id, of: account.id) else {
+            guard let number = Int64(transaction.rawValue),
+                try Books(sql).finish(number, of: account.id, at: now)
+            else {
                 throw SimulatorError(
                     .unknownTransaction, "The account \(account.name) has no transaction \(transaction).")
             }
@@ -142,20 +138,13 @@ extension SimulatedAppStore {
     }
 
     /// The transactions that give the device's account access now, signed now.
-    public func restore(for device: DeviceID) async throws -> [StoreTransaction] {
-        try await settle()
-        let now = virtualClock.now()
-        let (account, records) = try database.read { sql in
-            let books = Books(sql)
-            let account = try books.known(device).account
-            let records = try books.entitlements(of: account.id, at: now).map {
-                ($0, try books.subscription($0.originalID))
-            }
-            return (account, records)
+    public func restore(for id: DeviceID) async throws -> [StoreTransaction] {
+        let (account, entitlements, now) = try look({ try $0.known(id).account }) { books, account, now in
+            (account, try books.entitlements(of: account.id, at: now), now)
         }
-        return try records.map { record, subscription in
+        return try entitlements.map { record, course in
             try signer.storeTransaction(
-                record, subscription, appTransactionID: account.appTransactionID, at: now, isFresh: true)
+                record, course, appTransactionID: account.appTransactionID, at: now, isFresh: true)
         }
     }
 }

@@ -23,24 +23,23 @@ public final class SimulatedAppStore: Sendable {
     let database: any SQLDatabase
     let virtualClock: AnchoredClock
     let signer: StoreSigner
-    /// Raised by account for news, and for 0 when what is due next may have changed.
+    /// Raised by account for what happened to it, for `clockMoved` when the clock was moved.
     let signal = ChangeSignal<Int64>()
+    let moments: Moments
     let products: [StoreProduct]
-    private let ticker = Locked<Task<Void, Never>?>(nil)
-
-    static let schedule: Int64 = 0
 
     /// Virtual time.
     public var clock: any WallClock { virtualClock }
 
     private init(
         _ configuration: Configuration, _ summary: Summary, _ database: any SQLDatabase, _ clock: AnchoredClock,
-        _ chain: SigningChain
+        _ moments: Moments, _ chain: SigningChain
     ) {
         self.configuration = configuration
         self.summary = summary
         self.database = database
         virtualClock = clock
+        self.moments = moments
         signer = StoreSigner(chain: chain, bundleID: configuration.bundleID, catalogue: configuration.catalogue)
         products = configuration.catalogue.storeProducts
     }
@@ -65,11 +64,11 @@ public final class SimulatedAppStore: Sendable {
         let database = try configuration.database ?? openBooks(in: folder)
         do {
             try database.migrate(BooksSchema.migrations)
-            let anchor = try await database.write { try Founding(configuration).open(Books($0)) }
+            let (anchor, isNew) = try await database.write { try Founding(configuration).open(Books($0)) }
             let clock = AnchoredClock(base: configuration.baseClock, anchor: anchor)
-            let store = SimulatedAppStore(configuration, summary, database, clock, chain)
-            store.ticker.withLock { $0 = Task { await store.keepUpToDate() } }
-            return store
+            // Whatever somebody was told before the store was closed was before now.
+            let floor = isNew ? .distantPast : clock.now().addingTimeInterval(0.001).wholeMilliseconds
+            return SimulatedAppStore(configuration, summary, database, clock, Moments(floor: floor), chain)
         } catch {
             await database.close()
             throw error
@@ -90,59 +89,50 @@ public final class SimulatedAppStore: Sendable {
     /// Ends what waits, lets what is being written end and closes the books. Everything asked afterwards is refused.
     public func close() async {
         signal.close()
-        let ticker = ticker.withLock { $0 }
-        ticker?.cancel()
-        await ticker?.value
         await database.close()
     }
 
     // MARK: - The books
 
-    /// Makes one entry in the books and wakes those who wait for what it says.
+    /// Makes one entry in the books, for those whom it concerns and their families, and wakes those who wait for news.
     func enter<Value: Sendable>(
+        _ whom: @escaping @Sendable (Books) throws -> Books.Account,
         _ body: @escaping @Sendable (inout BookEntry) throws -> Value
     ) async throws -> Value {
-        let (value, touched) = try await database.write { [catalogue = configuration.catalogue, virtualClock] sql in
-            var entry = try BookEntry(sql, catalogue: catalogue, clock: virtualClock)
-            try entry.settle()
-            let value = try body(&entry)
-            try entry.close()
-            return (value, entry.touched)
+        let entered = Locked<[Int64]>([])
+        let result: Result<Value, any Error>
+        do {
+            result = .success(
+                try await database.write { [catalogue = configuration.catalogue, moments, virtualClock] sql in
+                    let books = Books(sql)
+                    let accounts = try books.household(try whom(books))
+                    let ids = accounts.map(\.id)
+                    let last = accounts.map(\.lastEvent).max() ?? .distantPast
+                    let now = moments.enter(ids, clock: try books.now(virtualClock), last: last)
+                    entered.withLock { $0 = ids }
+                    var entry = try BookEntry(books, accounts, at: now, catalogue: catalogue)
+                    let value = try body(&entry)
+                    try entry.close()
+                    return value
+                })
+        } catch {
+            result = .failure(error)
         }
-        if !touched.isEmpty { signal.raise(touched.union([Self.schedule])) }
-        return value
+        let accounts = entered.withLock { $0 }
+        moments.left(accounts)
+        signal.raise(accounts)
+        return try result.get()
     }
 
-    /// Does what is due by now, a batch at a time. Costs a look when nothing is.
-    func settle() async throws {
-        while true {
-            let now = virtualClock.now()
-            let due = try database.read { try Books($0).nextDue() }
-            guard let due, due <= now else { return }
-            let touched = try await database.write { [catalogue = configuration.catalogue, virtualClock] sql in
-                var entry = try BookEntry(sql, catalogue: catalogue, clock: virtualClock)
-                _ = try entry.settleBatch()
-                try entry.close()
-                return entry.touched
-            }
-            signal.raise(touched)
-        }
-    }
-
-    /// Does what falls due at the instant it does, until the store is closed.
-    private func keepUpToDate() async {
-        while !Task.isCancelled, !signal.isClosed {
-            let mark = signal.mark()
-            do {
-                try await settle()
-                let due = try database.read { try Books($0).nextDue() }
-                await signal.wait(for: Self.schedule, since: mark, until: due, on: virtualClock)
-            } catch {
-                // The same error meets whoever asks; here it is only tried again.
-                let base = configuration.baseClock
-                await signal.wait(
-                    for: Self.schedule, since: mark, until: base.now().addingTimeInterval(1), on: base)
-            }
+    /// What is so for an account at the instant of which it can be told now: everything before is in the books.
+    func look<Value: Sendable>(
+        _ whom: (Books) throws -> Books.Account, _ body: (Books, Books.Account, Date) throws -> Value
+    ) throws -> Value {
+        let known = try database.read { try whom(Books($0)) }
+        let now = moments.tell(known.id, max(virtualClock.now(), known.lastEvent))
+        return try database.read { sql in
+            let books = Books(sql)
+            return try body(books, try whom(books), now)
         }
     }
 }

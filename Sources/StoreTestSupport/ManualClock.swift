@@ -24,7 +24,7 @@ public final class ManualClock: WallClock {
         var nextID = 0
         var sleepers: [Sleeper] = []
         var cancelled: Set<Int> = []
-        var observers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var observers: [(isMet: @Sendable ([Date]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     private let state: Locked<State>
@@ -76,14 +76,19 @@ public final class ManualClock: WallClock {
     }
 
     /// Returns when at least `count` tasks sleep on this clock, so that a test moves time only when somebody listens.
-    public func waiters(atLeast count: Int) async {
+    public func waiters(atLeast count: Int) async { await waiters { $0.count >= count } }
+
+    /// Returns when somebody sleeps until `instant`.
+    public func waiters(until instant: Date) async { await waiters { $0.contains(instant) } }
+
+    private func waiters(areMet isMet: @escaping @Sendable ([Date]) -> Bool) async {
         await withCheckedContinuation { continuation in
-            let isMet = state.withLock { state in
-                if state.sleepers.count >= count { return true }
-                state.observers.append((count, continuation))
+            let isOver = state.withLock { state in
+                if isMet(state.sleepers.map(\.deadline)) { return true }
+                state.observers.append((isMet, continuation))
                 return false
             }
-            if isMet { continuation.resume() }
+            if isOver { continuation.resume() }
         }
     }
 
@@ -93,9 +98,9 @@ public final class ManualClock: WallClock {
             if state.cancelled.remove(sleeper.id) != nil { return (.cancelled, []) }
             if sleeper.deadline <= state.now { return (.due, []) }
             state.sleepers.append(sleeper)
-            let count = state.sleepers.count
-            let met = state.observers.filter { $0.count <= count }.map(\.continuation)
-            state.observers.removeAll { $0.count <= count }
+            let deadlines = state.sleepers.map(\.deadline)
+            let met = state.observers.filter { $0.isMet(deadlines) }.map(\.continuation)
+            state.observers.removeAll { $0.isMet(deadlines) }
             return (.waits, met)
         }
         switch verdict {

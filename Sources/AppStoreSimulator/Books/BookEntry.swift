@@ -3,69 +3,82 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// One entry in the books, at one instant: whatever is due by then is done first, then what is asked.
+/// One entry in the books: what somebody does, at one instant that is later than everything said before.
 struct BookEntry {
     let books: Books
     let now: Date
+    /// Those whom it concerns: who acts, then the rest of their family.
+    let accounts: [Books.Account]
+    let conditions: Conditions
     private var life: StoreLife
     private let numbersBefore: Numbers
-    /// The accounts that have news.
-    private(set) var touched: Set<Int64> = []
 
-    static let batch = 2048
-
-    /// `now` is asked of the clock as the books have it: entries are made in the order of the database.
-    init(_ sql: any SQLConnection, catalogue: Catalogue, clock: AnchoredClock) throws {
-        books = Books(sql)
-        now = try books.now(clock)
+    init(_ books: Books, _ accounts: [Books.Account], at now: Date, catalogue: Catalogue) throws {
+        self.books = books
+        self.now = now
+        self.accounts = accounts
+        conditions = try books.conditions()
         numbersBefore = try books.numbers()
-        life = StoreLife(catalogue: catalogue, numbers: numbersBefore)
+        life = StoreLife(catalogue: catalogue, conditions: conditions, numbers: numbersBefore)
     }
 
-    /// Does what is due. Returns whether something may be left: at most a batch is done in one call.
-    mutating func settleBatch() throws -> Bool {
-        let due = try books.due(at: now, limit: Self.batch)
-        guard !due.isEmpty else { return false }
-        try record(life.settle(due, isAll: due.count < Self.batch, until: now))
-        return true
-    }
+    /// Who acts.
+    var account: Books.Account { accounts[0] }
 
-    mutating func settle() throws {
-        while try settleBatch() {}
-    }
+    func course(of record: SubscriptionRecord) -> Course { Course(of: record, under: conditions, at: now) }
 
-    mutating func sell(_ order: Order, in catalogue: Catalogue) throws -> StoreLife.Decision {
-        let item = catalogue[order.productID]
-        let standing = StoreLife.Standing(
-            owned: item?.kind == .nonConsumable ? try books.owned(order.productID, by: order.accountID) : nil,
-            subscription: try item?.subscription.flatMap {
-                try books.subscription(in: $0.groupID, of: order.accountID)
+    func standing(for product: ProductID, of account: Int64) throws -> StoreLife.Standing {
+        let item = life.catalogue[product]
+        return StoreLife.Standing(
+            owned: item?.kind == .nonConsumable ? try books.owned(product, by: account, at: now) : nil,
+            course: try item?.subscription.flatMap {
+                try books.subscription(in: $0.groupID, of: account).map(course)
             })
-        let outcome = life.sell(order, standing, at: now)
+    }
+
+    mutating func sell(_ order: Order) throws -> StoreLife.Decision {
+        let outcome = life.sell(order, try standing(for: order.productID, of: order.accountID), at: now)
         try record(outcome.facts)
         return outcome.decision
     }
 
-    mutating func cancel(_ subscription: SubscriptionRecord) throws {
-        try record(life.cancel(subscription))
+    /// Keeps an order that waits. Returns its number.
+    mutating func hold(_ order: Order, for reason: HeldOrder.Reason) throws -> Int64 {
+        let (number, facts) = life.hold(order, for: reason, at: now)
+        try record(facts)
+        return number
     }
 
-    mutating func record(_ facts: [Fact]) throws {
-        touched.formUnion(try books.save(facts, at: now))
+    mutating func release(_ held: HeldOrder) throws -> StoreLife.Decision {
+        let standing = try standing(for: held.order.productID, of: held.order.accountID)
+        let outcome = life.release(held, standing, at: now)
+        try record(outcome.facts)
+        return outcome.decision
     }
 
-    mutating func nextOrderNumber() -> Int64 { life.numbers.nextOrder() }
+    mutating func decline(_ held: HeldOrder) throws { try record(life.decline(held)) }
+
+    /// Why an order cannot be taken, whoever gives it.
+    func refusal(of order: Order) -> StoreFailure? { life.refusal(of: order) }
+
+    func record(_ facts: [Fact]) throws {
+        for fact in facts {
+            switch fact {
+            case .purchase(let record, let share): try books.insert(record, share: share)
+            case .subscription(let record): try books.save(record)
+            case .revocation(let id, let revocation):
+                try books.save(revocation, of: id, original: try books.original(of: id))
+            case .held(let held): try books.insert(held)
+            case .released(let number): try books.release(number)
+            case .update(let update): try books.insert(update, at: now)
+            }
+        }
+    }
+
+    mutating func nextNumber() -> Int64 { life.numbers.next() }
 
     func close() throws {
         if life.numbers != numbersBefore { try books.save(life.numbers) }
-    }
-}
-
-extension Books {
-    /// What time it is by the clock as the books have it, never earlier than `clock` has said itself.
-    func now(_ clock: AnchoredClock) throws -> Date {
-        let anchor = try self.clock()
-        let now = anchor.reading(at: clock.base.now())
-        return anchor.revision == clock.anchor.revision ? max(now, clock.now()) : now
+        try books.set(lastEvent: now, of: accounts.map(\.id))
     }
 }

@@ -2,25 +2,23 @@ import Foundation
 import SQLStorage
 import StoreModel
 
+/// What devices are told besides what time does by itself.
 extension Books {
-    /// What an account's devices are told, with its place in the order of things.
     struct News: Sendable, Hashable {
-        var cursor: Int64
+        var id: Int64
+        var at: Date
         var update: UpdateRecord
-        var transaction: TransactionRecord?
-        var subscription: SubscriptionRecord?
     }
 
-    func insert(_ update: UpdateRecord) throws {
-        let cursor = try newestCursor() + 1
+    func insert(_ update: UpdateRecord, at now: Date) throws {
         try sql.execute(
             """
             INSERT INTO news (
-                cursor, account, device, payment, product, state, purchase, is_already_owned, failure_code, failure_reason)
+                account, at, device, payment, product, state, purchase, is_already_owned, failure_code, failure_reason)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
             """,
             [
-                .integer(cursor), .integer(update.accountID), SQLValue(update.device?.rawValue),
+                .integer(update.accountID), .integer(now.milliseconds), SQLValue(update.device?.rawValue),
                 SQLValue(update.payment?.rawValue), .text(update.productID.rawValue), .text(update.state.rawValue),
                 SQLValue(update.transactionID), SQLValue(update.isAlreadyOwned),
                 SQLValue(update.failure?.code.rawValue), SQLValue(update.failure?.reason),
@@ -28,60 +26,33 @@ extension Books {
         guard let payment = update.payment else { return }
         try sql.execute(
             """
-            INSERT INTO payment (account, id, cursor) VALUES (?1, ?2, ?3)
-            ON CONFLICT (account, id) DO UPDATE SET cursor = ?3
-            """, [.integer(update.accountID), .text(payment.rawValue), .integer(cursor)])
+            INSERT INTO payment (account, id, news) VALUES (?1, ?2, last_insert_rowid())
+            ON CONFLICT (account, id) DO UPDATE SET news = last_insert_rowid()
+            """, [.integer(update.accountID), .text(payment.rawValue)])
     }
 
-    /// The answer a payment had, and its place; `nil` for a payment that was never made.
+    /// The last answer a payment had; `nil` for a payment that was never made.
     func answer(to payment: PaymentID, of account: Int64) throws -> News? {
         try sql.first(
             """
-            SELECT news.* FROM payment JOIN news ON news.cursor = payment.cursor
+            SELECT news.* FROM payment JOIN news ON news.id = payment.news
             WHERE payment.account = ?1 AND payment.id = ?2
             """, [.integer(account), .text(payment.rawValue)]
         ).map(Self.news)
     }
 
-    func newestCursor() throws -> Int64 {
-        let row = try sql.first("SELECT max(cursor) AS cursor FROM news")
-        let cursor: Int64? = try row?["cursor"]
-        return cursor ?? 0
-    }
-
-    /// What a device is told after `cursor`, oldest first: what its account has not finished, and whatever else it was
-    /// not told yet. A purchase that is finished is told only to the device whose payment it answers.
-    func news(for device: Device, after cursor: Int64, limit: Int) throws -> [News] {
-        let rows = try sql.query(
+    /// What a device is told of what happened after one instant and by another, oldest first.
+    func news(for device: Device, after start: Date, until end: Date) throws -> [News] {
+        try sql.query(
             """
-            SELECT news.* FROM news LEFT JOIN purchase ON purchase.id = news.purchase
-            WHERE news.account = ?1 AND cursor > ?2 AND (
-                state = 'purchased' AND is_finished = 0
-                OR cursor > ?3 AND (device = ?4 OR device IS NULL AND state <> 'purchased'))
-            ORDER BY cursor LIMIT ?5
+            SELECT * FROM news WHERE account = ?1 AND at > ?2 AND at <= ?3 AND (device = ?4 OR device IS NULL)
+            ORDER BY at, id
             """,
             [
-                .integer(device.account.id), .integer(cursor), .integer(device.seen), .text(device.id.rawValue),
-                .integer(Int64(limit)),
-            ])
-        return try rows.map { row in
-            var news = try Self.news(row)
-            if let id = news.update.transactionID {
-                news.transaction = try transaction(id)
-                news.subscription = try news.transaction.flatMap { try subscription($0.originalID) }
-            }
-            return news
-        }
-    }
-
-    /// Whether a device was told something up to `cursor` that is told once.
-    func hasPassing(for device: Device, upTo cursor: Int64) throws -> Bool {
-        try sql.first(
-            """
-            SELECT 1 FROM news WHERE account = ?1 AND cursor > ?2 AND cursor <= ?3
-                AND (device = ?4 OR device IS NULL AND state <> 'purchased') LIMIT 1
-            """,
-            [.integer(device.account.id), .integer(device.seen), .integer(cursor), .text(device.id.rawValue)]) != nil
+                .integer(device.account.id), .integer(start.milliseconds), .integer(end.milliseconds),
+                .text(device.id.rawValue),
+            ]
+        ).map(Self.news)
     }
 
     private static func news(_ row: SQLRow) throws -> News {
@@ -95,7 +66,7 @@ extension Books {
                 .unexpectedValue, "The store's news hold the state \(state), which this version does not know.")
         }
         return News(
-            cursor: try row["cursor"],
+            id: try row["id"], at: try row.date("at"),
             update: UpdateRecord(
                 accountID: try row["account"], device: device.map(DeviceID.init(unchecked:)),
                 payment: payment.map(PaymentID.init(unchecked:)), productID: ProductID(unchecked: try row["product"]),

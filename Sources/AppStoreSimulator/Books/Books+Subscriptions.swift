@@ -3,89 +3,135 @@ import SQLStorage
 import StoreModel
 
 extension Books {
-    func upsert(_ record: SubscriptionRecord, at now: Date) throws {
+    func save(_ record: SubscriptionRecord) throws {
+        let renewal = record.renewal
         try sql.execute(
             """
             INSERT INTO subscription (
-                original, account, group_id, product, latest, original_purchased_at, started_at, expires_at,
-                phase_start, phase_sold, phase_offer_kind, phase_offer_id, renews, renews_to, token, used_introductory,
-                is_active, expiration_intent)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+                original, account, group_id, token, started_at, changed_at, used_introductory, next_product, next_period,
+                next_price, next_currency, next_priced_at, next_offer, off_since, fails_from, fails_until, consented_at,
+                share_owner, share_first, share_from, share_until)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
             ON CONFLICT (original) DO UPDATE SET
-                product = ?4, latest = ?5, started_at = ?7, expires_at = ?8, phase_start = ?9, phase_sold = ?10,
-                phase_offer_kind = ?11, phase_offer_id = ?12, renews = ?13, renews_to = ?14, token = ?15,
-                used_introductory = ?16, is_active = ?17, expiration_intent = ?18,
-                signed_from = max(subscription.signed_from, ?19) + 1
+                token = ?4, started_at = ?5, changed_at = ?6, used_introductory = ?7, next_product = ?8,
+                next_period = ?9, next_price = ?10, next_currency = ?11, next_priced_at = ?12, next_offer = ?13,
+                off_since = ?14, fails_from = ?15, fails_until = ?16, consented_at = ?17, share_owner = ?18,
+                share_first = ?19, share_from = ?20, share_until = ?21
             """,
             [
                 .integer(record.originalID), .integer(record.accountID), .text(record.groupID),
-                .text(record.productID.rawValue), .integer(record.latestID),
-                .integer(record.originalPurchaseDate.milliseconds), .integer(record.startedAt.milliseconds),
-                .integer(record.expiresDate.milliseconds), .integer(record.phase.start.milliseconds),
-                .integer(Int64(record.phase.sold)), SQLValue(record.phase.offer?.kind.rawValue),
-                SQLValue(record.phase.offer?.id), SQLValue(record.autoRenews), .text(record.renewsTo.rawValue),
-                SQLValue(record.appAccountToken?.uuidString), SQLValue(record.hasUsedIntroductoryOffer),
-                SQLValue(record.isActive), SQLValue(record.expirationIntent?.rawValue), .integer(now.milliseconds),
+                SQLValue(record.appAccountToken), .integer(record.startedAt.milliseconds),
+                .integer(record.changedAt.milliseconds), SQLValue(record.hasUsedIntroductoryOffer),
+            ] + renewal.plan.columns + [
+                try SQLValue(renewal.offer), SQLValue(renewal.offSince), SQLValue(renewal.failsFrom),
+                SQLValue(renewal.failsUntil), SQLValue(renewal.consentedAt),
+            ] + record.share.columns)
+        // A share is computed from its owner's periods.
+        guard record.share == nil else { return }
+        for (place, run) in record.runs.enumerated() { try save(run, at: place, of: record.originalID) }
+    }
+
+    /// Of the runs before the last only those that an event closes change.
+    private func save(_ run: Run, at place: Int, of original: Int64) throws {
+        try sql.execute(
+            """
+            INSERT INTO run (
+                original, place, base, first, anchor, offset, sold_at, product, period, price, currency, priced_at, offer,
+                count, is_renewal, upgraded_at, cut_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+            ON CONFLICT (original, place) DO UPDATE SET count = ?14, upgraded_at = ?16, cut_at = ?17
+            """,
+            [
+                .integer(original), .integer(Int64(place)), .integer(run.base), .integer(Int64(run.first)),
+                .integer(run.anchor.milliseconds), .integer(Int64(run.offset)), .integer(run.soldAt.milliseconds),
+            ] + run.plan.columns + [
+                try SQLValue(run.offer), .integer(Int64(run.count)), SQLValue(run.isRenewal),
+                SQLValue(run.upgradedAt), SQLValue(run.cutAt),
             ])
     }
 
     func subscription(_ originalID: Int64) throws -> SubscriptionRecord? {
-        try sql.first("SELECT * FROM subscription WHERE original = ?1", [.integer(originalID)]).map(Self.subscription)
+        try sql.first("SELECT * FROM subscription WHERE original = ?1", [.integer(originalID)]).map(subscription)
     }
 
     func subscription(in group: String, of account: Int64) throws -> SubscriptionRecord? {
         try sql.first(
             "SELECT * FROM subscription WHERE account = ?1 AND group_id = ?2", [.integer(account), .text(group)]
-        ).map(Self.subscription)
+        ).map(subscription)
     }
 
     func subscriptions(of account: Int64) throws -> [SubscriptionRecord] {
         try sql.query("SELECT * FROM subscription WHERE account = ?1 ORDER BY original", [.integer(account)])
-            .map(Self.subscription)
+            .map(subscription)
     }
 
-    /// The active subscription that is, or is to become, `product`.
-    func activeSubscription(of product: ProductID, account: Int64) throws -> SubscriptionRecord? {
-        try sql.first(
+    /// The shares that members of the family have of a subscription.
+    func shares(of originalID: Int64) throws -> [SubscriptionRecord] {
+        try sql.query("SELECT * FROM subscription WHERE share_owner = ?1 ORDER BY original", [.integer(originalID)])
+            .map(subscription)
+    }
+
+    /// Every subscription, in the order of the original transactions, one at a time.
+    func eachSubscription(_ body: (SubscriptionRecord) throws -> Void) throws {
+        try sql.each("SELECT * FROM subscription ORDER BY original", []) { try body(try subscription($0)) }
+    }
+
+    private func subscription(_ row: SQLRow) throws -> SubscriptionRecord {
+        let original: Int64 = try row["original"]
+        let share = try row.share()
+        var record = SubscriptionRecord(
+            originalID: original, accountID: try row["account"], groupID: try row["group_id"],
+            appAccountToken: try row.id("token"), runs: [],
+            renewal: .init(
+                plan: try row.plan("next_"), offer: try row.offer("next_offer"),
+                offSince: try row.optionalDate("off_since"), failsFrom: try row.optionalDate("fails_from"),
+                failsUntil: try row.optionalDate("fails_until"), consentedAt: try row.optionalDate("consented_at")),
+            hasUsedIntroductoryOffer: try row["used_introductory"], startedAt: try row.date("started_at"),
+            changedAt: try row.date("changed_at"), share: share)
+        if let share {
+            guard let owner = try subscription(share.ownerOriginalID) else { throw Self.empty }
+            record.takeShare(of: owner)
+        } else {
+            record.runs = try runs(of: original)
+            record.revocations = try revocations(of: original)
+        }
+        return record
+    }
+
+    private func runs(of original: Int64) throws -> [Run] {
+        try sql.query("SELECT * FROM run WHERE original = ?1 ORDER BY place", [.integer(original)]).map { row in
+            Run(
+                base: try row["base"], first: try row["first"], anchor: try row.date("anchor"),
+                offset: try row["offset"], soldAt: try row.date("sold_at"), plan: try row.plan(),
+                offer: try row.offer("offer"), count: try row["count"], isRenewal: try row["is_renewal"],
+                upgradedAt: try row.optionalDate("upgraded_at"), cutAt: try row.optionalDate("cut_at"))
+        }
+    }
+
+    // MARK: - What was taken back
+
+    func save(_ revocation: Revocation, of id: Int64, original: Int64) throws {
+        try sql.execute(
             """
-            SELECT * FROM subscription WHERE account = ?1 AND is_active = 1 AND (product = ?2 OR renews_to = ?2)
-            """, [.integer(account), .text(product.rawValue)]
-        ).map(Self.subscription)
+            INSERT OR REPLACE INTO revocation (id, original, at, kind, reason, percentage, reversed_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """,
+            [
+                .integer(id), .integer(original), .integer(revocation.at.milliseconds),
+                .text(revocation.kind.rawValue), SQLValue(revocation.reason), SQLValue(revocation.percentage),
+                SQLValue(revocation.reversedAt),
+            ])
     }
 
-    /// Those whose current period ends at `now` or before, first things first.
-    func due(at now: Date, limit: Int) throws -> [SubscriptionRecord] {
-        try sql.query(
-            """
-            SELECT * FROM subscription WHERE is_active = 1 AND expires_at <= ?1 ORDER BY expires_at, original LIMIT ?2
-            """, [.integer(now.milliseconds), .integer(Int64(limit))]
-        ).map(Self.subscription)
-    }
-
-    /// When the next period of any subscription ends.
-    func nextDue() throws -> Date? {
-        let row = try sql.first("SELECT min(expires_at) AS due FROM subscription WHERE is_active = 1")
-        let due: Int64? = try row?["due"]
-        return due.map { Date(milliseconds: $0) }
-    }
-
-    private static func subscription(_ row: SQLRow) throws -> SubscriptionRecord {
-        let token: String? = try row["token"]
-        let offerKind: Int? = try row["phase_offer_kind"]
-        let offerID: String? = try row["phase_offer_id"]
-        let intent: Int? = try row["expiration_intent"]
-        return SubscriptionRecord(
-            originalID: try row["original"], accountID: try row["account"], groupID: try row["group_id"],
-            productID: ProductID(unchecked: try row["product"]), latestID: try row["latest"],
-            originalPurchaseDate: Date(milliseconds: try row["original_purchased_at"]),
-            startedAt: Date(milliseconds: try row["started_at"]),
-            expiresDate: Date(milliseconds: try row["expires_at"]),
-            phase: .init(
-                start: Date(milliseconds: try row["phase_start"]), sold: try row["phase_sold"],
-                offer: offerKind.flatMap(AppliedOffer.Kind.init).map { .init(kind: $0, id: offerID) }),
-            autoRenews: try row["renews"], renewsTo: ProductID(unchecked: try row["renews_to"]),
-            appAccountToken: token.flatMap(UUID.init), hasUsedIntroductoryOffer: try row["used_introductory"],
-            isActive: try row["is_active"], expirationIntent: intent.flatMap(SubscriptionRecord.ExpirationIntent.init),
-            signedFrom: Date(milliseconds: try row["signed_from"]))
+    func revocations(of original: Int64) throws -> [Int64: Revocation] {
+        try sql.query("SELECT * FROM revocation WHERE original = ?1", [.integer(original)]).reduce(into: [:]) {
+            let kind: String = try $1["kind"]
+            guard let kind = Revocation.Kind(rawValue: kind) else {
+                throw SQLError(.unexpectedValue, "The store's books hold the revocation type \(kind), which is none.")
+            }
+            $0[try $1["id"]] = Revocation(
+                at: try $1.date("at"), kind: kind, reason: try $1["reason"], percentage: try $1["percentage"],
+                reversedAt: try $1.optionalDate("reversed_at"))
+        }
     }
 }

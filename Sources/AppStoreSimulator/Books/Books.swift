@@ -13,70 +13,156 @@ struct Books {
         var id: Int64
         var name: AccountName
         var appTransactionID: String
+        var createdAt: Date
+        /// When something last happened to it.
+        var lastEvent: Date
+        var family: String?
+        /// The country where it shops; `nil`: the catalogue's.
+        var storefront: String?
+        var canMakePayments: Bool
+        /// Whether its purchases wait for approval, or are interrupted; `nil`: as the store's settings say.
+        var asksToBuy: Bool?
+        var isInterrupted: Bool?
     }
 
     struct Device: Sendable, Hashable {
         var id: DeviceID
         var account: Account
-        /// The newest update that the device has said to have.
-        var seen: Int64
+        /// Everything up to then is known to the device, but for what is unfinished.
+        var seen: Date
     }
 
     // MARK: - Accounts and devices
 
     func account(_ name: AccountName) throws -> Account? {
-        try sql.first("SELECT id, name, app_transaction FROM account WHERE name = ?1", [.text(name.rawValue)])
-            .map(Self.account)
+        try sql.first("SELECT * FROM account WHERE name = ?1", [.text(name.rawValue)]).map(Self.account)
+    }
+
+    func account(_ id: Int64) throws -> Account? {
+        try sql.first("SELECT * FROM account WHERE id = ?1", [.integer(id)]).map(Self.account)
     }
 
     func accounts() throws -> [Account] {
-        try sql.query("SELECT id, name, app_transaction FROM account ORDER BY id").map(Self.account)
+        try sql.query("SELECT * FROM account ORDER BY id").map(Self.account)
     }
 
-    func add(account name: AccountName, appTransactionID: String) throws {
+    /// The members of a family, oldest account first.
+    func accounts(inFamily family: String) throws -> [Account] {
+        try sql.query("SELECT * FROM account WHERE family = ?1 ORDER BY id", [.text(family)]).map(Self.account)
+    }
+
+    /// An account and the rest of its family.
+    func household(_ account: Account) throws -> [Account] {
+        guard let family = account.family else { return [account] }
+        return [account] + (try accounts(inFamily: family)).filter { $0.id != account.id }
+    }
+
+    func add(account name: AccountName, appTransactionID: String, at now: Date) throws {
         try sql.execute(
-            "INSERT INTO account (name, app_transaction) VALUES (?1, ?2)",
-            [.text(name.rawValue), .text(appTransactionID)])
+            "INSERT INTO account (name, app_transaction, created_at, last_at) VALUES (?1, ?2, ?3, 0)",
+            [.text(name.rawValue), .text(appTransactionID), .integer(now.milliseconds)])
+    }
+
+    /// What a tester set of an account.
+    func save(_ account: Account) throws {
+        try sql.execute(
+            """
+            UPDATE account SET family = ?2, storefront = ?3, can_pay = ?4, asks_to_buy = ?5, is_interrupted = ?6
+            WHERE id = ?1
+            """,
+            [
+                .integer(account.id), SQLValue(account.family), SQLValue(account.storefront),
+                SQLValue(account.canMakePayments), SQLValue(account.asksToBuy), SQLValue(account.isInterrupted),
+            ])
+    }
+
+    func set(lastEvent: Date, of accounts: [Int64]) throws {
+        for account in accounts {
+            try sql.execute(
+                "UPDATE account SET last_at = ?2 WHERE id = ?1", [.integer(account), .integer(lastEvent.milliseconds)])
+        }
+    }
+
+    /// When something last happened to anybody.
+    func lastEvent() throws -> Date {
+        let row = try sql.first("SELECT max(last_at) AS last FROM account")
+        let last: Int64? = try row?["last"]
+        return last.map { Date(milliseconds: $0) } ?? .distantPast
     }
 
     private static func account(_ row: SQLRow) throws -> Account {
         Account(
             id: try row["id"], name: AccountName(unchecked: try row["name"]),
-            appTransactionID: try row["app_transaction"])
+            appTransactionID: try row["app_transaction"], createdAt: try row.date("created_at"),
+            lastEvent: try row.date("last_at"), family: try row["family"], storefront: try row["storefront"],
+            canMakePayments: try row["can_pay"], asksToBuy: try row["asks_to_buy"],
+            isInterrupted: try row["is_interrupted"])
     }
 
     func device(_ id: DeviceID) throws -> Device? {
-        let row = try sql.first(
+        try sql.first(
+            "SELECT account.*, seen FROM device JOIN account ON account.id = device.account WHERE device.id = ?1",
+            [.text(id.rawValue)]
+        ).map { Device(id: id, account: try Self.account($0), seen: try $0.date("seen")) }
+    }
+
+    /// A device starts with what is unfinished and with what happens from now on. One that is known changes hands.
+    func add(device id: DeviceID, account: Int64, at now: Date) throws {
+        try sql.execute(
             """
-            SELECT account.id, name, app_transaction, seen FROM device JOIN account ON account.id = device.account
-            WHERE device.id = ?1
-            """, [.text(id.rawValue)])
-        return try row.map { Device(id: id, account: try Self.account($0), seen: try $0["seen"]) }
+            INSERT INTO device (id, account, seen) VALUES (?1, ?2, ?3)
+            ON CONFLICT (id) DO UPDATE SET account = ?2, seen = ?3
+            """, [.text(id.rawValue), .integer(account), .integer(now.milliseconds)])
     }
 
-    /// A device starts with what is unfinished and with what happens from now on.
-    func add(device id: DeviceID, account: Int64) throws {
+    func set(seen: Date, of device: DeviceID) throws {
         try sql.execute(
-            "INSERT INTO device (id, account, seen) VALUES (?1, ?2, ?3)",
-            [.text(id.rawValue), .integer(account), .integer(try newestCursor())])
+            "UPDATE device SET seen = ?2 WHERE id = ?1 AND seen < ?2",
+            [.text(device.rawValue), .integer(seen.milliseconds)])
     }
 
-    func set(seen: Int64, of device: DeviceID) throws {
+    /// Marks a transaction as delivered. `false` when the account has no such transaction by `now`.
+    func finish(_ id: Int64, of account: Int64, at now: Date) throws -> Bool {
+        if try sql.execute(
+            "UPDATE purchase SET is_finished = 1 WHERE id = ?1 AND account = ?2", [.integer(id), .integer(account)]) > 0
+        {
+            return true
+        }
+        guard let record = try subscription(having: id), record.accountID == account,
+            Course(of: record, under: try conditions(), at: now).transaction(id) != nil
+        else { return false }
         try sql.execute(
-            "UPDATE device SET seen = ?2 WHERE id = ?1 AND seen < ?2", [.text(device.rawValue), .integer(seen)])
+            "INSERT OR IGNORE INTO finished (original, id) VALUES (?1, ?2)",
+            [.integer(record.originalID), .integer(id)])
+        return true
     }
+
+    func finished(of original: Int64) throws -> Set<Int64> {
+        Set(try sql.query("SELECT id FROM finished WHERE original = ?1", [.integer(original)]).map { try $0["id"] })
+    }
+
+    // MARK: - Transactions
+
+    /// The subscription that a transaction is of; `nil` for what was bought once, or never.
+    func subscription(having id: Int64) throws -> SubscriptionRecord? {
+        let base = TransactionNumber.base(of: id)
+        if let record = try subscription(base) { return record }
+        let row = try sql.first("SELECT original FROM run WHERE base = ?1 LIMIT 1", [.integer(base)])
+        return try row.flatMap { try subscription($0["original"]) }
+    }
+
+    /// The transaction that a transaction goes back to.
+    func original(of id: Int64) throws -> Int64 { try subscription(having: id)?.originalID ?? id }
 
     // MARK: - Numbers and time
 
     func numbers() throws -> Numbers {
-        guard let row = try sql.first("SELECT next_transaction, next_order FROM store") else { throw Self.empty }
-        return Numbers(transaction: try row["next_transaction"], order: try row["next_order"])
+        guard let row = try sql.first("SELECT next_sale FROM store") else { throw Self.empty }
+        return Numbers(sale: try row["next_sale"])
     }
 
     func save(_ numbers: Numbers) throws {
-        try sql.execute(
-            "UPDATE store SET next_transaction = ?1, next_order = ?2",
-            [.integer(numbers.transaction), .integer(numbers.order)])
+        try sql.execute("UPDATE store SET next_sale = ?1", [.integer(numbers.sale)])
     }
 
     /// A number for a new device, given out once.
@@ -111,27 +197,10 @@ struct Books {
 
     static let empty = SQLError(.unexpectedValue, "The store's books are empty; use another data folder.")
 
-    // MARK: - Facts
-
-    /// Writes what happened at `now` and returns the accounts that have news.
-    ///
-    /// What has changed is signed with a later date than anything signed of it before, also when no virtual time has
-    /// passed: of two signatures the one with the later date holds.
-    func save(_ facts: [Fact], at now: Date) throws -> Set<Int64> {
-        var accounts: Set<Int64> = []
-        for fact in facts {
-            switch fact {
-            case .transaction(let record): try insert(record)
-            case .upgraded(let id):
-                try sql.execute(
-                    "UPDATE purchase SET is_upgraded = 1, signed_from = max(signed_from, ?2) + 1 WHERE id = ?1",
-                    [.integer(id), .integer(now.milliseconds)])
-            case .subscription(let record): try upsert(record, at: now)
-            case .update(let update):
-                try insert(update)
-                accounts.insert(update.accountID)
-            }
-        }
-        return accounts
+    /// What time it is by the clock as the books have it, never earlier than `clock` has said itself.
+    func now(_ clock: AnchoredClock) throws -> Date {
+        let anchor = try self.clock()
+        let now = anchor.reading(at: clock.base.now())
+        return (anchor.revision == clock.anchor.revision ? max(now, clock.now()) : now).wholeMilliseconds
     }
 }

@@ -1,6 +1,8 @@
 import SQLStorage
 
 /// The tables of the store's books. Instants are milliseconds since 1970 in virtual time, prices are milliunits.
+///
+/// What time does by itself has no rows: periods follow from `run`, and from nothing else.
 enum BooksSchema {
     static let migrations = [SQLMigration("0001 books", [.sqlite: books])]
 
@@ -9,8 +11,7 @@ enum BooksSchema {
             id INTEGER PRIMARY KEY CHECK (id = 1),
             bundle TEXT NOT NULL,
             seed INTEGER NOT NULL,
-            next_transaction INTEGER NOT NULL,
-            next_order INTEGER NOT NULL,
+            next_sale INTEGER NOT NULL,
             next_device INTEGER NOT NULL,
             clock_base INTEGER NOT NULL,
             clock_reading INTEGER NOT NULL,
@@ -18,79 +19,153 @@ enum BooksSchema {
             clock_revision INTEGER NOT NULL
         ) STRICT;
 
+        -- What holds in the whole store, and since when; the value is JSON.
+        CREATE TABLE condition (
+            at INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (at, name)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE setting (
+            name TEXT PRIMARY KEY,
+            value TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
         CREATE TABLE account (
             id INTEGER PRIMARY KEY,
             name TEXT NOT NULL UNIQUE,
-            app_transaction TEXT NOT NULL
+            app_transaction TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            last_at INTEGER NOT NULL,
+            family TEXT,
+            storefront TEXT,
+            can_pay INTEGER NOT NULL DEFAULT 1,
+            asks_to_buy INTEGER,
+            is_interrupted INTEGER
         ) STRICT;
+        CREATE INDEX account_of_family ON account (family) WHERE family IS NOT NULL;
 
         CREATE TABLE device (
             id TEXT PRIMARY KEY,
             account INTEGER NOT NULL REFERENCES account (id),
             seen INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
+        CREATE INDEX device_of_account ON device (account);
 
+        -- What is bought once.
         CREATE TABLE purchase (
             id INTEGER PRIMARY KEY,
             account INTEGER NOT NULL REFERENCES account (id),
-            original INTEGER NOT NULL,
-            web_order INTEGER,
             product TEXT NOT NULL,
             kind TEXT NOT NULL,
-            group_id TEXT,
             purchased_at INTEGER NOT NULL,
-            original_purchased_at INTEGER NOT NULL,
-            expires_at INTEGER,
             quantity INTEGER NOT NULL,
             token TEXT,
             price INTEGER NOT NULL,
             currency TEXT NOT NULL,
-            is_renewal INTEGER NOT NULL,
-            offer_kind INTEGER,
-            offer_id TEXT,
-            offer_mode TEXT,
-            offer_period TEXT,
-            is_upgraded INTEGER NOT NULL DEFAULT 0,
-            revoked_at INTEGER,
             is_finished INTEGER NOT NULL DEFAULT 0,
-            signed_from INTEGER NOT NULL DEFAULT 0
+            share_owner INTEGER,
+            share_first INTEGER,
+            share_from INTEGER,
+            share_until INTEGER
         ) STRICT;
         CREATE INDEX purchase_of_account ON purchase (account, product, id);
+        CREATE INDEX purchase_unfinished ON purchase (account, id) WHERE is_finished = 0;
+        CREATE INDEX purchase_shared ON purchase (share_owner) WHERE share_owner IS NOT NULL;
 
         CREATE TABLE subscription (
             original INTEGER PRIMARY KEY,
             account INTEGER NOT NULL REFERENCES account (id),
             group_id TEXT NOT NULL,
-            product TEXT NOT NULL,
-            latest INTEGER NOT NULL,
-            original_purchased_at INTEGER NOT NULL,
-            started_at INTEGER NOT NULL,
-            expires_at INTEGER NOT NULL,
-            phase_start INTEGER NOT NULL,
-            phase_sold INTEGER NOT NULL,
-            phase_offer_kind INTEGER,
-            phase_offer_id TEXT,
-            renews INTEGER NOT NULL,
-            renews_to TEXT NOT NULL,
             token TEXT,
+            started_at INTEGER NOT NULL,
+            changed_at INTEGER NOT NULL,
             used_introductory INTEGER NOT NULL,
-            is_active INTEGER NOT NULL,
-            expiration_intent INTEGER,
-            signed_from INTEGER NOT NULL DEFAULT 0,
+            next_product TEXT NOT NULL,
+            next_period TEXT NOT NULL,
+            next_price INTEGER NOT NULL,
+            next_currency TEXT NOT NULL,
+            next_priced_at INTEGER NOT NULL,
+            next_offer TEXT,
+            off_since INTEGER,
+            fails_from INTEGER,
+            fails_until INTEGER,
+            consented_at INTEGER,
+            share_owner INTEGER,
+            share_first INTEGER,
+            share_from INTEGER,
+            share_until INTEGER,
             UNIQUE (account, group_id)
         ) STRICT;
-        CREATE INDEX subscription_due ON subscription (expires_at, original) WHERE is_active = 1;
+        CREATE INDEX subscription_shared ON subscription (share_owner) WHERE share_owner IS NOT NULL;
+
+        CREATE TABLE run (
+            original INTEGER NOT NULL REFERENCES subscription (original),
+            place INTEGER NOT NULL,
+            base INTEGER NOT NULL,
+            first INTEGER NOT NULL,
+            anchor INTEGER NOT NULL,
+            offset INTEGER NOT NULL,
+            sold_at INTEGER NOT NULL,
+            product TEXT NOT NULL,
+            period TEXT NOT NULL,
+            price INTEGER NOT NULL,
+            currency TEXT NOT NULL,
+            priced_at INTEGER NOT NULL,
+            offer TEXT,
+            count INTEGER NOT NULL,
+            is_renewal INTEGER NOT NULL,
+            upgraded_at INTEGER,
+            cut_at INTEGER,
+            PRIMARY KEY (original, place)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX run_of_sale ON run (base);
+
+        CREATE TABLE revocation (
+            id INTEGER PRIMARY KEY,
+            original INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            reason INTEGER,
+            percentage INTEGER,
+            reversed_at INTEGER
+        ) STRICT;
+        CREATE INDEX revocation_of_original ON revocation (original);
+
+        -- The transactions of subscriptions that were delivered.
+        CREATE TABLE finished (
+            original INTEGER NOT NULL,
+            id INTEGER NOT NULL,
+            PRIMARY KEY (original, id)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE held (
+            number INTEGER PRIMARY KEY,
+            account INTEGER NOT NULL REFERENCES account (id),
+            at INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            product TEXT NOT NULL,
+            quantity INTEGER NOT NULL,
+            token TEXT,
+            offer TEXT,
+            is_code INTEGER NOT NULL,
+            payment TEXT,
+            device TEXT
+        ) STRICT;
+        CREATE INDEX held_of_account ON held (account);
 
         CREATE TABLE payment (
             account INTEGER NOT NULL REFERENCES account (id),
             id TEXT NOT NULL,
-            cursor INTEGER NOT NULL,
+            news INTEGER NOT NULL,
             PRIMARY KEY (account, id)
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE news (
-            cursor INTEGER PRIMARY KEY,
+            id INTEGER PRIMARY KEY,
             account INTEGER NOT NULL REFERENCES account (id),
+            at INTEGER NOT NULL,
             device TEXT,
             payment TEXT,
             product TEXT NOT NULL,
@@ -100,6 +175,6 @@ enum BooksSchema {
             failure_code TEXT,
             failure_reason TEXT
         ) STRICT;
-        CREATE INDEX news_of_account ON news (account, cursor);
+        CREATE INDEX news_of_account ON news (account, at);
         """
 }

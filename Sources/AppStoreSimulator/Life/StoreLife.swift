@@ -1,19 +1,18 @@
 import Foundation
 import StoreModel
 
-/// The rules of the store without its books: orders and passing time go in, facts come out.
-///
-/// The caller brings everything due up to date (`settle`) before it asks for anything else at an instant.
+/// The rules of the store without its books: what somebody does goes in, facts come out. What time does is `Course`.
 struct StoreLife: Sendable {
     let catalogue: Catalogue
+    let conditions: Conditions
     var numbers: Numbers
 
     /// What the books hold about an order's product and customer.
     struct Standing: Sendable, Hashable {
         /// The non-consumable asked for, if the customer has it.
         var owned: TransactionRecord?
-        /// The customer's subscription in the product's group, active or not.
-        var subscription: SubscriptionRecord?
+        /// The customer's subscription in the product's group, running or not.
+        var course: Course?
     }
 
     /// How an order ended.
@@ -43,56 +42,66 @@ struct StoreLife: Sendable {
         var facts: [Fact] = []
         let decision = decide(order, standing, at: now, &facts)
         switch decision {
-        case .sold, .alreadyOwned:
-            let isOwned = if case .alreadyOwned = decision { true } else { false }
-            // What was sold without a payment is news to all devices; what was owned before is news to nobody.
-            guard order.payment != nil || !isOwned else { break }
-            facts.append(
-                .update(
-                    UpdateRecord(
-                        accountID: order.accountID, device: order.device, payment: order.payment,
-                        productID: order.productID, state: .purchased, transactionID: decision.transactionID,
-                        isAlreadyOwned: isOwned)))
+        case .sold(let id): facts.append(.update(Self.update(order, .purchased, transaction: id)))
+        case .alreadyOwned(let id):
+            // What was owned before is news only to whoever asked for it.
+            guard order.payment != nil else { break }
+            var update = Self.update(order, .purchased, transaction: id)
+            update.isAlreadyOwned = true
+            facts.append(.update(update))
         case .refused(let failure):
             guard order.payment != nil else { break }
-            facts.append(
-                .update(
-                    UpdateRecord(
-                        accountID: order.accountID, device: order.device, payment: order.payment,
-                        productID: order.productID, state: .failed, failure: failure)))
+            var update = Self.update(order, .failed)
+            update.failure = failure
+            facts.append(.update(update))
         }
         return Outcome(decision: decision, facts: facts)
+    }
+
+    static func update(_ order: Order, _ state: UpdateRecord.State, transaction: Int64? = nil) -> UpdateRecord {
+        UpdateRecord(
+            accountID: order.accountID, device: order.device, payment: order.payment, productID: order.productID,
+            state: state, transactionID: transaction)
     }
 
     private mutating func decide(
         _ order: Order, _ standing: Standing, at now: Date, _ facts: inout [Fact]
     ) -> Decision {
-        guard let item = catalogue[order.productID] else {
-            return Self.refuse(.invalidProduct, "The store does not sell \(order.productID).")
-        }
-        if let refusal = Self.refusal(order, item) { return refusal }
+        if let failure = refusal(of: order) { return .refused(failure) }
+        guard let item = catalogue[order.productID] else { return Self.refuse(.invalidProduct, "It is not sold.") }
         switch item.kind {
-        case .autoRenewableSubscription: return subscribe(order, item, standing.subscription, at: now, &facts)
+        case .autoRenewableSubscription: return subscribe(order, item, standing.course, at: now, &facts)
         case .nonConsumable:
             if let owned = standing.owned { return .alreadyOwned(owned.id) }
             return sellOnce(order, item, at: now, &facts)
-        case .consumable, .nonRenewingSubscription: return sellOnce(order, item, at: now, &facts)
-        default:
-            return Self.refuse(
-                .unsupported, "The store does not know how to sell a product of the type \(item.kind.rawValue).")
+        default: return sellOnce(order, item, at: now, &facts)
         }
     }
 
-    private static func refusal(_ order: Order, _ item: CatalogueItem) -> Decision? {
+    /// Why an order cannot be taken, whoever gives it.
+    func refusal(of order: Order) -> StoreFailure? {
+        guard let item = catalogue[order.productID] else {
+            return StoreFailure(code: .invalidProduct, reason: "The store does not sell \(order.productID).")
+        }
+        let isSubscription = item.kind == .autoRenewableSubscription
         let isCountable = item.kind == .consumable || item.kind == .nonRenewingSubscription
-        if isCountable, !quantities.contains(order.quantity) {
-            return refuse(.invalidQuantity, "The quantity is \(order.quantity); 1 to 10 can be bought at once.")
+        guard isSubscription || isCountable || item.kind == .nonConsumable else {
+            return StoreFailure(
+                code: .unsupported,
+                reason: "The store does not know how to sell a product of the type \(item.kind.rawValue).")
+        }
+        if isCountable, !Self.quantities.contains(order.quantity) {
+            return StoreFailure(
+                code: .invalidQuantity, reason: "The quantity is \(order.quantity); 1 to 10 can be bought at once.")
         }
         if !isCountable, order.quantity != 1 {
-            return refuse(.invalidQuantity, "The quantity is \(order.quantity); \(item.id) is sold one at a time.")
+            return StoreFailure(
+                code: .invalidQuantity,
+                reason: "The quantity is \(order.quantity); \(item.id) is sold one at a time.")
         }
-        if order.offerID != nil, item.subscription == nil {
-            return refuse(.invalidOffer, "\(item.id) is no subscription; only those have offers.")
+        if order.offerID != nil, !isSubscription {
+            return StoreFailure(
+                code: .invalidOffer, reason: "\(item.id) is no subscription; only those have offers.")
         }
         return nil
     }
@@ -104,13 +113,51 @@ struct StoreLife: Sendable {
     private mutating func sellOnce(
         _ order: Order, _ item: CatalogueItem, at now: Date, _ facts: inout [Fact]
     ) -> Decision {
-        let id = numbers.nextTransaction()
+        let id = order.number ?? numbers.next()
         facts.append(
-            .transaction(
+            .purchase(
                 TransactionRecord(
                     id: id, accountID: order.accountID, originalID: id, productID: item.id, kind: item.kind,
                     purchaseDate: now, originalPurchaseDate: now, quantity: order.quantity,
                     appAccountToken: order.appAccountToken, price: item.price)))
         return .sold(id)
+    }
+
+    // MARK: - Orders that wait
+
+    /// Keeps an order until somebody approves it, or until what interrupted it is put right.
+    ///
+    /// What waits for approval is deferred; an interrupted purchase has failed for whoever asked, and is completed later.
+    mutating func hold(_ order: Order, for reason: HeldOrder.Reason, at now: Date) -> (Int64, [Fact]) {
+        let held = HeldOrder(number: numbers.next(), order: order, reason: reason, at: now)
+        var update = Self.update(order, reason == .approval ? .deferred : .failed)
+        if reason == .interruption {
+            update.failure = StoreFailure(
+                code: .cancelled, reason: "The purchase was interrupted: the customer has something to put right first."
+            )
+        }
+        return (held.number, [.held(held), .update(update)])
+    }
+
+    /// Carries out what waited. Its payment is answered where it still is; all others hear of it.
+    mutating func release(_ held: HeldOrder, _ standing: Standing, at now: Date) -> Outcome {
+        var order = held.order
+        order.number = held.number
+        if held.reason == .interruption {
+            // Its payment has had its answer.
+            order.payment = nil
+            order.device = nil
+        }
+        var outcome = sell(order, standing, at: now)
+        outcome.facts.append(.released(held.number))
+        return outcome
+    }
+
+    /// Gives up what waited.
+    func decline(_ held: HeldOrder) -> [Fact] {
+        guard held.reason == .approval else { return [.released(held.number)] }
+        var update = Self.update(held.order, .failed)
+        update.failure = StoreFailure(code: .declined, reason: "The purchase was not approved.")
+        return [.released(held.number), .update(update)]
     }
 }

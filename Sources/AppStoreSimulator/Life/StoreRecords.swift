@@ -19,13 +19,29 @@ struct Order: Sendable, Hashable {
     var productID: ProductID
     var quantity = 1
     var appAccountToken: UUID?
+    /// An offer of the product, by its identifier.
     var offerID: String?
+    /// Redeemed with a code rather than chosen in the app: the offer is one of those for codes.
+    var isCode = false
     /// Who asked; without a payment the caller is answered directly and every device of the account hears of it.
     var payment: PaymentID?
     var device: DeviceID?
+    /// The number that was set aside for it while it waited.
+    var number: Int64?
 }
 
-/// One transaction in the store's books.
+/// An order that the store cannot carry out yet.
+struct HeldOrder: Sendable, Hashable {
+    /// Closed: what it waits for. Somebody's approval; or that the customer puts right what interrupted the purchase.
+    enum Reason: String, Sendable { case approval, interruption }
+
+    var number: Int64
+    var order: Order
+    var reason: Reason
+    var at: Date
+}
+
+/// One transaction of the store.
 struct TransactionRecord: Sendable, Hashable {
     var id: Int64
     var accountID: Int64
@@ -42,68 +58,18 @@ struct TransactionRecord: Sendable, Hashable {
     var price: Price
     var isRenewal = false
     var offer: AppliedOffer?
-    var isUpgraded = false
-    var revocationDate: Date?
-    var isFinished = false
-    /// No signature of this state is dated earlier; kept by the books.
-    var signedFrom = Date.distantPast
+    /// When it made way for another plan of its group.
+    var upgradedAt: Date?
+    /// Present while it is taken back.
+    var revocation: Revocation?
+    /// Whether it is a member's share of what somebody else of the family bought.
+    var isShared = false
 }
 
-/// The offer under which a period was sold.
-struct AppliedOffer: Sendable, Hashable {
-    /// Closed: the offers that this store sells. Raw values are Apple's `offerType`.
-    enum Kind: Int, Sendable { case introductory = 1, promotional = 2 }
-
-    var kind: Kind
-    var id: String?
-    var paymentMode: Offer.PaymentMode
-    var period: SubscriptionPeriod
-}
-
-/// A customer's subscription in one group, from the first purchase on and through every plan: one original transaction.
-struct SubscriptionRecord: Sendable, Hashable {
-    var originalID: Int64
-    var accountID: Int64
-    var groupID: String
-    var productID: ProductID
-    /// The transaction of the current period.
-    var latestID: Int64
-    var originalPurchaseDate: Date
-    /// When the customer last subscribed anew.
-    var startedAt: Date
-    var expiresDate: Date
-    var phase: Phase
-    var autoRenews = true
-    var renewsTo: ProductID
-    var appAccountToken: UUID?
-    var hasUsedIntroductoryOffer = false
-    var isActive = true
-    var expirationIntent: ExpirationIntent?
-    /// No signature of this state is dated earlier; kept by the books.
-    var signedFrom = Date.distantPast
-
-    /// A run of periods at one price: ends are counted from its start, so that the day of the month is kept.
-    struct Phase: Sendable, Hashable {
-        var start: Date
-        /// How many periods of it were sold.
-        var sold: Int
-        var offer: OfferName?
-    }
-
-    /// An offer in the catalogue.
-    struct OfferName: Sendable, Hashable {
-        var kind: AppliedOffer.Kind
-        var id: String?
-    }
-
-    /// Closed: why a subscription of this store ends. Raw values are Apple's `expirationIntent`.
-    enum ExpirationIntent: Int, Sendable { case cancelled = 1, productUnavailable = 4 }
-}
-
-/// One thing to report to an account's devices.
+/// One thing to report to an account's devices, besides what time does by itself.
 struct UpdateRecord: Sendable, Hashable {
     /// Closed: what this store reports. Raw values are those of the wire.
-    enum State: String, Sendable { case purchased, failed, renewalChanged }
+    enum State: String, Sendable { case purchased, deferred, failed, revoked }
 
     var accountID: Int64
     /// The one device that is told; `nil`: all of them.
@@ -118,26 +84,25 @@ struct UpdateRecord: Sendable, Hashable {
 
 /// What changes in the books.
 enum Fact: Sendable, Hashable {
-    case transaction(TransactionRecord)
-    /// A transaction made way for another of its group.
-    case upgraded(Int64)
+    /// Something that is bought once.
+    case purchase(TransactionRecord, share: Share? = nil)
+    /// A subscription as an event left it.
     case subscription(SubscriptionRecord)
+    case revocation(Int64, Revocation)
+    case held(HeldOrder)
+    /// An order that waits no longer.
+    case released(Int64)
     case update(UpdateRecord)
 }
 
 /// The store's next numbers; each is given out once.
 struct Numbers: Sendable, Hashable {
-    var transaction: Int64
-    var order: Int64
+    var sale: Int64
 
-    mutating func nextTransaction() -> Int64 {
-        defer { transaction += 1 }
-        return transaction
-    }
-
-    mutating func nextOrder() -> Int64 {
-        defer { order += 1 }
-        return order
+    /// The number of a sale, which is that of its first transaction.
+    mutating func next() -> Int64 {
+        defer { sale += 1 }
+        return sale * TransactionNumber.span
     }
 }
 

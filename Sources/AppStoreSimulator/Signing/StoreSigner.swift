@@ -13,7 +13,7 @@ struct StoreSigner: Sendable {
     /// What was signed before is given out again as long as it says the same.
     private enum Document: Hashable {
         case transaction(TransactionRecord, appTransactionID: String)
-        case renewalInfo(SubscriptionRecord, appTransactionID: String)
+        case renewalInfo(RenewalInfo, appTransactionID: String)
     }
 
     private static let rememberedDocuments = 4096
@@ -24,37 +24,40 @@ struct StoreSigner: Sendable {
         self.catalogue = catalogue
     }
 
-    /// A transaction as an app gets it. `isFresh`: signed at `now` (a moment later when it has just changed); otherwise as it was first signed in this state.
+    /// A transaction as an app gets it. `isFresh`: signed at `now`; otherwise as it was first signed in this state.
     func storeTransaction(
-        _ record: TransactionRecord, _ subscription: SubscriptionRecord?, appTransactionID: String, at now: Date,
-        isFresh: Bool
+        _ record: TransactionRecord, _ course: Course?, appTransactionID: String, at now: Date, isFresh: Bool
     ) throws -> StoreTransaction {
         StoreTransaction(
             id: record.transactionID, originalID: record.originalTransactionID, productID: record.productID,
             kind: record.kind, purchaseDate: record.purchaseDate, expiresDate: record.expiresDate,
-            revocationDate: record.revocationDate, quantity: record.quantity, appAccountToken: record.appAccountToken,
+            revocationDate: record.revocation?.at, quantity: record.quantity, appAccountToken: record.appAccountToken,
+            originalPurchaseDate: record.originalPurchaseDate, reason: record.isRenewal ? .renewal : .purchase,
+            ownership: record.isShared ? .familyShared : .purchased,
+            isUpgraded: record.upgradedAt != nil,
+            revocationReason: record.revocation?.reason.map { .init(rawValue: $0) },
+            subscriptionGroupID: record.groupID,
+            offer: record.offer.map {
+                TransactionOffer(
+                    type: .init(rawValue: $0.kind.rawValue), id: $0.id,
+                    paymentMode: .init(rawValue: $0.paymentMode.rawValue), period: $0.period)
+            },
             signedTransaction: try sign(record, appTransactionID: appTransactionID, at: now, isFresh: isFresh),
-            signedRenewalInfo: try subscription.map {
+            signedRenewalInfo: try course.map {
                 try sign($0, appTransactionID: appTransactionID, at: now, isFresh: isFresh)
             })
     }
 
-    func sign(
-        _ record: TransactionRecord, appTransactionID: String, at now: Date, isFresh: Bool
-    ) throws -> String {
-        var document = record
-        // Whether the app has finished is between the app and the queue; it is not part of what is signed.
-        document.isFinished = false
-        return try remembered(.transaction(document, appTransactionID: appTransactionID), isFresh: isFresh) {
+    func sign(_ record: TransactionRecord, appTransactionID: String, at now: Date, isFresh: Bool) throws -> String {
+        try remembered(.transaction(record, appTransactionID: appTransactionID), isFresh: isFresh) {
             try signer.sign(payload(of: record, appTransactionID: appTransactionID, at: now))
         }
     }
 
-    func sign(
-        _ subscription: SubscriptionRecord, appTransactionID: String, at now: Date, isFresh: Bool
-    ) throws -> String {
-        try remembered(.renewalInfo(subscription, appTransactionID: appTransactionID), isFresh: isFresh) {
-            try signer.sign(payload(of: subscription, appTransactionID: appTransactionID, at: now))
+    func sign(_ course: Course, appTransactionID: String, at now: Date, isFresh: Bool) throws -> String {
+        let info = RenewalInfo(course, catalogue)
+        return try remembered(.renewalInfo(info, appTransactionID: appTransactionID), isFresh: isFresh) {
+            try signer.sign(payload(of: info, appTransactionID: appTransactionID, at: now))
         }
     }
 
@@ -81,9 +84,10 @@ struct StoreSigner: Sendable {
             productId: record.productID.rawValue, subscriptionGroupIdentifier: record.groupID,
             purchaseDate: record.purchaseDate, originalPurchaseDate: record.originalPurchaseDate,
             expiresDate: record.expiresDate, quantity: record.quantity, type: .init(rawValue: record.kind.appleText),
-            appAccountToken: record.appAccountToken, inAppOwnershipType: .purchased,
-            signedDate: max(now, record.signedFrom),
-            revocationDate: record.revocationDate, isUpgraded: record.isUpgraded ? true : nil,
+            appAccountToken: record.appAccountToken, inAppOwnershipType: record.isShared ? .familyShared : .purchased,
+            signedDate: now, revocationDate: record.revocation?.at,
+            revocationReason: record.revocation?.reason.map { .init(rawValue: $0) },
+            isUpgraded: record.upgradedAt == nil ? nil : true,
             offerType: record.offer.map { .init(rawValue: $0.kind.rawValue) }, offerIdentifier: record.offer?.id,
             offerDiscountType: record.offer.map { .init(rawValue: $0.paymentMode.rawValue) },
             offerPeriod: record.offer?.period.iso8601, environment: .sandbox,
@@ -92,26 +96,70 @@ struct StoreSigner: Sendable {
             price: Int(record.price.milliunits), currency: record.price.currency, appTransactionId: appTransactionID)
     }
 
-    func payload(
-        of subscription: SubscriptionRecord, appTransactionID: String, at now: Date
-    ) -> JWSRenewalInfoDecodedPayload {
-        let offer = subscription.autoRenews ? catalogue.nextOffer(of: subscription) : nil
-        let next = catalogue[subscription.renewsTo]
-        let price =
-            offer.map { $0.offer.price ?? Price(amount: 0, currency: catalogue.storefront.currency) } ?? next?.price
-        return JWSRenewalInfoDecodedPayload(
-            originalTransactionId: "\(subscription.originalID)", productId: subscription.productID.rawValue,
-            autoRenewProductId: subscription.renewsTo.rawValue, autoRenewStatus: subscription.autoRenews ? .on : .off,
-            expirationIntent: subscription.expirationIntent.map { .init(rawValue: $0.rawValue) },
-            isInBillingRetryPeriod: subscription.isActive ? nil : false,
-            offerType: offer.map { .init(rawValue: $0.name.kind.rawValue) }, offerIdentifier: offer?.name.id,
-            offerDiscountType: offer.map { .init(rawValue: $0.offer.paymentMode.rawValue) },
-            offerPeriod: offer?.offer.period.iso8601, signedDate: max(now, subscription.signedFrom),
-            environment: .sandbox,
-            recentSubscriptionStartDate: subscription.startedAt, renewalDate: subscription.expiresDate,
-            renewalPrice: subscription.autoRenews ? price.map { Int($0.milliunits) } : nil,
-            currency: price?.currency ?? catalogue.storefront.currency, appTransactionId: appTransactionID,
-            appAccountToken: subscription.appAccountToken)
+    func payload(of info: RenewalInfo, appTransactionID: String, at now: Date) -> JWSRenewalInfoDecodedPayload {
+        JWSRenewalInfoDecodedPayload(
+            originalTransactionId: "\(info.originalID)", productId: info.productID.rawValue,
+            autoRenewProductId: info.renewsTo.rawValue, autoRenewStatus: info.autoRenews ? .on : .off,
+            expirationIntent: info.expirationIntent.map { .init(rawValue: $0.rawValue) },
+            isInBillingRetryPeriod: info.isInBillingRetry,
+            gracePeriodExpiresDate: info.graceEnd,
+            priceIncreaseStatus: info.hasConsented.map { .init(rawValue: $0 ? 1 : 0) },
+            offerType: info.offer.map { .init(rawValue: $0.kind.rawValue) }, offerIdentifier: info.offer?.id,
+            offerDiscountType: info.offer.map { .init(rawValue: $0.paymentMode.rawValue) },
+            offerPeriod: info.offer?.period.iso8601, signedDate: now, environment: .sandbox,
+            recentSubscriptionStartDate: info.startedAt, renewalDate: info.renewalDate,
+            renewalPrice: info.price.map { Int($0.milliunits) }, currency: info.currency,
+            eligibleWinBackOfferIds: info.winBackOffers.isEmpty ? nil : info.winBackOffers,
+            appTransactionId: appTransactionID, appAccountToken: info.appAccountToken)
+    }
+}
+
+/// How a subscription will go on, as the store says it.
+struct RenewalInfo: Sendable, Hashable {
+    var originalID: Int64
+    var productID: ProductID
+    var renewsTo: ProductID
+    var autoRenews: Bool
+    var expirationIntent: ExpirationIntent?
+    var graceEnd: Date?
+    var isInBillingRetry: Bool?
+    /// Whether the customer agreed to the price increase that comes; `nil` where none does.
+    var hasConsented: Bool?
+    /// The offer of the next period.
+    var offer: AppliedOffer?
+    /// What the next period costs; `nil` when there is none.
+    var price: Price?
+    var currency: String
+    var startedAt: Date
+    var renewalDate: Date
+    var winBackOffers: [String] = []
+    var appAccountToken: UUID?
+
+    init(_ course: Course, _ catalogue: Catalogue) {
+        let (plan, offer) = course.nextSale()
+        originalID = course.record.originalID
+        productID = course.current.plan.productID
+        renewsTo = plan.productID
+        autoRenews = course.autoRenews
+        expirationIntent = course.expirationIntent
+        graceEnd = course.graceEnd
+        isInBillingRetry =
+            switch course.status {
+            case .active: nil
+            case .gracePeriod, .billingRetry: true
+            case .expired, .revoked: false
+            }
+        hasConsented = course.increase == nil ? nil : course.hasConsented
+        self.offer = course.autoRenews ? offer : nil
+        currency = plan.price.currency
+        let free = Price(amount: 0, currency: plan.price.currency)
+        price = course.autoRenews ? offer.map { $0.price ?? free } ?? plan.price : nil
+        startedAt = course.record.startedAt
+        renewalDate = course.expiresDate
+        if course.status == .expired {
+            winBackOffers = catalogue[productID]?.winBackOffers.filter(\.isEligible).compactMap(\.id) ?? []
+        }
+        appAccountToken = course.record.appAccountToken
     }
 }
 

@@ -9,6 +9,8 @@ package final class ChangeSignal<Key: Hashable & Sendable>: Sendable {
     private struct State {
         var count: UInt64 = 0
         var raised: [Key: UInt64] = [:]
+        /// The count at which everyone was last woken.
+        var raisedForAll: UInt64 = 0
         var waiting: [Key: [UInt64: CheckedContinuation<Void, Never>]] = [:]
         var tickets: UInt64 = 0
         var isClosed = false
@@ -29,11 +31,30 @@ package final class ChangeSignal<Key: Hashable & Sendable>: Sendable {
         let woken = state.withLock { state in
             state.count += 1
             var woken: [CheckedContinuation<Void, Never>] = []
+            if state.raised.count >= Self.remembered {
+                // Whoever took a mark before now looks once more for nothing.
+                state.raised = [:]
+                state.raisedForAll = state.count
+            }
             for key in keys {
                 state.raised[key] = state.count
                 woken += state.waiting.removeValue(forKey: key).map { Array($0.values) } ?? []
             }
             return woken
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    private static var remembered: Int { 4096 }
+
+    /// Wakes everyone.
+    package func raiseAll() {
+        let woken = state.withLock { state in
+            state.count += 1
+            state.raised = [:]
+            state.raisedForAll = state.count
+            defer { state.waiting = [:] }
+            return state.waiting.values.flatMap(\.values)
         }
         for continuation in woken { continuation.resume() }
     }
@@ -57,7 +78,8 @@ package final class ChangeSignal<Key: Hashable & Sendable>: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
-                    if state.isClosed || Task.isCancelled || state.raised[key, default: 0] > mark { return true }
+                    let raised = max(state.raised[key, default: 0], state.raisedForAll)
+                    if state.isClosed || Task.isCancelled || raised > mark { return true }
                     state.waiting[key, default: [:]][ticket] = continuation
                     return false
                 }

@@ -1,0 +1,59 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// What holds in the whole store, by name and date; a price increase and a withdrawal have the product in their name.
+extension Books {
+    func conditions() throws -> Conditions {
+        var conditions = Conditions()
+        try sql.each("SELECT at, name, value FROM condition ORDER BY at, name", []) { row in
+            let name: String = try row["name"]
+            let at = try row.date("at")
+            let text: String = try row["value"]
+            let value = try JSONValue(parsing: Array(text.utf8))
+            switch name.split(separator: " ", maxSplits: 1).first.map(String.init) {
+            case "gracePeriod": conditions.gracePeriods.append(.init(at: at, value: value.intValue ?? 0))
+            case "renewalsFail": conditions.failingPayments.append(.init(at: at, value: value.boolValue ?? false))
+            case "withdrawn": conditions.withdrawals[Self.product(in: name)] = value.boolValue == true ? at : nil
+            case "price":
+                conditions.priceIncreases.append(
+                    .init(
+                        productID: Self.product(in: name), at: at,
+                        price: Price(
+                            milliunits: Int64(value["price"]?.intValue ?? 0),
+                            currency: value["currency"]?.stringValue ?? ""),
+                        needsConsent: value["needsConsent"]?.boolValue ?? false))
+            default: throw SQLError(.unexpectedValue, "The store's books hold the condition \(name), which is none.")
+            }
+        }
+        return conditions
+    }
+
+    private static func product(in name: String) -> ProductID {
+        ProductID(unchecked: String(name.drop { $0 != " " }.dropFirst()))
+    }
+
+    func setGracePeriod(days: Int, at now: Date) throws { try set("gracePeriod", .number(days), at: now) }
+
+    func setRenewalsFail(_ fail: Bool, at now: Date) throws { try set("renewalsFail", .bool(fail), at: now) }
+
+    func setWithdrawn(_ isWithdrawn: Bool, _ product: ProductID, at now: Date) throws {
+        try set("withdrawn \(product)", .bool(isWithdrawn), at: now)
+    }
+
+    func add(_ increase: Conditions.PriceIncrease) throws {
+        try set(
+            "price \(increase.productID)",
+            [
+                "price": .number(increase.price.milliunits), "currency": .string(increase.price.currency),
+                "needsConsent": .bool(increase.needsConsent),
+            ], at: increase.at)
+    }
+
+    private func set(_ name: String, _ value: JSONValue, at now: Date) throws {
+        try sql.execute(
+            "INSERT OR REPLACE INTO condition (at, name, value) VALUES (?1, ?2, ?3)",
+            [.integer(now.milliseconds), .text(name), .text("\(value)")])
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import SQLStorage
+import StoreModel
+
+/// What is bought once.
+extension Books {
+    func insert(_ record: TransactionRecord, share: Share?) throws {
+        try sql.execute(
+            """
+            INSERT INTO purchase (
+                id, account, product, kind, purchased_at, quantity, token, price, currency,
+                share_owner, share_first, share_from, share_until)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+            """,
+            [
+                .integer(record.id), .integer(record.accountID), .text(record.productID.rawValue),
+                .text(record.kind.rawValue), .integer(record.purchaseDate.milliseconds),
+                .integer(Int64(record.quantity)), SQLValue(record.appAccountToken),
+                .integer(record.price.milliunits), .text(record.price.currency),
+            ] + share.columns)
+    }
+
+    func purchase(_ id: Int64, at now: Date) throws -> TransactionRecord? {
+        try sql.first("SELECT * FROM purchase WHERE id = ?1", [.integer(id)]).map { try purchase($0, at: now) }
+    }
+
+    /// All of an account's, oldest first.
+    func purchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
+        try sql.query("SELECT * FROM purchase WHERE account = ?1 ORDER BY purchased_at, id", [.integer(account)])
+            .map { try purchase($0, at: now) }
+    }
+
+    func unfinishedPurchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
+        try sql.query(
+            "SELECT * FROM purchase WHERE account = ?1 AND is_finished = 0 ORDER BY id", [.integer(account)]
+        ).map { try purchase($0, at: now) }
+    }
+
+    /// What an account has for good, or until the app says otherwise: what is not used up and was not taken back.
+    func ownedPurchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
+        try sql.query(
+            "SELECT * FROM purchase WHERE account = ?1 AND kind <> ?2 ORDER BY id",
+            [.integer(account), .text(StoreProduct.Kind.consumable.rawValue)]
+        ).map { try purchase($0, at: now) }.filter { $0.revocation == nil }
+    }
+
+    /// The transaction by which an account has a product that is bought once.
+    func owned(_ product: ProductID, by account: Int64, at now: Date) throws -> TransactionRecord? {
+        try sql.query(
+            "SELECT * FROM purchase WHERE account = ?1 AND product = ?2 ORDER BY id",
+            [.integer(account), .text(product.rawValue)]
+        ).map { try purchase($0, at: now) }.first { $0.revocation == nil }
+    }
+
+    private func purchase(_ row: SQLRow, at now: Date) throws -> TransactionRecord {
+        let id: Int64 = try row["id"]
+        let share = try row.share()
+        let purchasedAt = try row.date("purchased_at")
+        var record = TransactionRecord(
+            id: id, accountID: try row["account"], originalID: id,
+            productID: ProductID(unchecked: try row["product"]),
+            kind: StoreProduct.Kind(rawValue: try row["kind"]), purchaseDate: purchasedAt,
+            originalPurchaseDate: purchasedAt, quantity: try row["quantity"], appAccountToken: try row.id("token"),
+            price: Price(milliunits: try row["price"], currency: try row["currency"]), isShared: share != nil)
+        record.revocation = try revocation(of: id, share, at: now)
+        return record
+    }
+
+    /// What is shared is lost with the family, or when its owner loses it.
+    private func revocation(of id: Int64, _ share: Share?, at now: Date) throws -> Revocation? {
+        if let until = share?.until, until <= now { return Revocation(at: until, kind: .familyRevoke) }
+        let owner = share?.ownerOriginalID ?? id
+        return try revocations(of: owner)[owner].flatMap { $0.isInForce(at: now) ? $0 : nil }
+    }
+}

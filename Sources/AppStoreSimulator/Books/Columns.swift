@@ -1,0 +1,113 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// How the records' smaller parts stand in columns.
+extension SQLValue {
+    init(_ date: Date?) { self.init(date?.milliseconds) }
+    init(_ id: UUID?) { self.init(id?.uuidString) }
+    init(_ offer: AppliedOffer?) throws { self.init(try offer.map { try OfferColumn($0).text() }) }
+}
+
+extension SQLRow {
+    func date(_ name: String) throws -> Date {
+        let milliseconds: Int64 = try self[name]
+        return Date(milliseconds: milliseconds)
+    }
+
+    func optionalDate(_ name: String) throws -> Date? {
+        let milliseconds: Int64? = try self[name]
+        return milliseconds.map { Date(milliseconds: $0) }
+    }
+
+    func id(_ name: String) throws -> UUID? {
+        let text: String? = try self[name]
+        return text.flatMap(UUID.init)
+    }
+
+    func offer(_ name: String) throws -> AppliedOffer? {
+        let text: String? = try self[name]
+        return try text.map { try OfferColumn($0).offer }
+    }
+
+    func period(_ name: String) throws -> SubscriptionPeriod {
+        let text: String = try self[name]
+        guard let period = SubscriptionPeriod(iso8601: text) else {
+            throw SQLError(.unexpectedValue, "The store's books hold the period \"\(text)\", which is none.")
+        }
+        return period
+    }
+
+    /// The columns `product`, `period`, `price`, `currency` and `priced_at`, each after `prefix`.
+    func plan(_ prefix: String = "") throws -> Plan {
+        Plan(
+            productID: ProductID(unchecked: try self[prefix + "product"]), period: try period(prefix + "period"),
+            price: Price(milliunits: try self[prefix + "price"], currency: try self[prefix + "currency"]),
+            pricedAt: try date(prefix + "priced_at"))
+    }
+
+    func share() throws -> Share? {
+        let owner: Int64? = try self["share_owner"]
+        return try owner.map {
+            Share(
+                ownerOriginalID: $0, first: try self["share_first"], from: try date("share_from"),
+                until: try optionalDate("share_until"))
+        }
+    }
+}
+
+extension Plan {
+    /// In the order of `SQLRow.plan`.
+    var columns: [SQLValue] {
+        [
+            .text(productID.rawValue), .text(period.iso8601), .integer(price.milliunits), .text(price.currency),
+            .integer(pricedAt.milliseconds),
+        ]
+    }
+}
+
+extension Share? {
+    /// In the order of `SQLRow.share`.
+    var columns: [SQLValue] {
+        [SQLValue(self?.ownerOriginalID), SQLValue(self?.first), SQLValue(self?.from), SQLValue(self?.until)]
+    }
+}
+
+/// An offer as the books keep it: JSON.
+private struct OfferColumn: Codable {
+    var kind: Int
+    var id: String?
+    var mode: String
+    var period: SubscriptionPeriod
+    var count: Int
+    var price: Price?
+
+    init(_ offer: AppliedOffer) {
+        kind = offer.kind.rawValue
+        id = offer.id
+        mode = offer.paymentMode.rawValue
+        period = offer.period
+        count = offer.periodCount
+        price = offer.price
+    }
+
+    init(_ text: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) }
+
+    func text() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+
+    var offer: AppliedOffer {
+        get throws {
+            guard let kind = AppliedOffer.Kind(rawValue: kind) else {
+                throw SQLError(.unexpectedValue, "The store's books hold the offer type \(kind), which is none.")
+            }
+            return AppliedOffer(
+                kind: kind, id: id, paymentMode: .init(rawValue: mode), period: period, periodCount: count,
+                price: price)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import StoreModel
+
+extension Course {
+    /// Every transaction, oldest first.
+    var transactions: [TransactionRecord] {
+        var all: [TransactionRecord] = []
+        all.reserveCapacity(runs.reduce(0) { $0 + $1.count })
+        for run in runs {
+            for index in 0..<run.count { all.append(transaction(run, index)) }
+        }
+        return all
+    }
+
+    var latest: TransactionRecord { transaction(current, current.count - 1) }
+
+    /// The transaction of that number, if it was sold by now.
+    func transaction(_ id: Int64) -> TransactionRecord? {
+        for run in runs {
+            let index = id - run.id(of: 0)
+            if index >= 0, index < run.count { return transaction(run, Int(index)) }
+        }
+        return nil
+    }
+
+    /// The transactions that were sold after `date`, oldest first.
+    func transactions(soldAfter date: Date) -> [TransactionRecord] {
+        var found: [TransactionRecord] = []
+        for run in runs.reversed() {
+            for index in (0..<run.count).reversed() {
+                guard run.purchaseDate(of: index) > date else { return found.reversed() }
+                found.append(transaction(run, index))
+            }
+        }
+        return found.reversed()
+    }
+
+    private func transaction(_ run: Run, _ index: Int) -> TransactionRecord {
+        let id = run.id(of: index)
+        return TransactionRecord(
+            id: id, accountID: record.accountID, originalID: record.originalID,
+            webOrderLineItemID: TransactionNumber.webOrder(of: id), productID: run.plan.productID,
+            kind: .autoRenewableSubscription, groupID: record.groupID, purchaseDate: run.purchaseDate(of: index),
+            originalPurchaseDate: record.originalPurchaseDate, expiresDate: run.end(of: index),
+            appAccountToken: record.appAccountToken,
+            price: run.offer.map { $0.price ?? Price(amount: 0, currency: run.plan.price.currency) } ?? run.plan.price,
+            isRenewal: run.isRenewal || index > 0, offer: run.offer,
+            upgradedAt: index == run.count - 1 ? run.upgradedAt : nil,
+            revocation: record.revocations[id].flatMap { $0.isInForce(at: instant) ? $0 : nil },
+            isShared: record.share != nil)
+    }
+}
+
+/// How the store numbers: each sale takes a number, and what goes on by itself goes on within it.
+enum TransactionNumber {
+    /// How many transactions one sale may lead to.
+    static let span: Int64 = 1_000_000
+
+    /// The number of the sale that a transaction goes back to.
+    static func base(of id: Int64) -> Int64 { id - id % span }
+
+    /// Orders are numbered apart from transactions.
+    static func webOrder(of id: Int64) -> Int64 { id - 100_000_000_000_000_000 }
+}

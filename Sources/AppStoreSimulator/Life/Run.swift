@@ -1,0 +1,52 @@
+import Foundation
+import StoreModel
+
+/// Periods sold one after another without a gap, at one price.
+struct Run: Sendable, Hashable {
+    /// The number under which the sale that began it was made, and the place of its first period after that: what goes on
+    /// by itself goes on in the same numbers.
+    var base: Int64
+    var first = 0
+    /// Where its periods are counted from, so that the day of the month is kept, and how many lie before its first.
+    var anchor: Date
+    var offset = 0
+    /// When its first period was paid; later than the period's start when an overdue payment came within the grace period.
+    var soldAt: Date
+    var plan: Plan
+    var offer: AppliedOffer?
+    /// How many periods of it were sold; at least one.
+    var count = 1
+    /// Whether its first period went on from an earlier one; all others do.
+    var isRenewal = false
+    /// When its last period made way for another plan.
+    var upgradedAt: Date?
+    /// When its last period was ended before its time.
+    var cutAt: Date?
+
+    /// The number of its latest transaction.
+    var latestID: Int64 { id(of: count - 1) }
+
+    func id(of index: Int) -> Int64 { base + Int64(first + index) }
+
+    /// Whether the next period belongs to it.
+    var hasRoom: Bool { offer.map { offset + count < $0.transactionCount } ?? true }
+
+    var end: Date { end(of: count - 1) }
+
+    /// The start of its period `index`, counted from its own first.
+    func start(of index: Int) -> Date { index + offset == 0 ? anchor : naturalEnd(of: index - 1) }
+
+    /// When its period `index` was paid.
+    func purchaseDate(of index: Int) -> Date { index == 0 ? soldAt : start(of: index) }
+
+    func end(of index: Int) -> Date {
+        if index == count - 1, let cutAt { return cutAt }
+        return naturalEnd(of: index)
+    }
+
+    private func naturalEnd(of index: Int) -> Date {
+        let place = index + offset
+        let end = offer?.end(from: anchor, index: place) ?? plan.period.end(from: anchor, count: place + 1)
+        return end.wholeMilliseconds
+    }
+}
