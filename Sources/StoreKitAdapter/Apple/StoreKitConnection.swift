@@ -96,11 +96,16 @@
         private let told: StoreNotices
         private let listener: Task<Void, Never>
         private let messageListener = Locked<Task<Void, Never>?>(nil)
+        #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
+            private let openMessages = StoreKitMessages()
+        #endif
 
         public init(configuration: Configuration) {
             self.configuration = configuration
             let (updates, reports) = AsyncStream.makeStream(of: StoreUpdate.self)
-            let (payments, told) = (StoreKitPayments(configuration, reports), StoreNotices())
+            let payments = StoreKitPayments(
+                questions: configuration.questions, storage: configuration.storage, reports: reports)
+            let told = StoreNotices()
             self.updates = updates
             self.payments = payments
             self.told = told
@@ -207,10 +212,10 @@
             /// goes on showing them itself, and there are none here.
             public var messages: AsyncStream<[StoreMessage]> {
                 guard configuration.showMessage != nil else { return AsyncStream { $0.finish() } }
-                messageListener.withLock { [payments, told] listener in
+                messageListener.withLock { [openMessages, told] listener in
                     guard listener == nil else { return }
                     listener = Task {
-                        for await message in StoreKit.Message.messages { told.tell(await payments.open(message)) }
+                        for await message in StoreKit.Message.messages { told.tell(await openMessages.add(message)) }
                     }
                 }
                 return told.messages
@@ -222,11 +227,11 @@
                     throw StoreFailure(
                         code: .unsupported, reason: "The App Store asks its customers itself: answer with show.")
                 }
-                guard let shown = await payments.message(message) else {
+                guard let shown = await openMessages.message(message) else {
                     throw StoreFailure(code: .unknown, reason: "No message \(message) is open.")
                 }
                 try await StoreFailure.translating { try await show(shown) }
-                told.tell(await payments.close(message))
+                told.tell(await openMessages.remove(message))
             }
         }
     #endif

@@ -1,0 +1,136 @@
+#if canImport(StoreKit)
+    import Foundation
+    import StoreKit
+    import StoreModel
+
+    extension StoreKitConnection.Configuration {
+        var questions: StoreKitQuestions {
+            StoreKitQuestions(
+                buy: { await answer(to: $0) },
+                find: { id in
+                    if let open = await StoreKit.Transaction.unfinished.first(id) {
+                        return await StoreTransaction(open)
+                    }
+                    guard let known = await StoreKit.Transaction.all.first(id) else { return nil }
+                    return await StoreTransaction(known)
+                },
+                finish: { id in
+                    guard let open = await StoreKit.Transaction.unfinished.first(id) else { return false }
+                    await open.unsafePayloadValue.finish()
+                    return true
+                })
+        }
+    }
+
+    extension StoreKit.Transaction.Transactions {
+        fileprivate func first(_ id: TransactionID) async -> Element? { await first { TransactionID($0) == id } }
+    }
+
+    #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
+        /// What the App Store wants to tell the customer and nobody has shown yet.
+        actor StoreKitMessages {
+            private var open: [(told: StoreMessage, message: StoreKit.Message)] = []
+            private var count = 0
+
+            /// What is open with this message.
+            func add(_ message: StoreKit.Message) -> [StoreMessage] {
+                count += 1
+                open.append((StoreMessage(id: "\(count)", reason: .init(message.reason)), message))
+                return open.map(\.told)
+            }
+
+            func message(_ id: StoreMessage.ID) -> StoreKit.Message? { open.first { $0.told.id == id }?.message }
+
+            /// What is open without this message.
+            func remove(_ id: StoreMessage.ID) -> [StoreMessage] {
+                open.removeAll { $0.told.id == id }
+                return open.map(\.told)
+            }
+        }
+    #endif
+
+    extension StoreKitConnection.Configuration {
+        fileprivate func answer(to payment: Payment) async -> StoreKitStateMachine.Answer {
+            do {
+                let found = try await StoreKit.Product.products(for: [payment.productID.rawValue])
+                guard let product = found.first else {
+                    let reason = "The App Store sells no product \(payment.productID) to this app here and now."
+                    return .failed(StoreFailure(code: .invalidProduct, reason: reason))
+                }
+                return await answer(to: try payment.options(for: product), for: product)
+            } catch {
+                return .failed(StoreFailure(translating: error))
+            }
+        }
+
+        private func answer(
+            to options: Set<StoreKit.Product.PurchaseOption>, for product: StoreKit.Product
+        ) async -> StoreKitStateMachine.Answer {
+            var owned: StoreTransaction?
+            if let latest = await StoreKit.Transaction.latest(for: product.id) {
+                owned = await StoreTransaction(latest)
+            }
+            do {
+                switch try await buy(product, options) {
+                case .success(let result): return .bought(await StoreTransaction(result), owned: owned)
+                case .pending: return .pending
+                case .userCancelled: return .failed(.changedMind)
+                @unknown default:
+                    let reason = "StoreKit gave an answer that this version does not know; see what is owned."
+                    return .unknown(StoreFailure(code: .unknown, reason: reason))
+                }
+            } catch {
+                let failure = StoreFailure(translating: error)
+                // The question may have arrived though the answer did not.
+                let isOpen =
+                    [.unreachable, .systemError, .unknown].contains(failure.code) || error is CancellationError
+                return isOpen ? .unknown(failure) : .failed(failure)
+            }
+        }
+    }
+
+    extension Payment {
+        /// Throws `StoreFailure` where the offer cannot be asked for.
+        fileprivate func options(for product: StoreKit.Product) throws -> Set<StoreKit.Product.PurchaseOption> {
+            var options: Set<StoreKit.Product.PurchaseOption> = []
+            if quantity != 1 { options.insert(.quantity(quantity)) }
+            if let appAccountToken { options.insert(.appAccountToken(appAccountToken)) }
+            if let introductoryOfferEligibility {
+                options.insert(.introductoryOfferEligibility(compactJWS: introductoryOfferEligibility))
+            }
+            if simulatesAskToBuy { options.insert(.simulatesAskToBuyInSandbox(true)) }
+            guard let offer else { return options }
+            switch offer.kind {
+            case .promotional: return options.union(try offer.promotion())
+            case .winBack: return options.union([try offer.winBack(of: product)])
+            default:
+                throw StoreFailure(code: .unsupported, reason: "StoreKit has no offers of kind \(offer.kind.rawValue).")
+            }
+        }
+    }
+
+    extension PaymentOffer {
+        fileprivate func promotion() throws -> [StoreKit.Product.PurchaseOption] {
+            if let compactJWS { return StoreKit.Product.PurchaseOption.promotionalOffer(id, compactJWS: compactJWS) }
+            guard let signature else {
+                throw StoreFailure(
+                    code: .missingOfferParameters, reason: "The App Store wants the offer \(id) signed by your server.")
+            }
+            return [
+                .promotionalOffer(
+                    offerID: id, keyID: signature.keyID, nonce: signature.nonce, signature: Data(signature.signature),
+                    timestamp: Int(signature.timestamp))
+            ]
+        }
+
+        fileprivate func winBack(of product: StoreKit.Product) throws -> StoreKit.Product.PurchaseOption {
+            guard #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) else {
+                throw StoreFailure(code: .unsupported, reason: "This system knows no win-back offers.")
+            }
+            guard let offer = product.subscription?.winBackOffers.first(where: { $0.id == id }) else {
+                throw StoreFailure(code: .invalidOffer, reason: "\(product.id) has no win-back offer \(id).")
+            }
+            return .winBackOffer(offer)
+        }
+    }
+#endif

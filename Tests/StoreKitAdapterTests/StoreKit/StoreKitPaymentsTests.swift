@@ -1,0 +1,211 @@
+import Foundation
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import StoreKitAdapter
+
+struct StoreKitPaymentsTests {
+    @Test(arguments: [false, true])
+    func `over a store that answers whoever asks the contract of connections holds`(tellsTwice: Bool) async throws {
+        let (store, storage) = (DirectStore(tellsTwice: tellsTwice), MemorySecureStorage())
+        try await StoreConnectionContract(pack: "pack", coins: "coins") {
+            DirectStoreConnection(store: store, storage: storage)
+        }.verify()
+        #expect(store.unfinished.isEmpty)
+    }
+
+    @Test func `what cannot be noted is not bought`() async throws {
+        let store = DirectStore()
+        let connection = DirectStoreConnection(store: store, storage: FullStorage())
+        var updates = connection.updates.makeAsyncIterator()
+        try await connection.add(Payment(id: "p", productID: "pack"))
+        #expect(await updates.next()?.state == .purchasing)
+        guard case .failed(let failure)? = await updates.next()?.state else {
+            Issue.record("the payment did not fail")
+            return
+        }
+        #expect(failure.code == .systemError)
+        #expect(store.sold.isEmpty)
+        await connection.close()
+    }
+
+    @Test func `a journal that cannot be read keeps nobody from buying`() async throws {
+        let storage = MemorySecureStorage()
+        try storage.set(Array("no journal".utf8), for: "storekit.payments")
+        let connection = DirectStoreConnection(store: DirectStore(), storage: storage)
+        var updates = connection.updates.makeAsyncIterator()
+        try await connection.add(Payment(id: "p", productID: "pack"))
+        _ = await updates.next()
+        guard case .purchased? = await updates.next()?.state else {
+            Issue.record("nothing was bought")
+            return
+        }
+        await connection.close()
+    }
+
+    @Test func `what is bought while nobody listens any more is found in the next run, under its payment`() async throws
+    {
+        let (store, storage) = (DirectStore(), MemorySecureStorage())
+        let sheet = Handover<Void>()
+        let first = DirectStoreConnection(store: store, storage: storage) { try? await sheet.value() }
+        var updates = first.updates.makeAsyncIterator()
+        try await first.add(Payment(id: "p", productID: "pack"))
+        #expect(await updates.next()?.state == .purchasing)
+        await first.close()
+        #expect(await updates.next() == nil)
+        sheet.deliver(.success(()))
+        await store.untilSold()
+
+        let second = DirectStoreConnection(store: store, storage: storage)
+        var later = second.updates.makeAsyncIterator()
+        let update = try #require(await later.next())
+        #expect(update.paymentID == "p")
+        guard case .purchased(let transaction, _) = update.state else {
+            Issue.record("what was bought is not reported as such: \(update)")
+            return
+        }
+        try await second.finish(transaction.id)
+        #expect(store.unfinished.isEmpty)
+        await second.close()
+    }
+}
+
+private struct FullStorage: SecureStorage {
+    struct NoRoom: Error {}
+
+    func data(for key: String) throws -> [UInt8]? { nil }
+    func set(_ data: [UInt8]?, for key: String) throws { throw NoRoom() }
+}
+
+/// A store that answers a purchase to whoever made it, as StoreKit does, and has no names for payments.
+private final class DirectStore: Sendable {
+    private struct State {
+        var sold: [StoreTransaction] = []
+        var finished: Set<TransactionID> = []
+        var listeners: [AsyncStream<StoreTransaction>.Continuation] = []
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    let tellsTwice: Bool
+    private let state = Locked(State())
+
+    init(tellsTwice: Bool = false) { self.tellsTwice = tellsTwice }
+
+    var sold: [StoreTransaction] { state.withLock { $0.sold } }
+    var unfinished: [StoreTransaction] {
+        state.withLock { state in state.sold.filter { !state.finished.contains($0.id) } }
+    }
+
+    /// As StoreKit, each listener is first told what is unfinished.
+    func listen() -> AsyncStream<StoreTransaction> {
+        let (stream, continuation) = AsyncStream.makeStream(of: StoreTransaction.self)
+        state.withLock { state in
+            for transaction in state.sold where !state.finished.contains(transaction.id) {
+                continuation.yield(transaction)
+            }
+            state.listeners.append(continuation)
+        }
+        return stream
+    }
+
+    func buy(_ payment: Payment) -> StoreKitStateMachine.Answer {
+        guard ["pack", "coins"].contains(payment.productID) else {
+            return .failed(StoreFailure(code: .invalidProduct, reason: "Nobody sells that."))
+        }
+        let (transaction, owned, waiting) = state.withLock { state in
+            let waiting = state.waiting
+            state.waiting = []
+            let owned = payment.productID == "pack" ? state.sold.first { $0.productID == "pack" } : nil
+            if let owned { return (owned, owned as StoreTransaction?, waiting) }
+            let id = TransactionID(unchecked: "\(100 + state.sold.count)")
+            let bought = StoreTransaction(
+                id: id, originalID: id, productID: payment.productID,
+                kind: payment.productID == "pack" ? .nonConsumable : .consumable, purchaseDate: .distantPast,
+                quantity: payment.quantity, appAccountToken: payment.appAccountToken, reason: .purchase,
+                signedTransaction: "signed")
+            state.sold.append(bought)
+            if tellsTwice { for listener in state.listeners { listener.yield(bought) } }
+            return (bought, nil, waiting)
+        }
+        for continuation in waiting { continuation.resume() }
+        return .bought(transaction, owned: owned)
+    }
+
+    func finish(_ id: TransactionID) -> Bool {
+        state.withLock { state in
+            state.sold.contains { $0.id == id } && state.finished.insert(id).inserted
+        }
+    }
+
+    /// Consumables are forgotten once they are finished.
+    func find(_ id: TransactionID) -> StoreTransaction? {
+        state.withLock { state in
+            state.sold.first { $0.id == id && ($0.kind == .nonConsumable || !state.finished.contains(id)) }
+        }
+    }
+
+    func untilSold() async {
+        await withCheckedContinuation { continuation in
+            let isSold = state.withLock { state in
+                if state.sold.isEmpty { state.waiting.append(continuation) }
+                return !state.sold.isEmpty
+            }
+            if isSold { continuation.resume() }
+        }
+    }
+}
+
+/// `StoreKitConnection` with another store in StoreKit's place: the parts that decide and act are the same.
+private final class DirectStoreConnection: StoreConnection {
+    let updates: AsyncStream<StoreUpdate>
+    private let store: DirectStore
+    private let payments: StoreKitPayments
+    private let listeners: [Task<Void, Never>]
+
+    init(
+        store: DirectStore, storage: (any SecureStorage)? = nil, sheet: @escaping @Sendable () async -> Void = {}
+    ) {
+        let (updates, reports) = AsyncStream.makeStream(of: StoreUpdate.self)
+        let payments = StoreKitPayments(
+            questions: StoreKitQuestions(
+                buy: { payment in
+                    await sheet()
+                    return store.buy(payment)
+                },
+                find: { store.find($0) }, finish: { store.finish($0) }),
+            storage: storage, reports: reports)
+        let (stream, unfinished) = (store.listen(), store.unfinished)
+        listeners = [
+            Task { for await transaction in stream { await payments.handle(.happened(transaction)) } },
+            Task {
+                for transaction in unfinished { await payments.handle(.unfinished(transaction)) }
+                await payments.handle(.listed)
+            },
+        ]
+        self.updates = updates
+        self.store = store
+        self.payments = payments
+    }
+
+    func canMakePayments() async throws -> Bool { true }
+    func storefront() async throws -> Storefront {
+        Storefront(countryCode: "USA", id: "143441", locale: "en_US", currency: "USD")
+    }
+    var storefrontUpdates: AsyncStream<Storefront> { AsyncStream { $0.finish() } }
+    func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
+        let sold = ids.intersection(["pack", "coins"]).sorted().map {
+            StoreProduct(id: $0, kind: .consumable, price: Price(amount: 1, currency: "USD"))
+        }
+        return ProductAnswer(products: sold, invalidProductIDs: ids.subtracting(sold.map(\.id)).sorted())
+    }
+    func add(_ payment: Payment) async throws { await payments.handle(.add(payment)) }
+    func finish(_ transaction: TransactionID) async throws { try await payments.finish(transaction) }
+    func restore() async throws -> [StoreTransaction] { store.sold.filter { $0.kind == .nonConsumable } }
+    func receipt() async throws -> [UInt8]? { nil }
+    func close() async {
+        for listener in listeners { listener.cancel() }
+        await payments.close()
+    }
+}
