@@ -38,7 +38,7 @@ enum Souk {
             return typed.isEmpty ? .misuse : .success
         }
         if first == "--version" { return await run(["version"] + typed.dropFirst()) }
-        guard let command = commands.first(where: { typed.starts(with: $0.words) }) else {
+        guard let general = commands.first(where: { typed.starts(with: $0.words) }) else {
             let group = commands.filter { $0.words.first == first }
             guard !notBuilt.contains(first), typed.prefix(2) != ["catalog", "encrypt"] else {
                 Terminal.note("souk: \(first) is not built yet; souk --help lists what is")
@@ -56,7 +56,7 @@ enum Souk {
             Terminal.note("souk: \(first) has no command \"\(typed[1])\"; it has \(known)")
             return .misuse
         }
-        let rest = Array(typed.dropFirst(command.words.count))
+        let (command, rest) = general.chosen(by: Array(typed.dropFirst(general.words.count)))
         if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
             Terminal.print(command.help)
             return .success

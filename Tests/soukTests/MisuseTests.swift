@@ -69,13 +69,40 @@ import Testing
         Case(arguments: ["store", "--url", "http://127.0.0.1:1", "dance"], status: 2, sentence: "no action \"dance\""),
         Case(
             arguments: ["store", "--url", "http://127.0.0.1:1", "buy", "ada"], status: 2,
-            sentence: "buy ACCOUNT PRODUCT"),
+            sentence: "souk store buy needs PRODUCT"),
+        Case(
+            arguments: ["store", "--url", "http://127.0.0.1:1", "cancel", "ada", "p", "--quantity", "2"], status: 2,
+            sentence: "souk store cancel has no option --quantity"),
+        Case(
+            arguments: ["store", "account", "--url", "http://127.0.0.1:1", "delete", "ada"], status: 2,
+            sentence: "it has account create"),
+        Case(arguments: ["store", "--url", "ftp://x", "clock"], status: 2, sentence: "http or https URL"),
+        Case(
+            arguments: ["store", "--url", "http://127.0.0.1:1", "buy", "a", "p", "--offer-kind", "gift"], status: 2,
+            sentence: "promotional or winBack"),
+        Case(
+            arguments: ["store", "--url", "http://127.0.0.1:1", "refund", "1", "--percentage", "101"], status: 2,
+            sentence: "--percentage is a number above 0"),
+        Case(
+            arguments: ["store", "--url", "http://127.0.0.1:1", "refund", "1", "--reason", "mood"], status: 2,
+            sentence: "--reason is other or appIssue"),
+        Case(
+            arguments: ["store", "--url", "http://127.0.0.1:1", "account", "set", "ada"], status: 2,
+            sentence: "changes nothing without an option"),
+        Case(
+            arguments: ["store", "--url", "http://127.0.0.1:1", "account", "set", "ada", "--payments", "maybe"],
+            status: 2, sentence: "--payments is on or off"),
+        Case(
+            arguments: ["store", "--url", "http://127.0.0.1:1", "import", "/nowhere"], status: 2,
+            sentence: "no such file"),
+        Case(
+            arguments: ["simulate", "--catalog", TestFiles.darkroom, "--content", "/nowhere"], status: 2,
+            sentence: "--content: /nowhere is not a folder"),
         Case(
             arguments: ["store", "--url", "http://127.0.0.1:1", "products"], status: 1, sentence: "cannot be reached"),
         Case(
             arguments: ["store", "--url", "http://127.0.0.1:1", "advance", "soon"], status: 2,
             sentence: "a duration is written"),
-        Case(arguments: ["store", "--url", "http://127.0.0.1:1", "refund", "1"], status: 1, sentence: "not built yet"),
         Case(arguments: ["catalog", "convert", "/nowhere"], status: 2, sentence: "no such file"),
         Case(arguments: ["demo", "--catalog", "/nowhere"], status: 2, sentence: "no such file"),
         Case(arguments: ["receipt", "verify"], status: 2, sentence: "needs FILE"),

@@ -10,6 +10,8 @@ struct Command: Sendable {
     var options: [Option] = []
     /// More to read below the options.
     var details = ""
+    /// Narrower commands whose further words may stand anywhere among the operands (`souk store --url U account list`).
+    var actions: [Command] = []
     let run: @Sendable (Arguments) async throws -> ExitStatus
 
     struct Option: Sendable {
@@ -25,6 +27,30 @@ struct Command: Sendable {
     }
 
     var name: String { (["souk"] + words).joined(separator: " ") }
+
+    /// The action that was typed and what was typed beside its words; the command itself where none was.
+    func chosen(by typed: [String]) -> (command: Command, rest: [String]) {
+        guard !actions.isEmpty else { return (self, typed) }
+        let places = operandPlaces(in: typed)
+        let spoken = places.map { typed[$0] }
+        let fitting = actions.filter { spoken.starts(with: $0.words.dropFirst(words.count)) }
+        guard let action = fitting.max(by: { $0.words.count < $1.words.count }) else { return (self, typed) }
+        let taken = Set(places.prefix(action.words.count - words.count))
+        return (action, typed.indices.filter { !taken.contains($0) }.map { typed[$0] })
+    }
+
+    /// Where operands stand, as far as the options of all actions tell them from values.
+    private func operandPlaces(in typed: [String]) -> [Int] {
+        let valued = Set((options + actions.flatMap(\.options)).filter { $0.value != nil }.map { "--" + $0.name })
+        var places: [Int] = []
+        var index = 0
+        while index < typed.count {
+            if typed[index] == "--" { return places + Array(index + 1..<typed.count) }
+            if !typed[index].hasPrefix("-") || typed[index] == "-" { places.append(index) }
+            index += valued.contains(typed[index]) ? 2 : 1
+        }
+        return places
+    }
 
     var help: String {
         let visible = options.filter { !$0.isHidden }

@@ -20,6 +20,12 @@ enum Terminal {
     /// Prints one line to standard error.
     static func note(_ text: String) { write(text + "\n", to: 2) }
 
+    /// Writes `text` as it is to standard error.
+    static func write(error text: String) { write(text, to: 2) }
+
+    /// Whether somebody is looking at standard error.
+    static let showsProgress = isatty(2) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+
     /// Prints one JSON value and a line end to standard output.
     static func print(json value: JSONValue, pretty: Bool = false) { print(value.text(pretty: pretty)) }
 

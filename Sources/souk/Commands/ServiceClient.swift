@@ -10,6 +10,9 @@ struct ServiceClient: Sendable {
     var headers: HTTPHeaders = [:]
     var transport: any HTTPTransport = CurlTransport.platformDefault()
 
+    /// A store's whole state may be long.
+    private static let answerLimit = 256 << 20
+
     struct Answer: Sendable {
         let status: Int
         let headers: HTTPHeaders
@@ -28,7 +31,7 @@ struct ServiceClient: Sendable {
         }
         do {
             let response = try await transport.send(request)
-            let bytes = try await response.body.collect(upTo: 16 << 20)
+            let bytes = try await response.body.collect(upTo: Self.answerLimit)
             let json = bytes.isEmpty ? .null : (try? JSONValue(parsing: bytes)) ?? .null
             return Answer(status: response.status, headers: response.headers, json: json, bytes: bytes)
         } catch let error as HTTPError {

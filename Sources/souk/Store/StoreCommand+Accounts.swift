@@ -1,0 +1,119 @@
+import Foundation
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+extension StoreCommand {
+    private static let accountOptions: [Command.Option] = [
+        .init(name: "storefront", value: "C", help: "the country's store: USA, DEU, …"),
+        .init(name: "payments", value: "on|off", help: "whether it may pay at all"),
+        .init(name: "ask-to-buy", value: "on|off", help: "every purchase waits for approval"),
+        .init(name: "interrupted-purchases", value: "on|off", help: "every purchase stops until it is resolved"),
+    ]
+
+    private static func change(_ arguments: Arguments) throws -> StoreControlWire.AccountChange {
+        StoreControlWire.AccountChange(
+            storefront: arguments.text("storefront"), canMakePayments: try arguments.onOff("payments"),
+            askToBuy: try arguments.onOff("ask-to-buy"),
+            interruptedPurchases: try arguments.onOff("interrupted-purchases"))
+    }
+
+    static let accounts = [
+        action("account create NAME", "a new account", options: accountOptions) { client, arguments in
+            let change = try change(arguments)
+            let account = StoreControlWire.Account(
+                name: arguments.operands[0], storefront: change.storefront, canMakePayments: change.canMakePayments,
+                askToBuy: change.askToBuy, interruptedPurchases: change.interruptedPurchases)
+            return try await client.ask(.post, "/accounts", account, as: StoreControlWire.Account.self) {
+                "account \($0.name) created"
+            }
+        },
+        action("account list", "all accounts") { client, _ in
+            try await client.ask(.get, "/accounts", as: StoreControlWire.Accounts.self) {
+                StoreText.table($0.accounts)
+            }
+        },
+        action("account show NAME", "one account") { client, arguments in
+            try await client.ask(
+                .get, "/accounts/\(arguments.operands[0])", as: StoreControlWire.Account.self
+            ) { StoreText.table([$0]) }
+        },
+        action("account set NAME", "change an account", options: accountOptions) { client, arguments in
+            let change = try change(arguments)
+            guard change != StoreControlWire.AccountChange() else {
+                throw Misuse("account set changes nothing without an option; see souk store account set --help")
+            }
+            return try await client.ask(
+                .patch, "/accounts/\(arguments.operands[0])", change, as: StoreControlWire.Account.self
+            ) { StoreText.table([$0]) }
+        },
+    ]
+
+    static let families = [
+        action("family create NAME ORGANIZER", "a family of its organizer alone") { client, arguments in
+            let family = StoreControlWire.NewFamily(name: arguments.operands[0], organizer: arguments.operands[1])
+            return try await client.ask(
+                .post, "/families", family, as: StoreControlWire.Family.self, StoreText.line)
+        },
+        action("family list", "all families") { client, _ in
+            try await client.ask(.get, "/families", as: StoreControlWire.Families.self) {
+                StoreText.table(
+                    ["family", "organizer", "members"],
+                    $0.families.map { [$0.name, $0.organizer, $0.members.joined(separator: ", ")] })
+            }
+        },
+        action("family join FAMILY ACCOUNT", "share from now on") { client, arguments in
+            try await client.ask(
+                .post, "/families/\(arguments.operands[0])/members",
+                StoreControlWire.AccountReference(account: arguments.operands[1]), as: StoreControlWire.Family.self,
+                StoreText.line)
+        },
+        action("family leave FAMILY ACCOUNT", "share no longer; with its organizer a family ends") {
+            client, arguments in
+            try await client.ask(
+                .delete, "/families/\(arguments.operands[0])/members/\(arguments.operands[1])",
+                as: StoreControlWire.Family.self, StoreText.line)
+        },
+    ]
+
+    static let devices = [
+        action("device list ACCOUNT", "the devices signed in to an account") { client, arguments in
+            try await client.ask(
+                .get, "/accounts/\(arguments.operands[0])/devices", as: StoreControlWire.Devices.self
+            ) { StoreText.table($0.devices) }
+        },
+        action("device sign-out DEVICE", "its app has to sign in anew") { client, arguments in
+            try await client.ask(.delete, "/devices/\(arguments.operands[0])", saying: "signed out")
+        },
+        action("device switch DEVICE ACCOUNT", "sign it in to another account") { client, arguments in
+            try await client.ask(
+                .put, "/devices/\(arguments.operands[0])/account",
+                StoreControlWire.AccountReference(account: arguments.operands[1]), as: StoreWire.Device.self
+            ) { StoreText.table([$0]) }
+        },
+        action("device receipt DEVICE", "its app receipt, base64; souk receipt inspect - reads it") {
+            client, arguments in
+            try await client.ask(
+                .get, "/devices/\(arguments.operands[0])/receipt", as: StoreControlWire.Receipt.self, \.receipt)
+        },
+    ]
+}
+
+extension Arguments {
+    /// A switch that may also be switched off.
+    func onOff(_ name: String) throws -> Bool? {
+        guard let text = text(name) else { return nil }
+        switch text {
+        case "on", "true", "yes": return true
+        case "off", "false", "no": return false
+        default: throw Misuse("--\(name) is on or off, not \"\(text)\"")
+        }
+    }
+
+    func uuid(_ name: String) throws -> UUID? {
+        try text(name).map { text in
+            guard let uuid = UUID(uuidString: text) else { throw Misuse("--\(name) is a UUID, not \"\(text)\"") }
+            return uuid
+        }
+    }
+}

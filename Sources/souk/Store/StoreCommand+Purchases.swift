@@ -1,0 +1,188 @@
+import Foundation
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+extension StoreCommand {
+    private static let token = Command.Option(
+        name: "app-account-token", value: "UUID", help: "the customer the purchase is bound to")
+
+    private static func product(_ text: String) throws -> ProductID {
+        try Arguments.identifier(text, called: "PRODUCT")
+    }
+
+    static let products = [
+        action("products", "what the store sells") { client, _ in
+            try await client.ask(.get, "/products", as: ProductAnswer.self, StoreText.table)
+        },
+        action("product withdraw PRODUCT", "sell it no longer; its subscriptions end with their period") {
+            client, arguments in
+            let product = arguments.operands[0]
+            return try await client.ask(.post, "/products/\(product)/withdraw", saying: "\(product) is withdrawn")
+        },
+        action("product offer PRODUCT", "sell a withdrawn product again") { client, arguments in
+            let product = arguments.operands[0]
+            return try await client.ask(.post, "/products/\(product)/offer", saying: "\(product) is sold again")
+        },
+        action(
+            "price-increase PRODUCT PRICE", "a higher price from the next renewal on",
+            options: [.init(name: "no-consent", help: "the customer is told and need not agree")]
+        ) { client, arguments in
+            let price = StoreControlWire.NewPrice(
+                price: arguments.operands[1], needsConsent: arguments.has("no-consent") ? false : nil)
+            return try await client.ask(
+                .post, "/products/\(arguments.operands[0])/price-increase", price,
+                as: StoreControlWire.PriceIncrease.self
+            ) { "\($0.productID) costs \($0.price.amount) \($0.price.currency) from \(StoreText.date($0.at)) on" }
+        },
+        action("price-increases", "the price increases there were") { client, _ in
+            try await client.ask(.get, "/price-increases", as: StoreControlWire.PriceIncreases.self) {
+                StoreText.table(
+                    ["product", "price", "from (UTC)", "needs consent"],
+                    $0.priceIncreases.map {
+                        [
+                            $0.productID.rawValue, "\($0.price.amount) \($0.price.currency)", StoreText.date($0.at),
+                            $0.needsConsent ? "yes" : "no",
+                        ]
+                    })
+            }
+        },
+    ]
+
+    static let purchases = [
+        action(
+            "buy ACCOUNT PRODUCT", "buy as that account",
+            options: [
+                .init(name: "quantity", value: "N", help: "1 to 10 of a consumable"),
+                .init(name: "offer", value: "ID", help: "under this offer of the product"),
+                .init(name: "offer-kind", value: "K", help: "of what kind it is: promotional (default) or winBack"),
+                token, .init(name: "simulate-ask-to-buy", help: "this purchase waits for approval"),
+            ]
+        ) { client, arguments in
+            let kind = arguments.text("offer-kind")
+            guard [nil, "promotional", "winBack"].contains(kind) else {
+                throw Misuse("--offer-kind is promotional or winBack, not \"\(kind ?? "")\"")
+            }
+            let buy = StoreControlWire.Buy(
+                productID: try product(arguments.operands[1]),
+                quantity: try arguments.integer("quantity", in: 1...10), offerID: arguments.text("offer"),
+                offerKind: kind.map { PaymentOffer.Kind(rawValue: $0) },
+                appAccountToken: try arguments.uuid("app-account-token"),
+                simulatesAskToBuy: arguments.has("simulate-ask-to-buy") ? true : nil)
+            return try await client.askForTransaction(.post, "/accounts/\(arguments.operands[0])/buy", buy)
+        },
+        action(
+            "redeem ACCOUNT CODE", "redeem an offer code",
+            options: [
+                .init(name: "product", value: "P", help: "where several products have an offer of that name"), token,
+            ]
+        ) { client, arguments in
+            let redeem = StoreControlWire.Redeem(
+                code: arguments.operands[1], productID: try arguments.identifier("product"),
+                appAccountToken: try arguments.uuid("app-account-token"))
+            return try await client.askForTransaction(.post, "/accounts/\(arguments.operands[0])/redeem", redeem)
+        },
+        action("transactions ACCOUNT", "its transactions, newest last") { client, arguments in
+            try await client.ask(
+                .get, "/accounts/\(arguments.operands[0])/transactions", as: StoreControlWire.Transactions.self,
+                StoreText.table)
+        },
+        action("subscriptions ACCOUNT", "its subscriptions and how they go on") { client, arguments in
+            try await client.ask(
+                .get, "/accounts/\(arguments.operands[0])/subscriptions", as: StoreControlWire.Subscriptions.self,
+                StoreText.table)
+        },
+        action("unfinished ACCOUNT", "the transactions that no device has finished") { client, arguments in
+            try await client.ask(
+                .get, "/accounts/\(arguments.operands[0])/unfinished", as: StoreControlWire.Transactions.self,
+                StoreText.table)
+        },
+        action("orders [ACCOUNT]", "purchases that wait for somebody") { client, arguments in
+            let path: StorePath = arguments.operands.first.map { "/orders?account=\($0)" } ?? "/orders"
+            return try await client.ask(.get, path, as: StoreControlWire.PendingOrders.self) {
+                StoreText.table(
+                    ["transaction", "state", "account", "product", "ordered (UTC)"],
+                    $0.orders.map {
+                        [
+                            $0.transactionID.rawValue, $0.state, $0.account, $0.productID.rawValue,
+                            StoreText.date($0.orderedAt),
+                        ]
+                    })
+            }
+        },
+    ]
+
+    static let subscriptions: [Command] =
+        [
+            ofSubscription("renew", "sell the next period now"), ofSubscription("cancel", "turn renewal off"),
+            action(
+                "resume ACCOUNT PRODUCT", "turn renewal on again",
+                options: [.init(name: "renews-to", value: "P", help: "the plan that it renews to")]
+            ) { client, arguments in
+                let resume = StoreControlWire.Resume(
+                    productID: try product(arguments.operands[1]), renewsTo: try arguments.identifier("renews-to"))
+                return try await client.askForTransaction(.post, "/accounts/\(arguments.operands[0])/resume", resume)
+            },
+            ofSubscription("expire", "end the current period now"),
+            ofSubscription("fail-billing", "let its payments fail from now on"),
+            ofSubscription("resolve-billing", "let its payments work again"),
+        ]
+        + [(word: "agree", summary: "agree to", agrees: true), ("decline", "decline", false)].map { answer in
+            action("price-consent \(answer.word) ACCOUNT PRODUCT", "\(answer.summary) a higher price") {
+                client, arguments in
+                let consent = StoreControlWire.PriceConsent(
+                    productID: try product(arguments.operands[1]), agrees: answer.agrees)
+                return try await client.askForTransaction(
+                    .post, "/accounts/\(arguments.operands[0])/price-consent", consent)
+            }
+        }
+
+    private static func ofSubscription(_ word: String, _ summary: String) -> Command {
+        action("\(word) ACCOUNT PRODUCT", summary) { client, arguments in
+            let body = StoreControlWire.OfProduct(productID: try product(arguments.operands[1]))
+            return try await client.askForTransaction(.post, "/accounts/\(arguments.operands[0])/\(word)", body)
+        }
+    }
+
+    static let transactions: [Command] =
+        [
+            action(
+                "refund TRANSACTION", "give the price back",
+                options: [
+                    .init(name: "reason", value: "R", help: "other (default) or appIssue"),
+                    .init(name: "percentage", value: "N", help: "how much of the price; all of it unless given"),
+                ]
+            ) { client, arguments in
+                let reason = try arguments.text("reason").map { text in
+                    guard let reason = StoreControlWire.Refund.Reason(rawValue: text) else {
+                        throw Misuse("--reason is other or appIssue, not \"\(text)\"")
+                    }
+                    return reason
+                }
+                let percentage = try arguments.text("percentage").map { text in
+                    guard let number = Double(text), number > 0, number <= 100 else {
+                        throw Misuse("--percentage is a number above 0 up to 100, not \"\(text)\"")
+                    }
+                    return number
+                }
+                return try await client.askForTransaction(
+                    .post, "/transactions/\(arguments.operands[0])/refund",
+                    StoreControlWire.Refund(reason: reason, percentage: percentage))
+            },
+            ofTransaction("reverse-refund", "take a refund back"), ofTransaction("revoke", "take access away"),
+            ofTransaction("resolve", "let an interrupted purchase go through"),
+        ]
+        + StoreControlWire.AskToBuy.Decision.allCases.map { decision in
+            action("ask-to-buy \(decision) TRANSACTION", "\(decision) a purchase that waits") { client, arguments in
+                try await client.askForTransaction(
+                    .post, "/transactions/\(arguments.operands[0])/ask-to-buy",
+                    StoreControlWire.AskToBuy(decision: decision))
+            }
+        }
+
+    private static func ofTransaction(_ word: String, _ summary: String) -> Command {
+        action("\(word) TRANSACTION", summary) { client, arguments in
+            try await client.askForTransaction(.post, "/transactions/\(arguments.operands[0])/\(word)")
+        }
+    }
+}

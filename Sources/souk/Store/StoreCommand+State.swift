@@ -1,0 +1,70 @@
+import Foundation
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+extension StoreCommand {
+    static let store = [
+        action("clock", "what time it is in the store") { client, _ in
+            try await client.ask(.get, "/clock", as: StoreControlWire.ClockState.self, StoreText.clock)
+        },
+        action("clock rate RATE", "let time run at another speed: real, frozen, 30s, …") { client, arguments in
+            try await client.ask(
+                .put, "/clock/rate", StoreControlWire.ClockRate(timeRate: arguments.operands[0]),
+                as: StoreControlWire.ClockState.self, StoreText.clock)
+        },
+        action("advance DURATION", "let virtual time pass: 90s, 6h, 40d, P1M") { client, arguments in
+            let advance = try advance(arguments.operands[0])
+            return try await client.ask(
+                .post, "/clock/advance", advance, as: StoreControlWire.ClockState.self, doing: "letting time pass"
+            ) { "it is now \(RFC3339.string(from: $0.now))" }
+        },
+        action("settings list", "every setting with its value") { client, _ in
+            try await client.ask(.get, "/settings", as: StoreControlWire.Settings.self) {
+                StoreText.table(["setting", "value"], $0.settings.map { [$0.name, StoreText.value($0)] })
+            }
+        },
+        action("settings get NAME", "one setting") { client, arguments in
+            try await client.ask(
+                .get, "/settings/\(arguments.operands[0])", as: StoreControlWire.Setting.self, StoreText.value)
+        },
+        action("settings set NAME VALUE", "change a setting, see Documentation/Formats.md") { client, arguments in
+            try await client.ask(
+                .put, "/settings/\(arguments.operands[0])",
+                StoreControlWire.SettingValue(value: .string(arguments.operands[1])), as: StoreControlWire.Setting.self
+            ) { "\($0.name) is \(StoreText.value($0))" }
+        },
+        action("export FILE", "everything the store knows, as a fixture") { client, arguments in
+            let state = try await client.json(.get, "/state", doing: "exporting")
+            let file = arguments.operands[0]
+            guard file != "-" else { return StoreReport(json: state, text: state.text(pretty: true)) }
+            do {
+                try Data((state.text(pretty: true) + "\n").utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
+            } catch {
+                throw Misuse("\(file): the file cannot be written; name another")
+            }
+            return StoreReport(json: ["file": .string(InputFile.absolute(file))], text: "exported to \(file)")
+        },
+        action("import FILE", "replace everything by what a store exported") { client, arguments in
+            let file = arguments.operands[0]
+            let bytes = try InputFile.read(file, limit: 256 << 20)
+            let state: JSONValue
+            do { state = try JSONValue(parsing: bytes) } catch { throw Misuse("\(file): not JSON: \(error)") }
+            return StoreReport(
+                json: try await client.json(.put, "/state", state, doing: "importing"), text: "imported \(file)")
+        },
+    ]
+}
+
+extension StoreCommand {
+    /// Months and years are the calendar's; everything shorter is seconds.
+    private static func advance(_ text: String) throws -> StoreControlWire.Advance {
+        let period = try Arguments.period(text)
+        switch period.unit {
+        case .month, .year: return StoreControlWire.Advance(period: period)
+        default:
+            let start = Date(timeIntervalSince1970: 0)
+            return StoreControlWire.Advance(seconds: period.end(from: start).timeIntervalSince1970)
+        }
+    }
+}

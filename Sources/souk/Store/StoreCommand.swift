@@ -1,0 +1,119 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+/// `souk store`: drives a running App Store simulator.
+enum StoreCommand {
+    static let command = Command(
+        words: ["store"], summary: "drive a running App Store simulator",
+        operands: ["ACTION…"], options: connection,
+        details: Command.table(
+            "Actions", actions.map { (($0.words.dropFirst() + $0.operands).joined(separator: " "), $0.summary) }
+        ).dropFirst()
+            + "\nEach action has --help. Documentation/ControlAPI.md has the same over HTTP.",
+        actions: actions
+    ) { arguments in
+        let typed = arguments.operands.joined(separator: " ")
+        let group = actions.filter { $0.words.dropFirst().first == arguments.operands.first }
+        guard !group.isEmpty else { throw Misuse("souk store has no action \"\(typed)\"; see souk store --help") }
+        let known = group.map { $0.words.dropFirst().joined(separator: " ") }.joined(separator: ", ")
+        throw Misuse("souk store has no action \"\(typed)\"; it has \(known)")
+    }
+
+    static let actions: [Command] =
+        accounts + families + devices + products + purchases + subscriptions + transactions + store
+
+    private static let connection: [Command.Option] = [
+        .init(name: "url", value: "U", help: "where the simulator listens, as souk simulate prints it"),
+        .init(name: "json", help: "print one JSON value"),
+    ]
+
+    /// One action: `usage` is its words and, in capitals, its operands.
+    static func action(
+        _ usage: String, _ summary: String, options: [Command.Option] = [],
+        _ run: @escaping @Sendable (StoreClient, Arguments) async throws -> StoreReport
+    ) -> Command {
+        let parts = usage.split(separator: " ").map(String.init)
+        let words = parts.prefix { $0 == $0.lowercased() }
+        let operands = Array(parts.dropFirst(words.count))
+        return Command(
+            words: ["store"] + words, summary: summary, operands: operands, options: options + connection
+        ) { arguments in
+            let needed = operands.count { !$0.hasPrefix("[") }
+            guard arguments.operands.count >= needed else {
+                throw Misuse("the form is souk store --url U \(usage)")
+            }
+            let report = try await run(try StoreClient(arguments), arguments)
+            if arguments.has("json") { Terminal.print(json: report.json) } else { Terminal.print(report.text) }
+            return .success
+        }
+    }
+}
+
+/// What an action has to say, to programs and to people.
+struct StoreReport: Sendable {
+    let json: JSONValue
+    let text: String
+}
+
+/// The control API of a running simulator.
+struct StoreClient: Sendable {
+    private let service: ServiceClient
+
+    /// Throws `Misuse` when `--url` is missing or none.
+    init(_ arguments: Arguments) throws {
+        let url = try arguments.required("url")
+        guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
+            throw Misuse("--url is an http or https URL, not \"\(url)\"")
+        }
+        service = ServiceClient(url: (url.hasSuffix("/") ? String(url.dropLast()) : url) + "/control/v1")
+    }
+
+    /// Asks, and says in words what was answered. What takes longer than a second is said on a terminal.
+    func ask<Answer: Codable & Sendable>(
+        _ method: HTTPRequest.Method, _ path: StorePath, _ body: (any Encodable & Sendable)? = nil,
+        as type: Answer.Type, doing what: String = "asking the simulator",
+        _ words: (Answer) throws -> String
+    ) async throws -> StoreReport {
+        let answer = try await Progress.shown(what) {
+            try await service.ask(method, path.text, body, as: type, timeout: .seconds(3600))
+        }
+        return StoreReport(json: try JSONValue(parsing: try WireJSON.encode(answer)), text: try words(answer))
+    }
+
+    func ask(
+        _ method: HTTPRequest.Method, _ path: StorePath, _ body: (any Encodable & Sendable)? = nil, saying words: String
+    ) async throws -> StoreReport { try await ask(method, path, body, as: JSONValue.self) { _ in words } }
+
+    /// A transaction is answered, and said in one line.
+    func askForTransaction(
+        _ method: HTTPRequest.Method, _ path: StorePath, _ body: (any Encodable & Sendable)? = nil
+    ) async throws -> StoreReport {
+        try await ask(method, path, body, as: StoreControlWire.Transaction.self, StoreText.line)
+    }
+
+    func json(_ method: HTTPRequest.Method, _ path: StorePath, _ body: JSONValue? = nil, doing what: String)
+        async throws -> JSONValue
+    {
+        try await Progress.shown(what) {
+            try await service.ask(method, path.text, body, as: JSONValue.self, timeout: .seconds(3600))
+        }
+    }
+}
+
+/// A path below `/control/v1`; what is put into it becomes one segment.
+struct StorePath: ExpressibleByStringInterpolation, Sendable {
+    let text: String
+
+    init(stringLiteral value: String) { text = value }
+    init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
+
+    struct StringInterpolation: StringInterpolationProtocol {
+        var text = ""
+        init(literalCapacity: Int, interpolationCount: Int) {}
+        mutating func appendLiteral(_ literal: String) { text += literal }
+        mutating func appendInterpolation(_ segment: String) { text += PercentEncoding.encode(segment) }
+    }
+}

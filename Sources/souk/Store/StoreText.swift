@@ -1,0 +1,99 @@
+import Foundation
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+/// How answers of the simulator are written for people.
+enum StoreText {
+    /// Columns under their titles; "none" where there are no rows.
+    static func table(_ titles: [String], _ rows: [[String]]) -> String {
+        guard !rows.isEmpty else { return "none" }
+        let widths = titles.indices.map { column in ([titles] + rows).map { $0[column].count }.max() ?? 0 }
+        func line(_ cells: [String]) -> String {
+            let padded = zip(cells, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }
+            return padded.joined(separator: "  ").trimmingTrailingSpaces()
+        }
+        return ([Terminal.dim(line(titles))] + rows.map(line)).joined(separator: "\n")
+    }
+
+    /// `2026-01-31 10:00:00`, in UTC.
+    static func date(_ date: Date?) -> String {
+        guard let date else { return "–" }
+        return String(RFC3339.string(from: date).prefix(19)).replacingOccurrences(of: "T", with: " ")
+    }
+
+    static func line(_ transaction: StoreControlWire.Transaction) -> String {
+        let end = transaction.expiresDate.map { ", until \(date($0))" } ?? ""
+        return "\(transaction.transactionID) \(transaction.productID): \(transaction.state)\(end)"
+    }
+
+    static func table(_ all: StoreControlWire.Transactions) -> String {
+        table(
+            ["transaction", "state", "product", "bought (UTC)", "expires (UTC)"],
+            all.transactions.map {
+                [
+                    $0.transactionID.rawValue, $0.state, $0.productID.rawValue, date($0.purchaseDate),
+                    date($0.expiresDate),
+                ]
+            })
+    }
+
+    static func table(_ all: StoreControlWire.Subscriptions) -> String {
+        table(
+            ["original", "status", "product", "since (UTC)", "until (UTC)", "then"],
+            all.subscriptions.map {
+                let next = $0.autoRenews ? "renews to \($0.renewsTo)" : "ends"
+                let isOver = $0.status == .expired || $0.status == .revoked
+                return [
+                    $0.originalTransactionID.rawValue, $0.status.rawValue, $0.productID.rawValue, date($0.startedAt),
+                    date($0.gracePeriodUntil ?? $0.expiresAt), isOver ? "–" : next,
+                ]
+            })
+    }
+
+    static func table(_ all: [StoreControlWire.Account]) -> String {
+        func word(_ flag: Bool?) -> String { flag == true ? "yes" : "no" }
+        return table(
+            ["account", "storefront", "may pay", "asks to buy", "interrupted", "family"],
+            all.map {
+                [
+                    $0.name, $0.storefront ?? "–", word($0.canMakePayments), word($0.askToBuy),
+                    word($0.interruptedPurchases), $0.family ?? "–",
+                ]
+            })
+    }
+
+    static func table(_ all: [StoreWire.Device]) -> String {
+        table(["device", "account", "storefront"], all.map { [$0.deviceID, $0.account, $0.storefront.countryCode] })
+    }
+
+    static func table(_ answer: ProductAnswer) -> String {
+        table(
+            ["product", "price", "kind", "name"],
+            answer.products.map { [$0.id.rawValue, $0.displayPrice, $0.kind.rawValue, $0.displayName] })
+    }
+
+    static func line(_ family: StoreControlWire.Family) -> String {
+        family.members.isEmpty
+            ? "the family \(family.name) has ended" : "\(family.name): \(family.members.joined(separator: ", "))"
+    }
+
+    static func clock(_ state: StoreControlWire.ClockState) -> String {
+        let speed =
+            state.rate == 0
+            ? "stands still" : state.rate == 1 ? "runs as real time" : "runs \(state.rate) times as fast"
+        return "it is \(RFC3339.string(from: state.now)), and time \(speed)"
+    }
+
+    static func value(_ setting: StoreControlWire.Setting) -> String {
+        setting.value.stringValue ?? setting.value.text()
+    }
+}
+
+extension String {
+    fileprivate func trimmingTrailingSpaces() -> String {
+        var text = self
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}
