@@ -63,16 +63,22 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         }
     }
 
+    /// The store judges the offer: its signature has to name the `appAccountToken` of who is logged in.
     public func purchase(
         _ product: Product, with promoOffer: PromoOffer?
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
         guard isListed(product.productIdentifier) else { return .notSupported }
-        guard promoOffer == nil else {
-            return .failure(PurchaseError(.unsupported, "Promotional offers cannot be bought yet; buy at full price."))
+        let offer = promoOffer.flatMap(PaymentOffer.init)
+        guard (offer == nil) == (promoOffer == nil) else {
+            return .failure(
+                PurchaseError(
+                    .validationError,
+                    "A part of the offer's signature is missing: give key, nonce, time and signature, or none of them.")
+            )
         }
         return await PurchasePluginResult {
             let transaction = try await self.translating {
-                try await self.store.purchase(product.productIdentifier, quantity: 1, offer: nil)
+                try await self.store.purchase(product.productIdentifier, quantity: 1, offer: offer)
             }
             return SuccessfulPurchase(transaction: transaction, paidFeatures: self.store.keeper.paidFeatures)
         }

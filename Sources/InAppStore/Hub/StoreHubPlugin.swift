@@ -94,6 +94,9 @@ public final class StoreHubPlugin: PluginProtocol {
             guard (1...10).contains(quantity) else {
                 throw PluginError(.invalidField, "quantity is a whole number from 1 to 10.", message: command.name)
             }
+            guard offer == nil || quantity == 1 else {
+                throw PluginError(.invalidField, "An offer is of one; leave quantity out.", message: command.name)
+            }
             start { await $0.purchase(product, quantity: quantity, offer: offer, id: command.id) }
         case "store.restore": start { await $0.restore(id: command.id) }
         case "store.acquireAll": start { await $0.acquireAll(id: command.id) }
@@ -141,17 +144,14 @@ public final class StoreHubPlugin: PluginProtocol {
     private func purchase(_ id: String, quantity: Int, offer: String?, id message: MessageID?) async {
         var result: JSONObject = ["productID": .string(id)]
         do {
-            guard offer == nil else {
-                throw PurchaseError(.unsupported, "Promotional offers cannot be bought yet; leave offerID out.")
-            }
             var transaction: StoreTransaction?
             var isPending = false
             if quantity == 1 {
                 // What is not in the list may be another plugin's to sell.
                 let listed = ProductID(rawValue: id).flatMap { store.list[$0] }
                 let known = try await listed == nil ? nil : store.fetchProductsInfo([id])[id]
-                let purchase = try await client.purchase(
-                    known.map { Product($0) } ?? Product(productIdentifier: id), with: nil)
+                let product = known.map { Product($0) } ?? Product(productIdentifier: id)
+                let purchase = try await client.purchase(product, with: try await promoOffer(offer, of: product))
                 transaction = purchase.transaction
                 isPending = purchase.isPendingAcknowledgement
             } else {
@@ -165,6 +165,19 @@ public final class StoreHubPlugin: PluginProtocol {
             result["error"] = ["code": .string(description.code), "message": .string(description.message)]
         }
         emit("store.purchaseResult", result, id: message)
+    }
+
+    /// The offer as a plugin signs it, else by its identifier alone, for stores that ask for no signature.
+    private func promoOffer(_ identifier: String?, of product: Product) async throws -> PromoOffer? {
+        guard let identifier else { return nil }
+        let discount =
+            product.discounts.first { $0.identifier == identifier }
+            ?? ProductDiscount(identifier: identifier, type: .promotional)
+        do {
+            return try await client.getPromotionalOffer(for: discount, product: product)
+        } catch let error as PurchaseError where error.code == .noSuitablePlugin {
+            return PromoOffer(productDiscount: discount, identifier: identifier)
+        }
     }
 
     private static let outcomes = [

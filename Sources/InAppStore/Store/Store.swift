@@ -58,7 +58,10 @@ public final class Store: ProductsInfoProvider, ProductsManager {
                 if let event = StoreEvent(completion) { keeper.report(event) }
             }
         }
-        work.withLock { $0 = [begin, relay] }
+        let locale = Task { [storefronts = connection.storefrontUpdates] in
+            for await storefront in storefronts { await keeper.set(locale: storefront.locale) }
+        }
+        work.withLock { $0 = [begin, relay, locale] }
     }
 
     deinit { for task in work.withLock({ $0 }) { task.cancel() } }

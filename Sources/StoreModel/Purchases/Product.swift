@@ -129,10 +129,12 @@ public struct PromoOffer: Hashable, Sendable {
     /// When it was signed; stores accept it for a day.
     public var signedAt: Date?
     public var signature: [UInt8]
+    /// The proof in version 2, a JWS in compact serialization; it stands for all of the above.
+    public var compactJWS: String?
 
     public init(
         productDiscount: ProductDiscount, identifier: String, keyIdentifier: String = "", nonce: UUID? = nil,
-        signedAt: Date? = nil, signature: [UInt8] = []
+        signedAt: Date? = nil, signature: [UInt8] = [], compactJWS: String? = nil
     ) {
         self.productDiscount = productDiscount
         self.identifier = identifier
@@ -140,5 +142,6 @@ public struct PromoOffer: Hashable, Sendable {
         self.nonce = nonce
         self.signedAt = signedAt
         self.signature = signature
+        self.compactJWS = compactJWS
     }
 }

@@ -69,6 +69,16 @@ struct StoreHubPluginTests {
             guard product.productIdentifier == "book" else { return .notSupported }
             return .success(SuccessfulPurchase(paidFeatures: PaidFeatures(features: [PaidFeature(name: "book")])))
         }
+
+        func getPromotionalOffer(
+            for productDiscount: ProductDiscount, product: Product
+        ) async -> PurchasePluginResult<PromoOffer, any Error> {
+            guard productDiscount.identifier == "half" else { return .notSupported }
+            return .success(
+                PromoOffer(
+                    productDiscount: productDiscount, identifier: "half", keyIdentifier: "key", nonce: UUID(),
+                    signedAt: Fixture.start, signature: [1]))
+        }
     }
 
     private func run(_ body: (Screen, Store) async throws -> Void) async throws {
@@ -163,10 +173,20 @@ struct StoreHubPluginTests {
             let pending = try await screen.buy("pack")
             #expect(pending["outcome"] == "pendingAcknowledgement")
             #expect(pending["error"]?["code"] == "acknowledgementPending")
+        }
+    }
 
-            let offered = try await screen.call(
-                "store.purchase", ["productID": "pack", "offerID": "half"], answeredBy: "store.purchaseResult")
-            #expect(offered["error"]?["code"] == "unsupported")
+    @Test func `an offer is bought with the signature of whoever can sign it`() async throws {
+        try await run { screen, _ in
+            for offer in ["half", "unsigned"] {
+                let result = try await screen.call(
+                    "store.purchase", ["productID": "pro.monthly", "offerID": .string(offer)],
+                    answeredBy: "store.purchaseResult")
+                #expect(result["outcome"] == "purchased")
+            }
+            let offers = test.connection.payments.map(\.offer)
+            #expect(offers.first??.signature?.keyID == "key")
+            #expect(offers.last == PaymentOffer(kind: .promotional, id: "unsigned"))
         }
     }
 
@@ -197,6 +217,7 @@ struct StoreHubPluginTests {
                 (["productID": "coins", "quantity": 11], .invalidField),
                 (["productID": "coins", "quantity": "2"], .invalidField),
                 (["productID": "coins", "offerID": 1], .invalidField),
+                (["productID": "coins", "offerID": "half", "quantity": 2], .invalidField),
             ]
             for (payload, code) in bad {
                 #expect {

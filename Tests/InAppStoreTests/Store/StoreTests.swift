@@ -46,6 +46,93 @@ struct StoreTests {
         await store.close()
     }
 
+    @Test func `an offer goes to the store with its whole signature, and with none in part`() async throws {
+        let store = try await test.open()
+        let plugin = InAppStorePurchasePlugin(store: store)
+        let product = Product(productIdentifier: "pro.monthly", productType: .autoRenewableSubscription)
+        let signedAt = Fixture.start.addingTimeInterval(0.123)
+        var offer = PromoOffer(
+            productDiscount: ProductDiscount(identifier: "half"), identifier: "half", keyIdentifier: "key",
+            nonce: UUID(), signedAt: signedAt, signature: [1, 2])
+        guard case .success = await plugin.purchase(product, with: offer) else {
+            Issue.record("a signed offer was not bought")
+            return
+        }
+        let asked = test.connection.payments.last?.offer
+        #expect(asked?.id == "half" && asked?.signature?.nonce == offer.nonce && asked?.signature?.signature == [1, 2])
+        #expect(asked?.signature?.timestamp == 1_767_225_600_123)
+        (offer.nonce, offer.compactJWS) = (nil, nil)
+        guard case .failure(let error) = await plugin.purchase(product, with: offer) else {
+            Issue.record("half a signature was taken")
+            return
+        }
+        #expect((error as? PurchaseError)?.code == .validationError)
+        #expect(test.connection.payments.count == 1, "the store was not asked")
+        offer.compactJWS = "a.b.c"
+        _ = await plugin.purchase(product, with: offer)
+        #expect(test.connection.payments.last?.offer == .promotional("half", compactJWS: "a.b.c"))
+        await store.close()
+    }
+
+    @Test func `a refund and a refusal that nobody waited for are told as events`() async throws {
+        let store = try await test.open()
+        var events = store.events.makeAsyncIterator()
+        var completed = store.completedTransactions.makeAsyncIterator()
+        var refunded = ScriptedStoreConnection.transaction("77", "pack")
+        refunded.revocationDate = Fixture.start
+        test.connection.send(StoreUpdate(productID: "pack", state: .revoked(refunded)))
+        #expect(await completed.next()?.revocationDate == Fixture.start)
+        let revoked = await events.next()
+        #expect(revoked?.code == .purchaseRevoked && revoked?.transactionID == "77")
+        test.connection.whenPaying { payment, store in
+            store.send(StoreUpdate(paymentID: payment.id, productID: payment.productID, state: .deferred))
+        }
+        #expect(await code { try await store.purchaseProduct("pack") } == "purchaseDeferred")
+        let payment = try #require(test.connection.payments.last)
+        test.connection.send(
+            StoreUpdate(
+                paymentID: payment.id, productID: "pack",
+                state: .failed(StoreFailure(code: .declined, reason: "Not today."))))
+        let declined = await events.next()
+        #expect(declined?.code == .purchaseDeclined && declined?.sentence.contains("Not today.") == true)
+        await store.close()
+    }
+
+    @Test func `a question about products that fails is the purchase's answer`() async throws {
+        test.connection.set(products: [])
+        let store = try await test.open()
+        await #expect {
+            try await store.purchaseProduct("pack")
+        } throws: { error in
+            if case ProductRequestError.invalidProducts(let ids) = error { ids == ["pack"] } else { false }
+        }
+        test.connection.before { call in
+            if case .products = call { throw StoreFailure(code: .unreachable, reason: "gone") }
+        }
+        await #expect {
+            try await store.purchaseProduct("pack")
+        } throws: { error in
+            if case ProductRequestError.requestFailed(let cause) = error {
+                (cause as? StoreFailure)?.code == .unreachable
+            } else {
+                false
+            }
+        }
+        #expect(test.connection.payments.isEmpty)
+        await store.close()
+    }
+
+    @Test func `a move to another storefront changes the locale by itself`() async throws {
+        let store = try await test.open()
+        _ = try await store.productList()
+        var snapshots = store.snapshots.makeAsyncIterator()
+        test.connection.set(
+            storefront: Storefront(countryCode: "DEU", id: "143443", locale: "de_DE", currency: "EUR"))
+        while let snapshot = await snapshots.next(), snapshot.appStoreLocale != "de_DE" {}
+        #expect(store.appStoreLocale == "de_DE")
+        await store.close()
+    }
+
     @Test func `what cannot be bought is refused before the store is asked`() async throws {
         let store = try await test.open()
         #expect(await code { try await store.purchaseProduct("unheard.of") } == "invalidProductForPurchasing")

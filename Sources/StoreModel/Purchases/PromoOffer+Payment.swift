@@ -1,0 +1,22 @@
+import Foundation
+
+extension PaymentOffer {
+    /// The offer as a payment asks for it; without any proof, for stores that ask for none. `nil` when a part of the
+    /// signature is missing: the key, the nonce, the time or the signature itself.
+    public init?(_ offer: PromoOffer) {
+        if let compactJWS = offer.compactJWS {
+            self = .promotional(offer.identifier, compactJWS: compactJWS)
+        } else if offer.keyIdentifier.isEmpty, offer.nonce == nil, offer.signedAt == nil, offer.signature.isEmpty {
+            self.init(kind: .promotional, id: offer.identifier)
+        } else if let nonce = offer.nonce, let signedAt = offer.signedAt,
+            let timestamp = Int64(exactly: (signedAt.timeIntervalSince1970 * 1000).rounded()),
+            !offer.keyIdentifier.isEmpty, !offer.signature.isEmpty
+        {
+            let signature = OfferSignature(
+                keyID: offer.keyIdentifier, nonce: nonce, timestamp: timestamp, signature: offer.signature)
+            self = .promotional(offer.identifier, signature: signature)
+        } else {
+            return nil
+        }
+    }
+}
