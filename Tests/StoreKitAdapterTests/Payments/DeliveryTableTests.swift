@@ -1,3 +1,4 @@
+import Foundation
 import StoreModel
 import StoreTestSupport
 import Testing
@@ -57,6 +58,22 @@ struct DeliveryTableTests: PaymentQueueTable {
                 (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
                 (acknowledged("1"), ["answer p purchased pack"]), (.finishRequested("1"), ["finish 1"]),
                 (.finishRequested("1"), []), (.finished("1"), []),
+            ])
+    }
+
+    @Test func `what is finished immediately is finished before it is delivered, and delivered all the same`() {
+        expect(
+            policy: .immediately,
+            [
+                (buy("p"), ["submit p"]), (sold("1", "p"), ["finish 1", "deliver 1"]), (.finished("1"), []),
+                (unavailable("1"), ["answer p failed acknowledgementPending", "retry 1 after 1"]),
+                (.retryDue("1", attempt: 1), ["deliver 1"]), (acknowledged("1"), ["complete 1 of p"]),
+                (update(nil, .revoked(.of("1", signature: "revoked"))), ["finish 1", "deliver 1 revoked"]),
+                (.finishFailed("1"), ["retry finish 1 after 1"]), (.finishRetryDue("1"), ["finish 1"]),
+                (acknowledged("1"), ["complete revoked 1 revoked"]),
+                (update(nil, .renewalChanged(.of("2"))), ["deliver 2"]), (acknowledged("2"), ["complete changed 2"]),
+                (.restore(1), ["request restore 1"]), (.restored(1, [.of("3")]), ["deliver 3"]),
+                (acknowledged("3"), ["restored 1: 3"]),
             ])
     }
 
@@ -123,6 +140,37 @@ struct DeliveryTableTests: PaymentQueueTable {
             (acknowledged("1"), ["finish 1", "complete 1 newer"]), (.redeliverAll, []),
             (update(nil, .renewalChanged(.of("2"))), ["deliver 2"]), (held("2"), []), (.redeliverAll, ["deliver 2"]),
             (acknowledged("2"), ["complete changed 2"]),
+        ])
+    }
+
+    @Test func `a change of the customer answers who waits for the store, and who is being served when they are`() {
+        expect([
+            (buy("p"), ["submit p"]), (buy("q"), ["submit q"]), (.restore(1), ["request restore 1"]),
+            (sold("1", "p"), ["deliver 1"]), (.redeliver("1", 2), []),
+            (.customerChanged, ["answer q failed customerChanged", "restored 1 failed customerChanged"]),
+            (.customerChanged, []), (.restored(1, [.of("9")]), []),
+            (acknowledged("1"), ["finish 1", "answer p purchased pack", "redelivered 2"]),
+            (sold("2", "q"), ["deliver 2"]), (acknowledged("2"), ["finish 2", "complete 2 of q"]),
+        ])
+    }
+
+    @Test func `what a restore brought is not presented as the next customer's`() {
+        let named = ScriptedStoreConnection.transaction("3", "pack", appAccountToken: UUID())
+        expect([
+            (.restore(1), ["request restore 1"]), (.restored(1, [.of("1"), .of("2"), named]), ["deliver 1 2 3"]),
+            (unavailable("1"), ["retry 1 after 1"]), (held("3"), []),
+            (.customerChanged, ["restored 1 failed customerChanged", "deliver 3"]), (.retryDue("1", attempt: 1), []),
+            (rejected("2"), []), (acknowledged("3"), []), (.redeliverAll, []),
+            (.redeliver("1", 4), ["redelivered 4 failed unknownTransaction"]),
+        ])
+    }
+
+    @Test func `what the next customer restores is theirs, whatever the one before had asked for`() {
+        expect([
+            (.restore(1), ["request restore 1"]), (.customerChanged, ["restored 1 failed customerChanged"]),
+            (.restore(2), ["request restore 2"]), (.restored(1, [.of("1")]), []),
+            (.restoreFailed(1, Silence()), []), (.restored(2, [.of("2")]), ["deliver 2"]),
+            (acknowledged("2"), ["restored 2: 2"]),
         ])
     }
 

@@ -12,10 +12,10 @@ extension PaymentQueueTable {
 
     /// Runs events through one machine and expects, for each, its actions in words.
     func expect(
-        policy: FinishPolicy = .afterAcknowledgement, _ table: [(Machine.Event, [String])],
+        policy: FinishPolicy = .afterAcknowledgement, inquiresFirst: Bool = false, _ table: [(Machine.Event, [String])],
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        var machine = Machine(policy: policy)
+        var machine = Machine(policy: policy, inquiresFirst: inquiresFirst)
         for (step, (event, actions)) in table.enumerated() {
             #expect(
                 machine.handle(event).map(\.words) == actions, "step \(step + 1): \(event)",
@@ -31,7 +31,8 @@ extension PaymentQueueTable {
         .update(StoreUpdate(paymentID: payment, productID: "pack", state: state))
     }
 
-    func buy(_ id: PaymentID) -> Machine.Event { .purchase(Payment(id: id, productID: "pack")) }
+    func payment(_ id: PaymentID) -> Payment { Payment(id: id, productID: "pack") }
+    func buy(_ id: PaymentID) -> Machine.Event { .purchase(payment(id)) }
     func acknowledged(_ ids: TransactionID...) -> Machine.Event {
         .delivered(Dictionary(uniqueKeysWithValues: ids.map { ($0, .acknowledged) }))
     }

@@ -92,6 +92,83 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
+    @Test func `a decline of what was deferred is told once, with its payment (652)`() {
+        let declined = StoreFailure(code: .declined, reason: "Not today.")
+        expect([
+            (buy("p"), ["submit p"]), (update("p", .deferred), ["answer p failed deferred"]),
+            (update("p", .failed(declined)), ["complete failed declined of p"]), (update("p", .failed(declined)), []),
+            (update("of an earlier run", .deferred), []),
+            (update("of an earlier run", .failed(declined)), ["complete failed declined of of an earlier run"]),
+            (update("of an earlier run", .failed(declined)), []),
+        ])
+    }
+
+    @Test func `of refusals that were told the latest are remembered`() {
+        var payments = OpenPayments()
+        let ids = (0...OpenPayments.maximumRefused).map { PaymentID(unchecked: "\($0)") }
+        for id in ids { #expect(payments.refuse(id) == .nobody) }
+        #expect(payments.refuse(ids[1]) == .knownAlready)
+        #expect(payments.refuse(ids[0]) == .nobody)
+    }
+
+    @Test(arguments: [0, 11, -1]) func `a quantity that no store sells is refused before the store is asked`(
+        _ count: Int
+    ) {
+        expect([
+            (.purchase(Payment(id: "p", productID: "pack", quantity: count)), ["answer p failed storeFailed"]),
+            (buy("q"), ["submit q"]),
+        ])
+    }
+
+    @Test func `the store is asked about a product before it is asked to sell it`() {
+        expect(
+            inquiresFirst: true,
+            [
+                (buy("p"), ["inquire p"]), (.inquired(payment("p")), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
+                (acknowledged("1"), ["finish 1", "answer p purchased pack"]), (buy("q"), ["inquire q"]),
+                (.inquiryFailed("q", PaymentError(.storeFailed, "")), ["answer q failed storeFailed"]),
+                (.inquired(payment("q")), []), (buy("r"), ["inquire r"]), (.gaveUp("r"), ["answer r failed cancelled"]),
+                (.inquired(payment("r")), []), (buy("s"), ["inquire s"]),
+                (.customerChanged, ["answer s failed customerChanged"]), (.inquired(payment("s")), []),
+            ])
+    }
+
+    // MARK: - The lessons of others
+
+    @Test func `an old renewal of the same product never satisfies a new purchase (657, 636, 587)`() {
+        expect([
+            (buy("p"), ["submit p"]), (update("p", .purchasing), []), (sold("90"), ["deliver 90"]),
+            (acknowledged("90"), ["finish 90", "complete 90"]),
+            (update(nil, .renewalChanged(.of("91"))), ["deliver 91"]), (acknowledged("91"), ["complete changed 91"]),
+            (update("p", .failed(StoreFailure(code: .cancelled, reason: ""))), ["answer p failed cancelled"]),
+        ])
+    }
+
+    @Test func `buying again what is owned answers the purchase, however the store puts it (25, 26, 98, 105, 402)`() {
+        expect([
+            (sold("1"), ["deliver 1"]), (acknowledged("1"), ["finish 1", "complete 1"]), (.finished("1"), []),
+            (buy("p"), ["submit p"]), (sold("1", "p", owned: true), ["deliver 1"]),
+            (acknowledged("1"), ["finish 1", "answer p purchased pack owned"]), (buy("q"), ["submit q"]),
+            (sold("1", "q", owned: true), ["deliver 1"]), (.finished("1"), []),
+            (acknowledged("1"), ["finish 1", "answer q purchased pack owned"]),
+        ])
+    }
+
+    @Test func `an answer that comes before its payment was asked for is completed, and the payment asked for again`() {
+        expect([
+            (sold("1", "p"), ["deliver 1"]), (buy("p"), ["submit p"]),
+            (acknowledged("1"), ["finish 1", "complete 1 of p"]), (.finished("1"), []), (sold("1", "p"), ["deliver 1"]),
+            (acknowledged("1"), ["finish 1", "answer p purchased pack"]),
+        ])
+    }
+
+    @Test func `with nothing unfinished a purchase is answered and nothing completed (171, 187, 500, 378)`() {
+        expect([
+            (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
+            (acknowledged("1"), ["finish 1", "answer p purchased pack"]),
+        ])
+    }
+
     // MARK: - What happens by itself
 
     @Test func `a revocation is delivered and finished`() {

@@ -78,6 +78,34 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
+    @Test func `a restore that is delivered in several batches is answered once, with everything (18)`() {
+        expect([
+            (.restore(1), ["request restore 1"]), (.restored(1, [.of("1"), .of("2"), .of("3")]), ["deliver 1 2 3"]),
+            (acknowledged("1"), []), (acknowledged("3"), []), (sold("4"), ["deliver 4"]),
+            (acknowledged("4"), ["finish 4", "complete 4"]), (acknowledged("2"), ["restored 1: 1 2 3"]),
+            (acknowledged("2"), []),
+        ])
+    }
+
+    @Test func `a purchase and a restore at once do not take each other's answers`() {
+        expect([
+            (buy("p"), ["submit p"]), (.restore(1), ["request restore 1"]), (.restored(1, [.of("8")]), ["deliver 8"]),
+            (acknowledged("8"), ["restored 1: 8"]), (sold("9", "p"), ["deliver 9"]),
+            (acknowledged("9"), ["finish 9", "answer p purchased pack"]),
+        ])
+        expect([
+            (.restore(1), ["request restore 1"]), (buy("p"), ["submit p"]), (sold("9", "p"), ["deliver 9"]),
+            (acknowledged("9"), ["finish 9", "answer p purchased pack"]), (.restored(1, []), ["restored 1: "]),
+        ])
+    }
+
+    @Test func `there is nothing to restore is an answer to everybody who asked (620)`() {
+        expect([
+            (.restore(1), ["request restore 1"]), (.restore(2), []),
+            (.restored(1, []), ["restored 1: ", "restored 2: "]),
+        ])
+    }
+
     // MARK: - The end
 
     @Test func `shutting down answers everybody, and what comes later changes nothing`() {
