@@ -119,6 +119,62 @@ struct RemoteStoreConnectionTests {
         #expect(await updates.next() == nil)
     }
 
+    @Test func `a storefront and messages are told when they change, and what was told is said in the next question`()
+        async throws
+    {
+        let german = Storefront(countryCode: "DEU", id: "143443", locale: "de_DE", currency: "EUR")
+        let consent = StoreMessage(id: "m", reason: .priceIncreaseConsent, productID: "plus")
+        simulator.answer { words, _ in
+            switch words {
+            case "GET /store/v1/devices/device%201/updates?wait=20.0&storefront=143441":
+                try .of(StoreWire.Updates(updates: [], cursor: "12-3 &", storefront: german, messages: [consent]))
+            case "GET /store/v1/devices/device%201/updates?wait=20.0&after=12-3%20%26&storefront=143443":
+                try .of(StoreWire.Updates(updates: [], cursor: "x", storefront: german, messages: []))
+            case "GET /store/v1/devices/device%201/updates?wait=20.0&after=x&storefront=143443":
+                try .of(StoreWire.Updates(updates: [Self.sold("1")], cursor: "y", storefront: german, messages: []))
+            default: nil
+            }
+        }
+        let connection = simulator.connect()
+        var storefronts = connection.storefrontUpdates.makeAsyncIterator()
+        #expect(await storefronts.next() == ScriptedStoreConnection.storefront)
+        #expect(await storefronts.next() == german)
+        var updates = connection.updates.makeAsyncIterator()
+        _ = await updates.next()
+        var messages = connection.messages.makeAsyncIterator()
+        #expect(await messages.next() == [], "what is open, not what was")
+        await connection.close()
+        #expect(await storefronts.next() == nil, "it is told once")
+        #expect(await messages.next() == nil)
+    }
+
+    @Test func `a code and an answer go to their device, and what the simulator cannot do is said`() async throws {
+        let bodies = CallLog<String>()
+        simulator.answer { words, request in
+            guard words.hasSuffix("/offer-codes") || words.contains("/messages/") else { return nil }
+            bodies.record(words + " " + String(decoding: try await request.body.collect(upTo: 1000), as: UTF8.self))
+            return words.hasSuffix("/gone")
+                ? .problem(501, "unsupported", "Not built.") : HTTPResponse(status: 200, json: [:])
+        }
+        let connection = simulator.connect()
+        try await connection.redeem(OfferCodeRedemption(code: "SUMMER"))
+        try await connection.answer("a b", with: .decline)
+        #expect(
+            bodies.all == [
+                #"POST /store/v1/devices/device%201/offer-codes {"code":"SUMMER"}"#,
+                #"POST /store/v1/devices/device%201/messages/a%20b {"answer":"decline"}"#,
+            ])
+        await #expect(throws: StoreFailure(code: .unsupported, reason: "Not built.")) {
+            try await connection.answer("gone", with: .show)
+        }
+        await #expect {
+            try await connection.redeem(OfferCodeRedemption())
+        } throws: {
+            ($0 as? StoreFailure)?.code == .missingOfferParameters
+        }
+        await connection.close()
+    }
+
     @Test func `listening is taken up where it was, with growing pauses`() async throws {
         let failures = Locked(0)
         simulator.answer { words, _ in

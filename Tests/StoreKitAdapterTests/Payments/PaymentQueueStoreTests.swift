@@ -1,0 +1,236 @@
+import Foundation
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import StoreKitAdapter
+
+/// What a queue asks of its store besides selling.
+@Suite(.timeLimit(.minutes(2)))
+struct PaymentQueueStoreTests {
+    private let store = ScriptedStoreConnection(
+        products: [StoreProduct(id: "pack", kind: .nonConsumable, price: Price(amount: 5, currency: "USD"))])
+
+    /// A queue for which everything is acknowledged.
+    private func queue(products: Bool = false) async -> PaymentQueue {
+        let queue = PaymentQueue(
+            configuration: .init(connection: store, products: products ? ProductRequest(connection: store) : nil)
+        ) { transactions in
+            transactions.reduce(into: [:]) { $0[$1.id] = .acknowledged }
+        }
+        await queue.start()
+        return queue
+    }
+
+    private func code(_ body: () async throws -> Void) async -> String {
+        do {
+            try await body()
+            return "nothing thrown"
+        } catch let error as PaymentError {
+            let reason = (error.underlying as? StoreFailure).map { " \($0.code.rawValue)" } ?? ""
+            return error.code.rawValue + reason
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func `a payment says everything that it was told to`() async throws {
+        let queue = await queue()
+        let customer = CustomerID("anna").appAccountToken
+        let signature = OfferSignature(keyID: "key", nonce: UUID(), timestamp: 1, signature: [1])
+        let offers: [PaymentOffer?] = [
+            .promotional("half", signature: signature), .promotional("half", compactJWS: "a.b.c"), .winBack("back"),
+            nil,
+        ]
+        for offer in offers {
+            _ = await queue.purchase(
+                "pack", quantity: 3, appAccountToken: customer, offer: offer, introductoryOfferEligibility: "d.e.f",
+                simulatesAskToBuy: true)
+        }
+        #expect(store.payments.map(\.offer) == offers)
+        for payment in store.payments {
+            #expect(payment.quantity == 3 && payment.appAccountToken == customer && payment.simulatesAskToBuy)
+            #expect(payment.introductoryOfferEligibility == "d.e.f")
+        }
+        await queue.shutDown()
+    }
+
+    @Test func `a question about the product that fails is the purchase's answer, and nothing is paid`() async throws {
+        let queue = await queue(products: true)
+        #expect(await queue.purchase("pack").outcome.words == "purchased pack")
+        guard case .failed(ProductRequestError.invalidProducts(let ids)) = await queue.purchase("unheard.of").outcome
+        else {
+            Issue.record("an unknown product was not refused")
+            return
+        }
+        #expect(ids == ["unheard.of"])
+        store.before { call in
+            if case .products = call { throw StoreFailure(code: .unreachable, reason: "gone") }
+        }
+        guard case .failed(ProductRequestError.requestFailed(let error)) = await queue.purchase("coins").outcome else {
+            Issue.record("a store that is away sold")
+            return
+        }
+        #expect((error as? StoreFailure)?.code == .unreachable)
+        #expect(await queue.purchase("pack").outcome.words == "purchased pack", "what is known needs no question")
+        store.set(mayPay: false)
+        let refused = await queue.purchase("pack")
+        guard case .failed(let refusal as PaymentError) = refused.outcome else {
+            Issue.record("a device that may not pay bought")
+            return
+        }
+        #expect((refusal.underlying as? StoreFailure)?.code == .notAllowed)
+        #expect(store.payments.count == 2)
+        await queue.shutDown()
+    }
+
+    @Test func `an answer that comes before the store has taken the question finds its caller`() async throws {
+        store.whenPaying { payment, store in
+            store.sell(payment)
+            try await Gate().pass()
+        }
+        let queue = await queue()
+        #expect(await queue.purchase("pack").outcome.words == "purchased pack")
+        await queue.shutDown()
+    }
+
+    @Test func `a store that never says whether it took a question keeps nobody waiting once it answers`() async throws
+    {
+        store.whenPaying { payment, store in
+            store.send(
+                StoreUpdate(
+                    paymentID: payment.id, productID: payment.productID,
+                    state: .failed(StoreFailure(code: .cancelled, reason: "changed their mind"))))
+            throw StoreFailure(code: .unreachable, reason: "lost")
+        }
+        let queue = await queue()
+        for _ in 1...20 {
+            let words = await queue.purchase("pack").outcome.words
+            #expect(words == "failed cancelled" || words == "failed storeFailed")
+        }
+        await queue.shutDown()
+    }
+
+    @Test func `an approval and a decline come as completions with their payment (652)`() async throws {
+        store.whenPaying { payment, store in
+            store.send(StoreUpdate(paymentID: payment.id, productID: payment.productID, state: .deferred))
+        }
+        let queue = await queue()
+        #expect(await queue.purchase("pack", simulatesAskToBuy: true).outcome.words == "failed deferred")
+        #expect(await queue.purchase("pack", simulatesAskToBuy: true).outcome.words == "failed deferred")
+        let (approved, declined) = (store.payments[0], store.payments[1])
+        var completions = queue.completions.makeAsyncIterator()
+        let transaction = store.sell(approved)
+        #expect(
+            await completions.next()
+                == PaymentCompletion(paymentID: approved.id, productID: "pack", event: .purchased(transaction)))
+        let failure = StoreFailure(code: .declined, reason: "Not today.")
+        store.send(StoreUpdate(paymentID: declined.id, productID: "pack", state: .failed(failure)))
+        #expect(
+            await completions.next()
+                == PaymentCompletion(paymentID: declined.id, productID: "pack", event: .failed(failure)))
+        await queue.shutDown()
+    }
+
+    @Test func `a refund comes as a completion of its own kind`() async throws {
+        let queue = await queue()
+        let bought = try #require(await queue.purchase("pack").transaction)
+        await store.calls.wait { $0.contains(.finish(bought.id)) }
+        var revoked = bought
+        revoked.revocationDate = Date(timeIntervalSince1970: 1_800_000_000)
+        revoked.signedTransaction = "refunded"
+        var completions = queue.completions.makeAsyncIterator()
+        store.send(StoreUpdate(productID: "pack", state: .revoked(revoked)))
+        let completion = await completions.next()
+        #expect(completion?.event == .revoked(revoked))
+        #expect(completion?.completedTransaction?.revocationDate != nil)
+        await queue.shutDown()
+    }
+
+    @Test func `restoring has the outcomes of the seed`() async {
+        let queue = await queue()
+        #expect(await queue.restorePurchases().map(\.words) == ["nothing to restore"])
+        store.set(restorable: [.of("1"), .of("2"), ScriptedStoreConnection.transaction("3", "book")])
+        #expect(await queue.restorePurchases().map(\.words) == ["restored book", "restored pack"])
+        store.before { call in if call == .restore { throw StoreFailure(code: .unreachable, reason: "gone") } }
+        #expect(await queue.restorePurchases().map(\.words) == ["failed storeFailed"])
+        await queue.shutDown()
+    }
+
+    @Test func `a customer who leaves is answered, and their purchase completed`() async throws {
+        store.whenPaying { _, _ in }
+        let queue = await queue()
+        let purchase = Task { await queue.purchase("pack") }
+        await store.calls.wait { !$0.isEmpty }
+        store.before { call in if call == .restore { try await Gate().pass() } }
+        let restore = Task { try await queue.restore() }
+        await store.calls.wait { $0.contains(.restore) }
+        await queue.customerChanged()
+        #expect(await purchase.value.outcome.words == "failed customerChanged")
+        await #expect(throws: PaymentError(.customerChanged, "")) { try await restore.value }
+        var completions = queue.completions.makeAsyncIterator()
+        let transaction = store.sell(store.payments[0])
+        #expect(await completions.next()?.completedTransaction == transaction)
+        await queue.shutDown()
+    }
+
+    @Test func `what the store is asked besides is passed on, with its refusals`() async throws {
+        let queue = await queue()
+        #expect(try await queue.canMakePayments())
+        #expect(try await queue.storefront() == ScriptedStoreConnection.storefront)
+        var storefronts = queue.storefrontUpdates.makeAsyncIterator()
+        #expect(await storefronts.next() == ScriptedStoreConnection.storefront)
+        let customer = CustomerID("anna").appAccountToken
+        try await queue.redeemOfferCode("SUMMER", appAccountToken: customer)
+        let consent = StoreMessage(id: "m", reason: .priceIncreaseConsent, productID: "pack")
+        store.set(messages: [consent])
+        var messages = queue.messages.makeAsyncIterator()
+        #expect(await messages.next() == [consent])
+        try await queue.answer("m", with: .accept)
+        #expect(
+            store.calls.all.suffix(2) == [
+                .redeem(OfferCodeRedemption(code: "SUMMER", appAccountToken: customer)), .answer("m", .accept),
+            ])
+        store.before { call in
+            if case .redeem = call { throw StoreFailure(code: .invalidCode, reason: "used up") }
+            if case .answer = call { throw StoreFailure(code: .unsupported, reason: "ask the customer yourself") }
+            if call == .storefront { throw Silence() }
+        }
+        #expect(await code { try await queue.redeemOfferCode("SUMMER") } == "storeFailed invalidCode")
+        #expect(await code { try await queue.answer("m", with: .show) } == "storeFailed unsupported")
+        #expect(await code { _ = try await queue.storefront() } == "storeFailed")
+        await queue.shutDown()
+        #expect(await code { try await queue.redeemOfferCode("SUMMER") } == "shutDown")
+    }
+
+    @Test func `who no longer wants an answer has it at once`() async throws {
+        store.before { _ in try await Gate().pass() }
+        let queue = await queue()
+        let question = Task { try await queue.canMakePayments() }
+        await store.calls.wait { !$0.isEmpty }
+        question.cancel()
+        await #expect(throws: PaymentError(.cancelled, "")) { try await question.value }
+    }
+
+    @Test func `a store without codes and messages says so`() async throws {
+        let plain = Plain()
+        await #expect(throws: StoreFailure.self) { try await plain.redeem(OfferCodeRedemption(code: "x")) }
+        await #expect(throws: StoreFailure.self) { try await plain.answer("m", with: .show) }
+        for await _ in plain.messages {}
+    }
+}
+
+/// A store of the requirements that have no default.
+private struct Plain: StoreConnection {
+    func canMakePayments() async throws -> Bool { true }
+    func storefront() async throws -> Storefront { ScriptedStoreConnection.storefront }
+    var storefrontUpdates: AsyncStream<Storefront> { AsyncStream { $0.finish() } }
+    func products(_ ids: Set<ProductID>) async throws -> ProductAnswer { ProductAnswer(products: []) }
+    func add(_ payment: Payment) async throws {}
+    var updates: AsyncStream<StoreUpdate> { AsyncStream { $0.finish() } }
+    func finish(_ transaction: TransactionID) async throws {}
+    func restore() async throws -> [StoreTransaction] { [] }
+    func receipt() async throws -> [UInt8]? { nil }
+    func close() async {}
+}
