@@ -35,15 +35,20 @@ public final class InProcessStoreConnection: StoreConnection {
 
     deinit { listener.cancel() }
 
-    public func canMakePayments() async throws -> Bool { try asking { try store.device(device).canMakePayments } }
+    public func canMakePayments() async throws -> Bool {
+        try await asking { try await store.state(of: device).canMakePayments }
+    }
 
-    public func storefront() async throws -> Storefront { try asking { try store.device(device).storefront } }
+    public func storefront() async throws -> Storefront {
+        try await asking { try await store.state(of: device).storefront }
+    }
 
     public var storefrontUpdates: AsyncStream<Storefront> { told.storefronts }
     public var messages: AsyncStream<[StoreMessage]> { told.messages }
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
-        ids.isEmpty ? ProductAnswer(products: []) : store.products(ids.sorted())
+        guard !ids.isEmpty else { return ProductAnswer(products: []) }
+        return try await asking { try await store.products(ids.sorted(), for: device) }
     }
 
     public func add(_ payment: Payment) async throws {

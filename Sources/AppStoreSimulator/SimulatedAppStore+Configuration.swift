@@ -111,6 +111,7 @@ struct Founding: Sendable {
                 .integer(base.milliseconds), .integer(start.milliseconds), .real(anchor.rate),
                 .integer(anchor.revision),
             ])
+        try books.save(configuration.catalogue.settings.storeSettings, at: start)
         return anchor
     }
 }

@@ -117,10 +117,13 @@ extension SimulatedAppStore {
 
     static let clockMoved: Int64 = -1
     private static let longestJump = 200.0 * 365 * 86400
+    /// The year 9000: dates have four digits for their year.
+    private static let endOfTime = Date(timeIntervalSince1970: 221_845_392_000)
 
     /// Moves the clock on; whatever falls due on the way has happened when this returns.
     ///
-    /// Throws `malformed` unless the request names exactly one of period and seconds, of at most 200 years.
+    /// Throws `malformed` unless the request names exactly one of period and seconds, `invalidValue` for more than 200 years
+    /// and for what is beyond the year 9000.
     @discardableResult
     public func advance(_ request: StoreControlWire.Advance) async throws -> StoreControlWire.ClockState {
         let jump = try Self.jump(request)
@@ -131,6 +134,7 @@ extension SimulatedAppStore {
             let now = max(try books.now(virtualClock), try books.lastEvent())
             anchor.base = base.now().wholeMilliseconds
             anchor.reading = jump(now).wholeMilliseconds
+            guard anchor.reading < Self.endOfTime else { throw Self.tooFar }
             anchor.revision += 1
             try books.save(anchor)
             return anchor
@@ -155,7 +159,7 @@ extension SimulatedAppStore {
     }
 
     private static let tooFar = SimulatorError(
-        .malformed, "Time can be advanced by more than nothing and by at most 200 years at once.")
+        .invalidValue, "Time can be advanced by more than nothing, by at most 200 years at once and to the year 9000.")
 }
 
 /// A transaction and what is needed to sign it.

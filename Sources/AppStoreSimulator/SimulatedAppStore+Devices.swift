@@ -11,6 +11,7 @@ extension SimulatedAppStore {
 
     /// Signs a device in. Throws `unknownAccount`.
     public func signIn(account name: AccountName) async throws -> StoreWire.Device {
+        try await meet(.signIn)
         let (id, account) = try await database.write { [virtualClock] sql in
             let books = Books(sql)
             let account = try books.known(name)
@@ -46,9 +47,23 @@ extension SimulatedAppStore {
             products: found, invalidProductIDs: wanted.subtracting(found.map(\.id)).sorted())
     }
 
+    /// The same as a device asks for them. Throws `unknownDevice`, and what the settings inject.
+    public func products(_ ids: [ProductID], for id: DeviceID) async throws -> ProductAnswer {
+        try await meet(.loadProducts)
+        _ = try device(id)
+        return products(ids)
+    }
+
+    /// As `device`, for the device itself. Throws `unknownDevice`, and what the settings inject.
+    public func state(of id: DeviceID) async throws -> StoreWire.Device {
+        try await meet(.device)
+        return try device(id)
+    }
+
     /// Takes a payment; the outcome is among the device's updates. The same payment again buys nothing; from another
     /// device of the account, perhaps the same app after a crash, its outcome is told there.
     public func add(_ payment: Payment, from id: DeviceID) async throws {
+        try await meet(.purchase)
         try await enter({ try $0.known(id).account }) { entry in
             if let answer = try entry.books.answer(to: payment.id, of: entry.account.id) {
                 guard answer.update.device != id else { return }
@@ -68,10 +83,11 @@ extension SimulatedAppStore {
     /// seconds. Without a cursor: what is unfinished, and what this device was not told yet.
     ///
     /// Asking with a cursor says that everything up to it has arrived. Who names another storefront than the device's is
-    /// answered at once. Throws `malformed` for a cursor that no answer held.
+    /// answered at once. Throws `invalidValue` for a cursor that no answer held.
     public func updates(
         for id: DeviceID, after text: String?, wait: Double = 0, storefront: String? = nil
     ) async throws -> StoreWire.Updates {
+        try await meet(.updates)
         let cursor = try text.map(Self.cursor)
         let base = configuration.baseClock
         let deadline = base.now().addingTimeInterval(min(max(wait, 0), configuration.longestWait))
@@ -98,7 +114,7 @@ extension SimulatedAppStore {
 
     private static func cursor(_ text: String) throws -> Date {
         guard let cursor = Int64(text), cursor >= 0 else {
-            throw SimulatorError(.malformed, "The cursor is not one of this store's; ask again without it.")
+            throw SimulatorError(.invalidValue, "The cursor is not one of this store's; ask again without it.")
         }
         return Date(milliseconds: cursor)
     }
@@ -126,6 +142,7 @@ extension SimulatedAppStore {
 
     /// Marks a transaction of the device's account as delivered; again is the same. Throws `unknownTransaction`.
     public func finish(_ transaction: TransactionID, from id: DeviceID) async throws {
+        try await meet(.finish)
         let (account, now) = try look({ try $0.known(id).account }) { ($1, $2) }
         try await database.write { sql in
             guard let number = Int64(transaction.rawValue),
@@ -139,6 +156,7 @@ extension SimulatedAppStore {
 
     /// The transactions that give the device's account access now, signed now.
     public func restore(for id: DeviceID) async throws -> [StoreTransaction] {
+        try await meet(.appStoreSync)
         let (account, entitlements, now) = try look({ try $0.known(id).account }) { books, account, now in
             (account, try books.entitlements(of: account.id, at: now), now)
         }

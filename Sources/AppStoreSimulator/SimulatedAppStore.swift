@@ -26,6 +26,8 @@ public final class SimulatedAppStore: Sendable {
     /// Raised by account for what happened to it, for `clockMoved` when the clock was moved.
     let signal = ChangeSignal<Int64>()
     let moments: Moments
+    /// What devices meet on purpose, as the settings have it.
+    let faults = Locked(InjectedFaults())
     let products: [StoreProduct]
 
     /// Virtual time.
@@ -68,7 +70,10 @@ public final class SimulatedAppStore: Sendable {
             let clock = AnchoredClock(base: configuration.baseClock, anchor: anchor)
             // Whatever somebody was told before the store was closed was before now.
             let floor = isNew ? .distantPast : clock.now().addingTimeInterval(0.001).wholeMilliseconds
-            return SimulatedAppStore(configuration, summary, database, clock, Moments(floor: floor), chain)
+            let store = SimulatedAppStore(configuration, summary, database, clock, Moments(floor: floor), chain)
+            let settings = try database.read { try Books($0).settings() }
+            store.faults.withLock { $0 = InjectedFaults(settings) }
+            return store
         } catch {
             await database.close()
             throw error
@@ -121,6 +126,29 @@ public final class SimulatedAppStore: Sendable {
         let accounts = entered.withLock { $0 }
         moments.left(accounts)
         signal.raise(accounts)
+        return try result.get()
+    }
+
+    /// Makes one entry that concerns everybody: what holds in the whole store from then on. `body` gets the books and
+    /// the instant, which is later than all that was said to anybody.
+    func enterAll<Value: Sendable>(
+        _ body: @escaping @Sendable (Books, Date) throws -> Value
+    ) async throws -> Value {
+        let result: Result<Value, any Error>
+        do {
+            result = .success(
+                try await database.write { [moments, virtualClock] sql in
+                    let books = Books(sql)
+                    let now = moments.enterAll(clock: try books.now(virtualClock), last: try books.lastEvent())
+                    let value = try body(books, now)
+                    try books.setLastEvent(ofAll: now)
+                    return value
+                })
+        } catch {
+            result = .failure(error)
+        }
+        moments.leftAll()
+        signal.raiseAll()
         return try result.get()
     }
 

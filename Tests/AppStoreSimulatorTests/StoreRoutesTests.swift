@@ -134,7 +134,7 @@ struct StoreRoutesTests {
         ("POST", "/store/v1/devices/x/payments", #"{"id":"p","productID":"pack","quantity":1}"#, 404, "unknownDevice"),
         ("POST", "DEVICE/payments", #"{"id":"p","productID":"pack","quantity":"1"}"#, 400, "malformed"),
         ("POST", "DEVICE/transactions/77/finish", "", 404, "unknownTransaction"),
-        ("GET", "DEVICE/updates?after=x", "", 400, "malformed"),
+        ("GET", "DEVICE/updates?after=x", "", 422, "invalidValue"),
         ("GET", "DEVICE/updates?wait=-1", "", 400, "malformed"),
         ("GET", "DEVICE/updates?wait=%ZZ", "", 400, "malformed"),
         ("POST", "/control/v1/accounts", #"{"name":"anna"}"#, 409, "accountExists"),

@@ -83,6 +83,11 @@ struct Books {
         }
     }
 
+    /// What concerns the whole store has happened to each of its accounts.
+    func setLastEvent(ofAll date: Date) throws {
+        try sql.execute("UPDATE account SET last_at = ?1", [.integer(date.milliseconds)])
+    }
+
     /// When something last happened to anybody.
     func lastEvent() throws -> Date {
         let row = try sql.first("SELECT max(last_at) AS last FROM account")

@@ -6,6 +6,9 @@ import SQLStorage
 enum BooksSchema {
     static let migrations = [SQLMigration("0001 books", [.sqlite: books])]
 
+    /// What the tables look like now.
+    static var version: String { migrations.map(\.name).last ?? "" }
+
     private static let books = """
         CREATE TABLE store (
             id INTEGER PRIMARY KEY CHECK (id = 1),

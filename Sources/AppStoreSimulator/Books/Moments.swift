@@ -59,6 +59,14 @@ final class Moments: Sendable {
         }
     }
 
+    /// The books were replaced: what was told before is of no account any more, and no event is earlier than `floor`.
+    func forget(floor: Date) {
+        state.withLock { state in
+            state.told = [:]
+            state.floor = Self.next(floor)
+        }
+    }
+
     /// What was entered is in the books, or was given up.
     func left(_ accounts: [Int64]) {
         state.withLock { for account in accounts { $0.entering[account] = nil } }

@@ -32,6 +32,12 @@ public struct TimeRate: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The rate of that many virtual seconds per real second; of several names the first.
+    init(factor: Double) {
+        let named = Self.names.compactMap { TimeRate($0) }.first { $0.factor == factor }
+        self = named ?? TimeRate(description: "\(factor)", factor: factor)
+    }
+
     private init(description: String, factor: Double) {
         self.description = description
         self.factor = factor

@@ -1,29 +1,82 @@
 import Foundation
 import Primitives
+import SQLStorage
 import StoreKitAdapter
 
 /// What holds for the whole store.
 extension SimulatedAppStore {
-    /// Lets time run at another speed from now on.
+    /// Lets time run at another speed from now on, until the store is opened anew.
     @discardableResult
     public func setTimeRate(_ rate: TimeRate) async throws -> StoreControlWire.ClockState {
-        throw Self.unbuilt("Changing the speed of time")
+        let base = configuration.baseClock
+        let anchor = try await database.write { [virtualClock] sql in
+            let books = Books(sql)
+            var anchor = try books.clock()
+            guard anchor.rate != rate.factor else { return anchor }
+            anchor.reading = try books.now(virtualClock)
+            anchor.base = base.now().wholeMilliseconds
+            anchor.rate = rate.factor
+            anchor.revision += 1
+            try books.save(anchor)
+            return anchor
+        }
+        virtualClock.moveOn(to: anchor)
+        signal.raiseAll()
+        return await clockState()
     }
 
+    // MARK: - Settings
+
     /// Every setting with its value, in the order of `StoreSetting.all`.
-    public func settings() throws -> [StoreControlWire.Setting] { throw Self.unbuilt("Reading settings") }
+    public func settings() throws -> [StoreControlWire.Setting] {
+        let (set, conditions) = try database.read { sql in
+            let books = Books(sql)
+            return (try books.settings(), try books.conditions())
+        }
+        return StoreSetting.all.map { setting in
+            let value: JSONValue =
+                switch setting {
+                case .gracePeriod: StoreSetting.gracePeriod(days: conditions.gracePeriods.last?.value ?? 0)
+                case .renewalsFail: .bool(conditions.failingPayments.last?.value ?? false)
+                case .storefront: set[setting.name] ?? .string(configuration.catalogue.storefront.countryCode)
+                case .timeRate: .string(TimeRate(factor: virtualClock.anchor.rate).description)
+                default: set[setting.name] ?? setting.off
+                }
+            return StoreControlWire.Setting(name: setting.name, value: value)
+        }
+    }
 
     /// Sets one, from now on. Returns it as it is kept. Throws `invalidValue` for a value that the setting does not take.
     @discardableResult
-    public func set(_ setting: StoreSetting, to value: JSONValue) async throws -> StoreControlWire.Setting {
-        throw Self.unbuilt("Changing settings")
+    public func set(_ setting: StoreSetting, to given: JSONValue) async throws -> StoreControlWire.Setting {
+        let value = try setting.value(of: given)
+        if setting == .timeRate, let rate = value.stringValue.flatMap({ TimeRate($0) }) {
+            try await setTimeRate(rate)
+        } else {
+            let set = try await enterAll { books, now in
+                try books.apply(setting, value, at: now)
+                return try books.settings()
+            }
+            faults.withLock { $0 = InjectedFaults(set) }
+        }
+        return StoreControlWire.Setting(name: setting.name, value: value)
     }
 
-    // MARK: - Fixtures
+    // MARK: - Errors and slowness
 
-    /// Everything the store knows, certificates and keys excepted: accounts, devices, purchases, settings, the clock.
-    public func exportState() async throws -> JSONValue { throw Self.unbuilt("Exporting") }
+    /// Lets the answer to a device wait, or fails it, as the settings want it. What waits goes on when the store closes.
+    func meet(_ api: InjectedFaults.API) async throws {
+        let answer = faults.withLock { $0.answer(to: api) }
+        if answer.delay > 0 {
+            let base = configuration.baseClock
+            let deadline = base.now().addingTimeInterval(answer.delay)
+            while base.now() < deadline, !signal.isClosed, !Task.isCancelled {
+                await signal.wait(for: Self.delayed, since: signal.mark(), until: deadline, on: base)
+            }
+        }
+        if let failure = answer.failure { throw failure }
+    }
 
-    /// Replaces everything by what another store exported. Throws `invalidValue` and `otherBundle`, and changes nothing then.
-    public func importState(_ state: JSONValue) async throws { throw Self.unbuilt("Importing") }
+    /// Nobody raises it.
+    private static let delayed: Int64 = -2
 }

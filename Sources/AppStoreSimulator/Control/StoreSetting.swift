@@ -58,6 +58,15 @@ public struct StoreSetting: Sendable, Hashable {
 
     public static func named(_ name: String) -> StoreSetting? { byName[name] }
 
+    /// What it is until it is set.
+    var off: JSONValue {
+        switch kind {
+        case .flag: false
+        case .seconds: 0
+        case .choice, .storefront: "off"
+        }
+    }
+
     /// The value as it is kept. Texts are read as people type them: `on`, `true` and `16d`, `0.5`.
     ///
     /// Throws `invalidValue` with what the setting takes.

@@ -17,15 +17,14 @@ extension StoreOperation {
             refusals: [.unknownAccount]
         ) { call, body in try await call.store.signIn(account: AccountName(unchecked: body.account)) },
         on(.get, device1, "device", "The device, its account and storefront") { call in
-            try call.store.device(try call.device)
+            try await call.store.state(of: try call.device)
         },
         on(
             .get, device1 + "/products", "deviceProducts", "Products as the device's storefront sells them",
             query: [productIDs]
         ) {
             call in
-            _ = try call.store.device(try call.device)
-            return call.store.products(call.productIDs)
+            try await call.store.products(call.productIDs, for: try call.device)
         },
         on(
             .post, device1 + "/payments", "addPayment", "Take a payment; its outcome is among the updates",
@@ -44,7 +43,7 @@ extension StoreOperation {
                 QueryParameter(
                     name: "storefront", schema: .text,
                     summary: "the storefront's id as the device knows it; answered at once when it is another"),
-            ]
+            ], refusals: [.invalidValue]
         ) { call in
             try await call.store.updates(
                 for: try call.device, after: call.query["after"], wait: call.seconds("wait"),
@@ -61,6 +60,7 @@ extension StoreOperation {
             .post, device1 + "/offer-codes", "redeemOnDevice", "Redeem an offer code; its outcome is among the updates",
             taking: OfferCodeRedemption.self, refusals: [.unsupported], maySell: true
         ) { call, redemption in
+            try await call.store.meet(.offerCodeRedeem)
             try await call.store.redeem(redemption, from: try call.device)
             return Nothing()
         },
@@ -68,12 +68,14 @@ extension StoreOperation {
             .post, device1 + "/messages/{message}", "answerMessage", "What the customer said to a message of the store",
             taking: StoreWire.MessageAnswer.self, refusals: [.unsupported]
         ) { call, body in
+            try await call.store.meet(.messages)
             try await call.store.answer(call.path["message"], with: body.answer, from: try call.device)
             return Nothing()
         },
         on(.get, device1 + "/receipt", "deviceReceipt", "The app receipt as it is now", refusals: [.unsupported]) {
             call in
-            try await receipt(call)
+            try await call.store.meet(.receipt)
+            return try await receipt(call)
         },
     ]
 
@@ -94,7 +96,7 @@ extension StoreOperation {
         ) { call, body in try await call.store.advance(body) },
         on(
             .put, "/control/v1/clock/rate", "setClockRate", "Let time run at another speed",
-            taking: StoreControlWire.ClockRate.self, refusals: [.unsupported]
+            taking: StoreControlWire.ClockRate.self
         ) { call, body in
             guard let rate = TimeRate(body.timeRate) else {
                 throw SimulatorError(.malformed, "The time rate is one of \(TimeRate.names.joined(separator: ", ")).")

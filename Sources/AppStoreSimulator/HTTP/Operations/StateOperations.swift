@@ -8,31 +8,30 @@ extension StoreOperation {
     private static let stateLimit = 256 << 20
 
     static let state: [StoreOperation] = [
-        on(.get, "/control/v1/settings", "settings", "Every setting with its value", refusals: [.unsupported]) { call in
+        on(.get, "/control/v1/settings", "settings", "Every setting with its value") { call in
             StoreControlWire.Settings(settings: try call.store.settings())
         },
-        on(.get, "/control/v1/settings/{setting}", "setting", "One setting", refusals: [.unsupported]) { call in
+        on(.get, "/control/v1/settings/{setting}", "setting", "One setting") { call in
             let wanted = try setting(call)
             return StoreControlWire.Setting(
                 name: wanted.name, value: try call.store.settings().first { $0.name == wanted.name }?.value ?? .null)
         },
         on(
             .put, "/control/v1/settings/{setting}", "set", "Set one, from now on",
-            taking: StoreControlWire.SettingValue.self, refusals: [.invalidValue, .unsupported]
+            taking: StoreControlWire.SettingValue.self, refusals: [.invalidValue]
         ) { call, body in
             let wanted = try setting(call)
             return try await call.store.set(wanted, to: try wanted.value(of: body.value))
         },
         on(
-            .get, "/control/v1/state", "exportState", "Everything the store knows, as a fixture",
-            refusals: [.unsupported]
+            .get, "/control/v1/state", "exportState", "Everything the store knows, as a fixture"
         ) {
             call in
             StoreState(value: try await call.store.exportState())
         },
         on(
             .put, "/control/v1/state", "importState", "Replace everything by what a store exported",
-            taking: StoreState.self, limit: stateLimit, refusals: [.otherBundle, .invalidValue, .unsupported]
+            taking: StoreState.self, limit: stateLimit, refusals: [.otherBundle, .invalidValue]
         ) { call, state in
             try await call.store.importState(state.value)
             return Nothing()

@@ -1,0 +1,166 @@
+import Foundation
+import Primitives
+import SQLStorage
+
+/// A store's state as a file: what was made once can be the start of many tests.
+extension SimulatedAppStore {
+    /// Everything the store knows, certificates and keys excepted: accounts, devices, purchases, settings, the clock.
+    public func exportState() async throws -> JSONValue {
+        let now = virtualClock.now()
+        let tables = try database.read { sql in
+            JSONMembers(
+                try sql.bookTables().map { table in
+                    let rows = try sql.query("SELECT * FROM \(table)")
+                    return (table, JSONValue.array(rows.map(\.json)))
+                })
+        }
+        return [
+            "format": .string(StoreFixture.format), "schema": .string(BooksSchema.version),
+            "bundleID": .string(configuration.bundleID.rawValue), "now": .string(RFC3339.string(from: now)),
+            "tables": .object(tables),
+        ]
+    }
+
+    /// Replaces everything by what another store exported: what was given before is gone, the clock reads what it read there
+    /// and goes on at this store's speed, and signatures are this store's.
+    ///
+    /// Throws `invalidValue` and `otherBundle`, and changes nothing then.
+    public func importState(_ state: JSONValue) async throws {
+        let fixture = try StoreFixture(state)
+        guard fixture.bundleID == configuration.bundleID.rawValue else {
+            throw SimulatorError(
+                .otherBundle,
+                "The state is of the bundle id \(fixture.bundleID), this store of \(configuration.bundleID).")
+        }
+        let base = configuration.baseClock
+        let (anchor, set, last) = try await database.write { [virtualClock] sql in
+            let books = Books(sql)
+            var anchor = try books.clock()
+            let revision = max(anchor.revision, virtualClock.anchor.revision)
+            do {
+                let tables = try sql.bookTables()
+                guard Set(fixture.rows.keys).isSubset(of: tables) else { throw StoreFixture.malformed }
+                for table in tables.reversed() { try sql.execute("DELETE FROM \(table)") }
+                for table in tables { try sql.insert(fixture.rows[table] ?? [], into: table) }
+                anchor.base = base.now().wholeMilliseconds
+                anchor.reading = max(fixture.now, try books.clock().reading).wholeMilliseconds
+                anchor.revision = revision + 1
+                try books.save(anchor)
+                _ = try (books.conditions(), books.accounts())
+                try books.eachSubscription { _ in }
+                return (anchor, try books.settings(), try books.lastEvent())
+            } catch let error as SQLError where error.code != .closed {
+                throw SimulatorError(
+                    .invalidValue, "The state does not hold together: \(error.message)", underlying: error)
+            }
+        }
+        moments.forget(floor: max(anchor.reading, last))
+        virtualClock.moveOn(to: anchor)
+        faults.withLock { $0 = InjectedFaults(set) }
+        signal.raiseAll()
+    }
+}
+
+/// A state that was exported, as far as it can be told without the books.
+private struct StoreFixture: Sendable {
+    static let format = "souk-store"
+
+    let bundleID: String
+    let now: Date
+    let rows: [String: [JSONMembers]]
+
+    init(_ state: JSONValue) throws {
+        guard state["format"]?.stringValue == Self.format, let tables = state["tables"]?.objectValue,
+            let bundleID = state["bundleID"]?.stringValue,
+            let now = state["now"]?.stringValue.flatMap(RFC3339.date)
+        else {
+            throw SimulatorError(.invalidValue, "This is no state of a store; export one with souk store export.")
+        }
+        guard state["schema"]?.stringValue == BooksSchema.version else {
+            throw SimulatorError(
+                .invalidValue,
+                "The state was exported by another version of the simulator; this one reads "
+                    + "\"\(BooksSchema.version)\".")
+        }
+        self.bundleID = bundleID
+        self.now = now
+        rows = try tables.mapValues { table in
+            guard case .array(let rows) = table else { throw Self.malformed }
+            return try rows.map {
+                guard case .object(let row) = $0 else { throw Self.malformed }
+                return row
+            }
+        }
+        guard rows["store"]?.count == 1 else { throw Self.malformed }
+    }
+
+    static let malformed = SimulatorError(
+        .invalidValue, "The tables of the state are not those of a store; export it anew.")
+}
+
+extension SQLRow {
+    /// Without what is NULL.
+    fileprivate var json: JSONValue {
+        .object(
+            JSONMembers(
+                zip(columns, values).compactMap { name, value in
+                    switch value {
+                    case .null: nil
+                    case .integer(let number): (name, .number(number))
+                    case .real(let number): (name, .number(number))
+                    case .text(let text): (name, .string(text))
+                    // The books have none.
+                    case .blob(let bytes): (name, .string(Hex.encode(bytes)))
+                    }
+                }))
+    }
+}
+
+extension SQLConnection {
+    /// The tables of the books, those that others refer to first.
+    fileprivate func bookTables() throws -> [String] {
+        try query(
+            """
+            SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+            AND name <> 'schema_migrations' ORDER BY rowid
+            """
+        ).map { try $0["name"] }
+    }
+
+    /// Rows of a fixture; columns are named by the table alone.
+    fileprivate func insert(_ rows: [JSONMembers], into table: String) throws {
+        let known = Set(
+            try query("SELECT name FROM pragma_table_info(?1)", [.text(table)]).map { row -> String in try row["name"] }
+        )
+        for row in rows {
+            guard Set(row.keys).isSubset(of: known), !row.isEmpty else {
+                throw SimulatorError(.invalidValue, "A row of \(table) in the state has columns that are none.")
+            }
+            let values = try row.values.map { value in
+                guard let value = SQLValue(fixture: value) else {
+                    throw SimulatorError(.invalidValue, "A row of \(table) in the state holds what no column can.")
+                }
+                return value
+            }
+            let places = (1...row.count).map { "?\($0)" }.joined(separator: ", ")
+            try execute("INSERT INTO \(table) (\(row.keys.joined(separator: ", "))) VALUES (\(places))", values)
+        }
+    }
+}
+
+extension SQLValue {
+    fileprivate init?(fixture value: JSONValue) {
+        switch value {
+        case .string(let text): self = .text(text)
+        case .number(let number):
+            if let integer = Int64(number.text) {
+                self = .integer(integer)
+            } else if let real = number.double, real.isFinite {
+                self = .real(real)
+            } else {
+                return nil
+            }
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,292 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreKitAdapter
+import StoreModel
+import Testing
+
+@testable import AppStoreSimulator
+
+/// Settings, injected errors, the speed of time, and a store's whole state as a fixture.
+struct StoreStateTests {
+    private func value(_ setting: StoreSetting, in store: SimulatedAppStore) throws -> JSONValue? {
+        try store.settings().first { $0.name == setting.name }?.value
+    }
+
+    // MARK: - Settings
+
+    @Test func `every setting has a value that it takes itself`() async throws {
+        try await TestStore.with { test in
+            let settings = try test.store.settings()
+            #expect(settings.map(\.name) == StoreSetting.all.map(\.name))
+            for (setting, value) in zip(StoreSetting.all, settings) {
+                #expect(try setting.value(of: value.value) == value.value, "\(setting.name)")
+            }
+        }
+    }
+
+    @Test func `what is set is kept, also when the store is opened anew`() async throws {
+        let folder = try ScratchFolder()
+        let wanted: [(StoreSetting, JSONValue)] = [
+            (.gracePeriod, "16d"), (.askToBuy, true), (.interruptedPurchases, true), (.renewalsFail, true),
+            (.storefront, "DEU"), (.errors(.purchase), "networkError"), (.latency(.finish), 0.5),
+        ]
+        try await TestStore.with(in: folder) { test in
+            for (setting, value) in wanted {
+                let kept = try await test.store.set(setting, to: value)
+                #expect(kept.value == value && kept.name == setting.name)
+            }
+        }
+        try await TestStore.with(in: folder) { test in
+            for (setting, value) in wanted { #expect(try self.value(setting, in: test.store) == value) }
+            #expect(test.store.faults.withLock { $0.answer(to: .purchase).failure?.code } == .unreachable)
+            try await test.store.set(.gracePeriod, to: "off")
+            #expect(try value(.gracePeriod, in: test.store) == "off")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("gracePeriod", "17d", nil), ("gracePeriod", true, nil), ("gracePeriod", "28d", "28d"),
+            ("askToBuy", "on", true), ("askToBuy", "false", false), ("askToBuy", 1, nil), ("askToBuy", "maybe", nil),
+            ("storefront", "DEU", "DEU"), ("storefront", "XXX", nil), ("timeRate", "30s", "30s"),
+            ("timeRate", "x", nil),
+            ("latency.purchase", "0.25", 0.25), ("latency.purchase", 61, nil), ("latency.purchase", -1, nil),
+            ("latency.purchase", "0x10", nil), ("errors.purchase", "invalidQuantity", "invalidQuantity"),
+            ("errors.loadProducts", "invalidQuantity", nil), ("errors.loadProducts", "systemError", "systemError"),
+            ("errors.purchase", "off", "off"), ("errors.purchase", "networkerror", nil),
+        ] as [(String, JSONValue, JSONValue?)])
+    func `a setting takes what is its own`(name: String, given: JSONValue, kept: JSONValue?) throws {
+        let setting = try #require(StoreSetting.named(name))
+        guard let kept else {
+            let error = #expect(throws: SimulatorError.self) { try setting.value(of: given) }
+            #expect(error?.code == .invalidValue && error?.reason.contains(name) == true)
+            return
+        }
+        #expect(try setting.value(of: given) == kept)
+    }
+
+    @Test func `a new store begins as its catalogue asks`() async throws {
+        let catalogue = try Fixtures.catalogue().changingSettings {
+            $0.asksToBuy = true
+            $0.allowsGracePeriod = true
+            $0.failsRenewals = true
+            $0.failsTransactions = true
+        }
+        let folder = try ScratchFolder()
+        try await TestStore.with(in: folder, change: { $0.catalogue = catalogue }) { test in
+            #expect(try value(.askToBuy, in: test.store) == true)
+            #expect(try value(.gracePeriod, in: test.store) == "16d")
+            #expect(try value(.renewalsFail, in: test.store) == true)
+            #expect(try value(.errors(.purchase), in: test.store) == "unknown")
+            try await test.store.set(.askToBuy, to: false)
+        }
+        // What was set since is not asked for again.
+        try await TestStore.with(in: folder, change: { $0.catalogue = catalogue }) { test in
+            let kept = try value(.askToBuy, in: test.store)
+            #expect(kept == false)
+        }
+    }
+
+    @Test func `a renewal that cannot be paid is refused by the setting, from then on`() async throws {
+        try await TestStore.with { test in
+            try await test.buy("weekly")
+            try await test.advance(.days(8))
+            try await test.store.set(.renewalsFail, to: true)
+            try await test.advance(.weeks(2))
+            let all = try await test.store.transactions(of: "anna")
+            #expect(all.map(\.state) == ["expired", "expired"])
+            try await test.store.set(.renewalsFail, to: false)
+            try await test.advance(.days(1))
+            #expect(try await test.store.transactions(of: "anna").count == 3)
+        }
+    }
+
+    // MARK: - Errors and slowness
+
+    @Test func `each error has a code of its own meaning, and is told with its setting's name`() {
+        for api in InjectedFaults.API.allCases {
+            for kind in api.errors {
+                let faults = InjectedFaults([StoreSetting.errors(api).name: .string(kind.rawValue)])
+                let failure = faults.answer(to: api).failure
+                #expect(failure?.reason.contains("errors.\(api.rawValue)") == true)
+                #expect((failure?.code == .unknown) == (kind == .unknown), "\(kind)")
+                for other in InjectedFaults.API.allCases where other != api {
+                    #expect(faults.answer(to: other) == InjectedFaults.Answer())
+                }
+            }
+        }
+        let odd = InjectedFaults(["errors.purchase": "off", "latency.finish": 7200, "latency.purchase": -3, "more": 1])
+        #expect(odd.answer(to: .purchase) == InjectedFaults.Answer())
+        #expect(odd.answer(to: .finish).delay == StoreSetting.longestLatency)
+    }
+
+    @Test func `a device meets what is injected, in process and over HTTP, and the tester does not`() async throws {
+        try await TestStore.with { test in
+            let client = StoreRoutesTests.Client(test)
+            let path = try await client.signIn()
+            let connection = try await test.store.connection(account: "anna")
+            for api: InjectedFaults.API in [.loadProducts, .purchase, .appStoreSync, .finish, .device, .updates] {
+                try await test.store.set(.errors(api), to: "networkError")
+            }
+            let payment = Payment(id: "p", productID: "pack")
+            for ask: () async throws -> Void in [
+                { _ = try await connection.products(["pack"]) }, { try await connection.add(payment) },
+                { _ = try await connection.restore() }, { try await connection.finish("1") },
+                { _ = try await connection.storefront() }, { _ = try await connection.canMakePayments() },
+            ] {
+                let failure = await #expect(throws: StoreFailure.self) { try await ask() }
+                #expect(failure?.code == .unreachable)
+            }
+            for (method, part, body) in [
+                ("GET", "/products", ""), ("POST", "/payments", #"{"id":"q","productID":"pack"}"#),
+                ("POST", "/restore", ""), ("POST", "/transactions/1/finish", ""), ("GET", "", ""),
+                ("GET", "/updates", ""),
+            ] {
+                let answer = try await client.ask(.init(method), path + part, body)
+                #expect(answer.status == 422 && answer.json["code"] == "unreachable", "\(part)")
+            }
+            try await test.buy("pack")
+            #expect(try await test.store.transactions(of: "anna").count == 1)
+            for api in InjectedFaults.API.allCases { try await test.store.set(.errors(api), to: "off") }
+            #expect(try await connection.products(["pack"]).products.count == 1)
+            await connection.close()
+        }
+    }
+
+    @Test func `an answer that is slow comes when its time has passed`() async throws {
+        try await TestStore.with { test in
+            let device = try await test.device()
+            try await test.store.set(.latency(.loadProducts), to: 5)
+            async let answer = test.store.products(["pack"], for: device)
+            await test.base.waiters(until: test.base.now().addingTimeInterval(5))
+            test.base.advance(by: 5)
+            #expect(try await answer.products.count == 1)
+
+            async let cut = test.store.products(["pack"], for: device)
+            await test.base.waiters(atLeast: 1)
+            test.store.endWaiting()
+            #expect(try await cut.products.count == 1)
+        }
+    }
+
+    // MARK: - Time
+
+    @Test func `time goes on at the new speed from what it reads`() async throws {
+        try await TestStore.with { test in
+            let before = await test.store.clockState()
+            let running = try await test.store.set(.timeRate, to: "30s")
+            #expect(running.value == "30s")
+            #expect(try value(.timeRate, in: test.store) == "30s")
+            let state = await test.store.clockState()
+            #expect(state.now == before.now && state.revision == before.revision + 1 && state.rate == 86400)
+            test.base.advance(by: 1)
+            #expect(await test.store.clockState().now == before.now.addingTimeInterval(86400))
+            let frozen = try await test.store.setTimeRate(.frozen)
+            test.base.advance(by: 100)
+            #expect(await test.store.clockState() == frozen)
+            #expect(try await test.store.setTimeRate(.frozen).revision == frozen.revision)
+        }
+    }
+
+    @Test func `time ends before its dates cannot be written`() async throws {
+        try await TestStore.with(change: { $0.start = Fixtures.date("8900-01-01T00:00:00Z") }) { test in
+            try await test.advance(.years(99))
+            let error = await #expect(throws: SimulatorError.self) { try await test.advance(.years(9)) }
+            #expect(error?.code == .invalidValue)
+            #expect(await test.store.clockState().now == Fixtures.date("8999-01-01T00:00:00Z"))
+        }
+    }
+
+    // MARK: - Fixtures
+
+    @Test func `a state goes from one store to another and back unchanged`() async throws {
+        var state: JSONValue = nil
+        var described: [String] = []
+        var device: DeviceID = "none"
+        try await TestStore.with { test in
+            device = try await test.device()
+            try await test.buy("monthly")
+            try await test.buy("coins", quantity: 3)
+            try await test.advance(.months(3))
+            try await test.store.add(Payment(id: "p", productID: "nothing"), from: device)
+            try await test.store.set(.gracePeriod, to: "3d")
+            try await test.store.set(.errors(.finish), to: "systemError")
+            state = try await test.store.exportState()
+            described = try await Self.describe(test.store)
+        }
+        try await TestStore.with(seed: 9) { test in
+            try await test.buy("pack", "someone else")
+            try await test.advance(.years(5))
+            let revision = await test.store.clockState().revision
+            try await test.store.importState(state)
+            #expect(try await Self.describe(test.store) == described)
+            #expect(await test.store.clockState().revision > revision)
+            #expect(test.store.faults.withLock { $0.answer(to: .finish).failure?.code } == .systemError)
+            #expect(try test.store.device(device).account == "anna")
+            // Its own root signs, and life goes on.
+            #expect(try await test.payloads().count == 5)
+            try await test.advance(.months(1))
+            try await test.buy("pack")
+            #expect(try await test.store.transactions(of: "anna").count == 7)
+            var again = try await test.store.exportState()
+            try await test.store.importState(again)
+            let twice = try await test.store.exportState()
+            for key in ["now", "schema", "bundleID"] { #expect(twice[key] == again[key]) }
+            again["tables"]?["store"] = nil
+            #expect(again["tables"]?["account"] == twice["tables"]?["account"])
+            #expect(again["tables"]?["run"] == twice["tables"]?["run"])
+        }
+    }
+
+    private static func describe(_ store: SimulatedAppStore) async throws -> [String] {
+        let transactions = try await store.transactions(of: "anna")
+        return try transactions.map { "\($0.transactionID) \($0.productID) \($0.state)" }
+            + store.settings().map { "\($0.name) \($0.value)" } + ["\(await store.clockState().now)"]
+    }
+
+    @Test func `what is no state, or another app's, is refused and changes nothing`() async throws {
+        try await TestStore.with { test in
+            try await test.buy("pack")
+            let good = try await test.store.exportState()
+            func changed(_ change: (inout JSONValue) -> Void) -> JSONValue {
+                var copy = good
+                change(&copy)
+                return copy
+            }
+            let account = good["tables"]?["account"]?[0] ?? nil
+            var strange = account
+            strange["colour"] = "red"
+            var torn = account
+            torn["id"] = 77
+            var wrong = account
+            wrong["last_at"] = "yesterday"
+            var deep = account
+            deep["name"] = ["a": 1]
+            var period: JSONValue = good
+            period["tables"]?["condition"] = [["at": 1, "name": "weather", "value": "1"]]
+            let cases: [(JSONValue, SimulatorError.Code)] = [
+                ([], .invalidValue), ([:], .invalidValue), (changed { $0["format"] = "other" }, .invalidValue),
+                (changed { $0["schema"] = "0000" }, .invalidValue), (changed { $0["now"] = "noon" }, .invalidValue),
+                (changed { $0["bundleID"] = "com.example.other" }, .otherBundle),
+                (changed { $0["tables"] = [:] }, .invalidValue),
+                (changed { $0["tables"]?["sqlite_master"] = [] }, .invalidValue),
+                (changed { $0["tables"]?["account"] = 7 }, .invalidValue),
+                (changed { $0["tables"]?["account"] = [7] }, .invalidValue),
+                (changed { $0["tables"]?["account"] = [strange] }, .invalidValue),
+                (changed { $0["tables"]?["account"] = [torn] }, .invalidValue),
+                (changed { $0["tables"]?["account"] = [wrong] }, .invalidValue),
+                (changed { $0["tables"]?["account"] = [deep] }, .invalidValue),
+                (changed { $0["tables"]?["store"] = [[:]] }, .invalidValue), (period, .invalidValue),
+            ]
+            for (state, code) in cases {
+                let error = await #expect(throws: SimulatorError.self, "\(state)") {
+                    try await test.store.importState(state)
+                }
+                #expect(error?.code == code, "\(String(describing: error))")
+            }
+            #expect(try await test.store.exportState()["tables"] == good["tables"])
+            #expect(try await test.store.transactions(of: "anna").count == 1)
+        }
+    }
+}
