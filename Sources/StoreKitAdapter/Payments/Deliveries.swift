@@ -67,6 +67,8 @@ struct Deliveries {
         var isDueAgain = false
         /// Whoever asked for it is gone.
         var isAbandoned = false
+        /// Handed over as the purchase of a customer who is gone since.
+        var isOfFormerCustomer = false
 
         /// With the newer signature, if there is one.
         mutating func advance() {
@@ -109,6 +111,7 @@ struct Deliveries {
         }
         delivery.parcel = delivery.parcel.followed(by: parcel)
         delivery.isRunning = true
+        delivery.isOfFormerCustomer = false
         return true
     }
 
@@ -120,6 +123,7 @@ struct Deliveries {
     private mutating func handOverAgain(_ id: TransactionID) -> StoreTransaction? {
         guard let delivery = deliveries[id], !delivery.isRunning else { return nil }
         deliveries[id]?.isRunning = true
+        deliveries[id]?.isOfFormerCustomer = false
         return delivery.parcel.transaction
     }
 
@@ -150,6 +154,7 @@ struct Deliveries {
         if delivery.isDueAgain, !delivery.isAbandoned, ending.isRefusal {
             delivery.advance()
             delivery.isDueAgain = false
+            delivery.isOfFormerCustomer = false
             deliveries[id] = delivery
             return .handOver(delivery.parcel.transaction)
         }
@@ -158,7 +163,12 @@ struct Deliveries {
         delivery.isDueAgain = false
         delivery.audience = Audience()
         deliveries[id] = nil
-        if case .acknowledged = ending {
+        if case .acknowledged = ending, delivery.isOfFormerCustomer, settlement.audience.isRestore {
+            // Whoever restores now is told of their own acknowledgement, not of that of the one before.
+            settlement.audience.isRestore = false
+            let again = delivery.next ?? Parcel(transaction: delivery.parcel.transaction, reason: .restored)
+            settlement.next = add(again, for: { $0.isRestore = true }) ? again.transaction : nil
+        } else if case .acknowledged = ending {
             settlement.next = delivery.next.flatMap { add($0) ? $0.transaction : nil }
         } else if delivery.isAbandoned, delivery.next == nil {
             return .settled(settlement)
@@ -199,14 +209,17 @@ struct Deliveries {
         return callers
     }
 
-    /// Forgets what only a restore brought and what names nobody: it was asked for by who is there no longer, and is not to
-    /// become somebody else's by itself.
-    mutating func forgetRestored() {
+    /// The customer leaves. What only a restore brought and names nobody is forgotten: it is not to become somebody else's
+    /// by itself.
+    mutating func customerChanged() {
         func isNobodys(_ parcel: Parcel) -> Bool {
             parcel.reason == .restored && parcel.transaction.appAccountToken == nil
         }
         setAside.removeAll(where: isNobodys)
-        for (id, delivery) in deliveries where isNobodys(delivery.parcel) {
+        for (id, delivery) in deliveries {
+            deliveries[id]?.audience.isRestore = false
+            deliveries[id]?.isOfFormerCustomer = true
+            guard isNobodys(delivery.parcel) else { continue }
             deliveries[id]?.isAbandoned = true
             if !delivery.isRunning { deliveries[id] = nil }
         }

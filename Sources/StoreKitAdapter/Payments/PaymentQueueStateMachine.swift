@@ -134,7 +134,8 @@ struct PaymentQueueStateMachine {
         case nil: return []
         case .handOver(let transaction): return [.deliver([transaction])]
         case .settled(let settlement):
-            return finish(settlement) + tell(settlement) + answer(restores.close(id, settlement.ending))
+            return finish(settlement) + tell(settlement)
+                + (settlement.audience.isRestore ? answer(restores.close(id, settlement.ending)) : [])
                 + deliver(settlement.next)
                 + (settlement.retry.map { [.retryDelivery(id, attempt: $0)] } ?? [])
         }
@@ -201,7 +202,7 @@ struct PaymentQueueStateMachine {
         let awaited = deliveries.awaitedPayments
         let answers = payments.all.filter { !awaited.contains($0) }.flatMap { answer($0, .failed(error: error)) }
         let restore = answer(restores.abandon(error))
-        deliveries.forgetRestored()
+        deliveries.customerChanged()
         return answers + restore + deliver(deliveries.redeliverAll())
     }
 

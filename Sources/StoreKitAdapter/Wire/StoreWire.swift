@@ -50,7 +50,8 @@ public enum StoreWire {
         public var cursor: String
         /// Where the customer shops now.
         public var storefront: Storefront?
-        /// All messages that are open now; absent where the simulator has none to give.
+        /// All messages that are open now; absent where the simulator has none to give. One that opens or closes comes with
+        /// an update of its subscription, which ends the long poll.
         public var messages: [StoreMessage]?
 
         public init(

@@ -174,6 +174,19 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
+    @Test func `what was presented as one customer's does not answer the restore of the next`() {
+        expect([
+            (sold("1"), ["deliver 1"]), (.customerChanged, []), (.restore(1), ["request restore 1"]),
+            (.restored(1, [.of("1")]), []), (acknowledged("1"), ["finish 1", "complete 1", "deliver 1"]),
+            (acknowledged("1"), ["restored 1: 1"]),
+        ])
+        expect([
+            (sold("1"), ["deliver 1"]), (.customerChanged, []), (.restore(1), ["request restore 1"]),
+            (.restored(1, [.of("1")]), []), (rejected("1"), ["deliver 1"]),
+            (acknowledged("1"), ["finish 1", "restored 1: 1"]),
+        ])
+    }
+
     @Test func `of what is set aside the latest is kept`() {
         var machine = Machine(policy: .afterAcknowledgement)
         let ids = (0...Deliveries.maximumSetAside).map { TransactionID(unchecked: "\(10_000 + $0)") }
