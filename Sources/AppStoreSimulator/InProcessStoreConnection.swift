@@ -55,6 +55,14 @@ public final class InProcessStoreConnection: StoreConnection {
         try await asking { try await store.add(payment, from: device) }
     }
 
+    public func redeem(_ redemption: OfferCodeRedemption) async throws {
+        try await asking { try await store.redeem(redemption, from: device) }
+    }
+
+    public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
+        try await asking { try await store.answer(message, with: answer, from: device) }
+    }
+
     public func finish(_ transaction: TransactionID) async throws {
         try await asking { try await store.finish(transaction, from: device) }
     }

@@ -25,45 +25,13 @@ extension SimulatedAppStore {
         try database.read { try Books($0).accounts().map(\.name) }
     }
 
-    /// Buys as a device of the account would that nobody holds; every device of the account hears of it.
-    ///
-    /// Throws `unknownAccount`, and `StoreFailure` when the store does not sell.
-    @discardableResult
-    public func buy(
-        _ request: StoreControlWire.Buy, for name: AccountName
-    ) async throws -> StoreControlWire.Transaction {
-        let sale = try await enter({ try $0.known(name) }) { entry in
-            let decision = try entry.sell(
-                Order(
-                    accountID: entry.account.id, productID: request.productID, quantity: request.quantity ?? 1,
-                    appAccountToken: request.appAccountToken, offerID: request.offerID))
-            if case .refused(let failure) = decision { throw failure }
-            return try entry.sale(of: decision.transactionID)
-        }
-        return try describe(sale)
-    }
-
     /// Turns auto-renewal off. Returns the subscription's latest transaction. Throws `unknownAccount`,
     /// `unknownSubscription`.
     @discardableResult
     public func cancel(
         _ product: ProductID, for name: AccountName
     ) async throws -> StoreControlWire.Transaction {
-        try await change(product, for: name) { StoreLife.setAutoRenew(false, $0, at: $1) }
-    }
-
-    /// Changes the account's running subscription of `product`, or that is to become it. Returns its latest transaction.
-    func change(
-        _ product: ProductID, for name: AccountName,
-        _ change: @escaping @Sendable (Course, Date) throws -> SubscriptionRecord?
-    ) async throws -> StoreControlWire.Transaction {
-        let sale = try await enter({ try $0.known(name) }) { entry in
-            let course = try entry.runningSubscription(of: product)
-            guard let record = try change(course, entry.now) else { return entry.sale(of: course) }
-            try entry.record([.subscription(record)])
-            return entry.sale(of: entry.course(of: record))
-        }
-        return try describe(sale)
+        try await change(product, for: name) { StoreLife.setAutoRenew(false, $1, at: $0.now) }
     }
 
     /// All of an account's transactions, oldest first, signed now. Throws `unknownAccount`.
@@ -73,6 +41,10 @@ extension SimulatedAppStore {
                 Sale(transaction: $0, course: $1, account: account, now: now)
             }
         }
+        return try describe(sales)
+    }
+
+    func describe(_ sales: [Sale]) throws -> [StoreControlWire.Transaction] {
         var renewalInfos: [Int64: String] = [:]
         return try sales.map { try describe($0, &renewalInfos) }
     }
@@ -94,7 +66,8 @@ extension SimulatedAppStore {
             productID: record.productID, state: record.state(at: sale.now),
             signedTransaction: try signer.sign(
                 record, appTransactionID: appTransactionID, at: sale.now, isFresh: true),
-            signedRenewalInfo: renewalInfos[record.originalID])
+            signedRenewalInfo: renewalInfos[record.originalID], purchaseDate: record.purchaseDate,
+            expiresDate: record.expiresDate, revocationDate: record.revocation?.at)
     }
 
     // MARK: - Time
@@ -185,11 +158,12 @@ extension BookEntry {
     func runningSubscription(of product: ProductID) throws -> Course {
         for record in try books.subscriptions(of: account.id) {
             let course = course(of: record)
-            guard course.isActive || course.status == .billingRetry else { continue }
+            guard course.isRunning, record.share == nil else { continue }
             if course.current.plan.productID == product || record.renewal.plan.productID == product { return course }
         }
         throw SimulatorError(
-            .unknownSubscription, "The account \(account.name) has no active subscription of \(product).")
+            .unknownSubscription,
+            "The account \(account.name) has no active subscription of \(product) that it pays for itself.")
     }
 }
 

@@ -38,8 +38,9 @@ extension SimulatedAppStore {
             canMakePayments: account.canMakePayments)
     }
 
-    /// The products among `ids`, in the catalogue's order; all of them when `ids` is empty.
-    public func products(_ ids: [ProductID]) -> ProductAnswer {
+    /// The products among `ids` as they are sold now, in the catalogue's order; all of them when `ids` is empty.
+    public func products(_ ids: [ProductID]) throws -> ProductAnswer {
+        let products = try current(products, in: configuration.catalogue.storefront)
         guard !ids.isEmpty else { return ProductAnswer(products: products) }
         let wanted = Set(ids)
         let found = products.filter { wanted.contains($0.id) }
@@ -51,7 +52,7 @@ extension SimulatedAppStore {
     public func products(_ ids: [ProductID], for id: DeviceID) async throws -> ProductAnswer {
         try await meet(.loadProducts)
         _ = try device(id)
-        return products(ids)
+        return try products(ids)
     }
 
     /// As `device`, for the device itself. Throws `unknownDevice`, and what the settings inject.
@@ -60,30 +61,11 @@ extension SimulatedAppStore {
         return try device(id)
     }
 
-    /// Takes a payment; the outcome is among the device's updates. The same payment again buys nothing; from another
-    /// device of the account, perhaps the same app after a crash, its outcome is told there.
-    public func add(_ payment: Payment, from id: DeviceID) async throws {
-        try await meet(.purchase)
-        try await enter({ try $0.known(id).account }) { entry in
-            if let answer = try entry.books.answer(to: payment.id, of: entry.account.id) {
-                guard answer.update.device != id else { return }
-                var update = answer.update
-                update.device = id
-                return try entry.record([.update(update)])
-            }
-            _ = try entry.sell(
-                Order(
-                    accountID: entry.account.id, productID: payment.productID, quantity: payment.quantity,
-                    appAccountToken: payment.appAccountToken, offerID: payment.offerID, payment: payment.id,
-                    device: id))
-        }
-    }
-
     /// What happened after `cursor`, at once if there is something, else as soon as there is, at most after `wait`
     /// seconds. Without a cursor: what is unfinished, and what this device was not told yet.
     ///
-    /// Asking with a cursor says that everything up to it has arrived. Who names another storefront than the device's is
-    /// answered at once. Throws `invalidValue` for a cursor that no answer held.
+    /// What the store has to say to the customer comes with every answer. Asking with a cursor says that everything up to
+    /// it has arrived. Who names another storefront than the device's is answered at once. Throws `invalidValue` for a cursor that no answer held.
     public func updates(
         for id: DeviceID, after text: String?, wait: Double = 0, storefront: String? = nil
     ) async throws -> StoreWire.Updates {
@@ -94,17 +76,25 @@ extension SimulatedAppStore {
         if let cursor { try await noteArrival(at: id, upTo: cursor) }
         while true {
             let mark = signal.mark()
-            let (device, feed) = try look({ try $0.known(id).account }) { books, _, now in
+            let (device, feed, answered) = try look({ try $0.known(id).account }) { books, account, now in
                 let device = try books.known(id)
-                return (device, try Feed(books, for: device, after: cursor, until: now, limit: Self.updateLimit))
+                return (
+                    device, try Feed(books, for: device, after: cursor, until: now, limit: Self.updateLimit),
+                    try books.answeredMessages(of: account.id)
+                )
             }
             let current = describe(id, device.account).storefront
-            if !feed.items.isEmpty || storefront.map({ $0 != current.id }) == true || base.now() >= deadline
+            let messages = OpenMessage.all(of: feed.courses, configuration.catalogue).map(\.message)
+                .filter { answered[$0.id] == nil }
+            // A message that was put aside is news as well; every other change of them comes with an update.
+            let isNews = cursor.map { cursor in answered.values.contains { $0 > cursor } } ?? !messages.isEmpty
+            if !feed.items.isEmpty || isNews || storefront.map({ $0 != current.id }) == true || base.now() >= deadline
                 || signal.isClosed || Task.isCancelled
             {
                 return StoreWire.Updates(
                     updates: try feed.items.map { try update($0, for: device, at: feed.end) },
-                    cursor: "\(feed.end.milliseconds)", storefront: current)
+                    cursor: "\(feed.end.milliseconds)", storefront: current,
+                    messages: messages.isEmpty ? nil : messages)
             }
             let due = feed.nextChange.flatMap { virtualClock.anchor.base(at: $0) }
             await signal.wait(

@@ -41,6 +41,7 @@ struct StoreLifeTests {
                     where subscriptions[group].map({ course($0).transaction(id) }) != nil {
                         subscriptions[group]?.revocations[id] = revocation
                     }
+                case .unfinished: break
                 case .held(let order): held.append(order)
                 case .released(let number): held.removeAll { $0.number == number }
                 case .update(let update): updates.append(update)
@@ -61,7 +62,7 @@ struct StoreLifeTests {
         ) -> StoreLife.Decision {
             let order = Order(
                 accountID: 1, productID: product, quantity: quantity, appAccountToken: token, offerID: offer,
-                isCode: isCode, payment: payment, device: payment == nil ? nil : "d")
+                offerKind: isCode ? .code : nil, payment: payment, device: payment == nil ? nil : "d")
             let outcome = life.sell(order, standing(product), at: now)
             record(outcome.facts)
             return outcome.decision
@@ -300,7 +301,7 @@ struct StoreLifeTests {
 
     @Test func `a plan that is no longer sold ends the subscription`() throws {
         var conditions = Conditions()
-        conditions.withdrawals["weekly"] = Fixtures.date("2026-02-10T00:00:00Z")
+        conditions.withdrawals["weekly"] = [.init(at: Fixtures.date("2026-02-10T00:00:00Z"), value: true)]
         var books = try Books(conditions)
         _ = books.buy("weekly")
         books.pass(until: "2026-03-01T00:00:00Z")

@@ -10,7 +10,7 @@ struct BookEntry {
     /// Those whom it concerns: who acts, then the rest of their family.
     let accounts: [Books.Account]
     let conditions: Conditions
-    private var life: StoreLife
+    private(set) var life: StoreLife
     private let numbersBefore: Numbers
 
     init(_ books: Books, _ accounts: [Books.Account], at now: Date, catalogue: Catalogue) throws {
@@ -42,11 +42,12 @@ struct BookEntry {
         return outcome.decision
     }
 
-    /// Keeps an order that waits. Returns its number.
-    mutating func hold(_ order: Order, for reason: HeldOrder.Reason) throws -> Int64 {
-        let (number, facts) = life.hold(order, for: reason, at: now)
-        try record(facts)
-        return number
+    /// Keeps an order that is to wait, if there is anything to wait for.
+    mutating func hold(_ order: Order, for reason: HeldOrder.Reason) throws -> StoreLife.Decision {
+        let standing = try standing(for: order.productID, of: order.accountID)
+        let outcome = life.hold(order, for: reason, standing, at: now)
+        try record(outcome.facts)
+        return outcome.decision
     }
 
     mutating func release(_ held: HeldOrder) throws -> StoreLife.Decision {
@@ -68,6 +69,7 @@ struct BookEntry {
             case .subscription(let record): try books.save(record)
             case .revocation(let id, let revocation):
                 try books.save(revocation, of: id, original: try books.original(of: id))
+            case .unfinished(let id): try books.unfinish(id)
             case .held(let held): try books.insert(held)
             case .released(let number): try books.release(number)
             case .update(let update): try books.insert(update, at: now)

@@ -15,7 +15,9 @@ extension Books {
             switch name.split(separator: " ", maxSplits: 1).first.map(String.init) {
             case "gracePeriod": conditions.gracePeriods.append(.init(at: at, value: value.intValue ?? 0))
             case "renewalsFail": conditions.failingPayments.append(.init(at: at, value: value.boolValue ?? false))
-            case "withdrawn": conditions.withdrawals[Self.product(in: name)] = value.boolValue == true ? at : nil
+            case "withdrawn":
+                conditions.withdrawals[Self.product(in: name), default: []].append(
+                    .init(at: at, value: value.boolValue ?? false))
             case "price":
                 conditions.priceIncreases.append(
                     .init(

@@ -30,6 +30,12 @@ extension Books {
             .map { try purchase($0, at: now) }
     }
 
+    /// What members of the family have of something bought once.
+    func shares(ofPurchase id: Int64, at now: Date) throws -> [TransactionRecord] {
+        try sql.query("SELECT * FROM purchase WHERE share_owner = ?1 ORDER BY id", [.integer(id)])
+            .map { try purchase($0, at: now) }
+    }
+
     func unfinishedPurchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
         try sql.query(
             "SELECT * FROM purchase WHERE account = ?1 AND is_finished = 0 ORDER BY id", [.integer(account)]
@@ -70,6 +76,6 @@ extension Books {
     private func revocation(of id: Int64, _ share: Share?, at now: Date) throws -> Revocation? {
         if let until = share?.until, until <= now { return Revocation(at: until, kind: .familyRevoke) }
         let owner = share?.ownerOriginalID ?? id
-        return try revocations(of: owner)[owner].flatMap { $0.isInForce(at: now) ? $0 : nil }
+        return try [owner, id].compactMap { try revocations(of: $0)[$0] }.first { $0.isInForce(at: now) }
     }
 }

@@ -13,6 +13,9 @@ extension Books {
         }
     }
 
+    /// How a switch of the whole store stands.
+    func isOn(_ setting: StoreSetting) throws -> Bool { try settings()[setting.name]?.boolValue ?? false }
+
     func save(_ setting: StoreSetting, _ value: JSONValue) throws {
         try sql.execute(
             "INSERT OR REPLACE INTO setting (name, value) VALUES (?1, ?2)", [.text(setting.name), .text(value.text())])

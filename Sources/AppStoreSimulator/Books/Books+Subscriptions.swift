@@ -91,6 +91,8 @@ extension Books {
         if let share {
             guard let owner = try subscription(share.ownerOriginalID) else { throw Self.empty }
             record.takeShare(of: owner)
+            // What only this member lost.
+            record.revocations.merge(try revocations(of: original)) { own, _ in own }
         } else {
             record.runs = try runs(of: original)
             record.revocations = try revocations(of: original)

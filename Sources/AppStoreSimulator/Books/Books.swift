@@ -57,9 +57,13 @@ struct Books {
         return [account] + (try accounts(inFamily: family)).filter { $0.id != account.id }
     }
 
+    /// What happens to it is later than all that holds in the store by now.
     func add(account name: AccountName, appTransactionID: String, at now: Date) throws {
         try sql.execute(
-            "INSERT INTO account (name, app_transaction, created_at, last_at) VALUES (?1, ?2, ?3, 0)",
+            """
+            INSERT INTO account (name, app_transaction, created_at, last_at)
+            VALUES (?1, ?2, ?3, coalesce((SELECT max(at) FROM condition), 0))
+            """,
             [.text(name.rawValue), .text(appTransactionID), .integer(now.milliseconds)])
     }
 
@@ -140,6 +144,14 @@ struct Books {
             "INSERT OR IGNORE INTO finished (original, id) VALUES (?1, ?2)",
             [.integer(record.originalID), .integer(id)])
         return true
+    }
+
+    /// Marks a transaction as one to be delivered.
+    func unfinish(_ id: Int64) throws {
+        try sql.execute("UPDATE purchase SET is_finished = 0 WHERE id = ?1", [.integer(id)])
+        guard let record = try subscription(having: id) else { return }
+        try sql.execute(
+            "DELETE FROM finished WHERE original = ?1 AND id = ?2", [.integer(record.originalID), .integer(id)])
     }
 
     func finished(of original: Int64) throws -> Set<Int64> {

@@ -152,7 +152,7 @@ enum BooksSchema {
             quantity INTEGER NOT NULL,
             token TEXT,
             offer TEXT,
-            is_code INTEGER NOT NULL,
+            offer_kind INTEGER,
             payment TEXT,
             device TEXT
         ) STRICT;
@@ -179,5 +179,13 @@ enum BooksSchema {
             failure_reason TEXT
         ) STRICT;
         CREATE INDEX news_of_account ON news (account, at);
+
+        -- What the customer has put aside of what the store had to say.
+        CREATE TABLE answered_message (
+            account INTEGER NOT NULL REFERENCES account (id),
+            id TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            PRIMARY KEY (account, id)
+        ) STRICT, WITHOUT ROWID;
         """
 }

@@ -22,6 +22,8 @@ struct Feed: Sendable {
     private(set) var items: [Item] = []
     /// The instant up to which it tells everything.
     private(set) var end: Date
+    /// How each subscription of the account stands at the instant asked for.
+    private(set) var courses: [Course] = []
     /// When time alone does something to the account next.
     private(set) var nextChange: Date?
 
@@ -35,7 +37,8 @@ struct Feed: Sendable {
         let told = max(start ?? device.seen, device.seen)
         let conditions = try books.conditions()
         for record in try books.subscriptions(of: device.account.id) {
-            try add(Course(of: record, under: conditions, at: end), books, soldAfter: start, told: told)
+            courses.append(Course(of: record, under: conditions, at: end))
+            try add(courses[courses.count - 1], books, soldAfter: start, told: told)
         }
         for purchase in try books.unfinishedPurchases(of: device.account.id, at: end)
         where purchase.purchaseDate <= end && start.map({ purchase.purchaseDate > $0 }) ?? true { add(purchase, nil) }

@@ -2,63 +2,138 @@ import Foundation
 import StoreKitAdapter
 import StoreModel
 
-/// What becomes of single transactions, and of orders that have none yet. Each throws `unknownTransaction`.
+/// What becomes of single transactions. Each throws `unknownTransaction`.
 extension SimulatedAppStore {
-    /// Gives the price back, whole or in part; devices hear of it. Throws `alreadyRevoked`.
+    /// Gives the price back, whole or in part; devices hear of it. Throws `alreadyRevoked`, `invalidValue` for a percentage
+    /// that is none, and `notNow` for a family member's share, which nobody paid for.
     @discardableResult
     public func refund(
         _ transaction: TransactionID, _ request: StoreControlWire.Refund = .init()
-    ) async throws -> StoreControlWire.Transaction { throw Self.unbuilt("Refunding") }
-
-    /// Takes a refund back. Throws `notRefunded`.
-    @discardableResult
-    public func reverseRefund(_ transaction: TransactionID) async throws -> StoreControlWire.Transaction {
-        throw Self.unbuilt("Refunding")
+    ) async throws -> StoreControlWire.Transaction {
+        let percentage = try request.percentage.map { percentage in
+            guard percentage > 0, percentage <= 100 else {
+                throw SimulatorError(.invalidValue, "A refund is of more than 0 and at most 100 percent.")
+            }
+            return Int((percentage * 1000).rounded())
+        }
+        return try await takeBack(transaction) { sale in
+            guard !sale.transaction.isShared else {
+                throw SimulatorError(
+                    .notNow, "The transaction \(transaction) is a share of the family's; refund the one of its owner.")
+            }
+            return Revocation(
+                at: sale.now, kind: percentage == nil ? .refundFull : .refundProrated,
+                reason: request.reason == .appIssue ? 1 : 0, percentage: percentage)
+        }
     }
 
     /// Takes access away without giving money back, as when a family no longer shares. Throws `alreadyRevoked`.
     @discardableResult
     public func revoke(_ transaction: TransactionID) async throws -> StoreControlWire.Transaction {
-        throw Self.unbuilt("Revoking")
+        try await takeBack(transaction) { Revocation(at: $0.now, kind: .familyRevoke) }
     }
 
-    /// Ends the waiting of a purchase that asks to buy. Throws `notPending`.
-    @discardableResult
-    public func answerAskToBuy(
-        _ transaction: TransactionID, _ decision: StoreControlWire.AskToBuy.Decision
-    ) async throws -> StoreControlWire.Transaction { throw Self.unbuilt("Asking to buy") }
-
-    /// The customer has settled what interrupted the purchase: it goes through. Throws `notPending`.
-    @discardableResult
-    public func resolveInterruption(_ transaction: TransactionID) async throws -> StoreControlWire.Transaction {
-        throw Self.unbuilt("Interrupting purchases")
+    private func takeBack(
+        _ id: TransactionID, _ revocation: @escaping @Sendable (Sale) throws -> Revocation
+    ) async throws -> StoreControlWire.Transaction {
+        try await change(id) { entry, sale in
+            guard sale.transaction.revocation == nil else {
+                throw SimulatorError(.alreadyRevoked, "The transaction \(id) is taken back already.")
+            }
+            try entry.record(StoreLife.revoke(sale.transaction, sale.course, try revocation(sale)))
+            for share in try entry.shares(of: sale) {
+                try entry.record([.update(StoreLife.news(of: share, .revoked))])
+            }
+        }
     }
 
-    /// The purchases that wait, oldest first; of one account when it is named. Throws `unknownAccount`.
-    public func pendingOrders(of account: AccountName? = nil) throws -> [StoreControlWire.PendingOrder] {
-        throw Self.unbuilt("Listing pending orders")
+    /// Takes a refund back: access goes on until the period's end, and the transaction has to be delivered once more.
+    /// Throws `notRefunded`.
+    @discardableResult
+    public func reverseRefund(_ transaction: TransactionID) async throws -> StoreControlWire.Transaction {
+        try await change(transaction) { entry, sale in
+            guard let revocation = sale.transaction.revocation, !sale.transaction.isShared,
+                revocation.kind != .familyRevoke
+            else { throw SimulatorError(.notRefunded, "The transaction \(transaction) is not refunded.") }
+            let shares = try entry.shares(of: sale)
+            try entry.record(StoreLife.reverse(revocation, of: sale.transaction, sale.course, at: entry.now))
+            for share in shares {
+                try entry.record([.unfinished(share.id), .update(StoreLife.news(of: share, .purchased))])
+            }
+        }
+    }
+
+    /// Changes a transaction of whichever account it is of, and returns it as it is then.
+    private func change(
+        _ id: TransactionID, _ body: @escaping @Sendable (inout BookEntry, Sale) throws -> Void
+    ) async throws -> StoreControlWire.Transaction {
+        let unknown = SimulatorError(.unknownTransaction, "There is no transaction \(id).")
+        guard let number = id.number else { throw unknown }
+        let sale = try await enter({ try $0.known(having: number) }) { entry in
+            guard let sale = try entry.knownSale(of: number) else { throw unknown }
+            try body(&entry, sale)
+            return try entry.sale(of: number)
+        }
+        return try describe(sale)
     }
 
     /// The transactions that no device of the account has finished, oldest first. Throws `unknownAccount`.
     public func unfinishedTransactions(of account: AccountName) async throws -> [StoreControlWire.Transaction] {
-        throw Self.unbuilt("Listing unfinished transactions")
+        let sales = try look({ try $0.known(account) }) { books, account, now in
+            var finished: [Int64: Set<Int64>] = [:]
+            let unfinished = Set(try books.unfinishedPurchases(of: account.id, at: now).map(\.id))
+            return try books.transactions(of: account.id, at: now).filter { transaction, course in
+                guard course != nil else { return unfinished.contains(transaction.id) }
+                let original = transaction.originalID
+                let known = try finished[original] ?? books.finished(of: original)
+                finished[original] = known
+                return !known.contains(transaction.id)
+            }.map { Sale(transaction: $0, course: $1, account: account, now: now) }
+        }
+        return try describe(sales)
+    }
+}
+
+extension TransactionID {
+    /// As the books have it; `nil` for what no store of this kind gave out.
+    var number: Int64? { Int64(rawValue) }
+}
+
+extension Books {
+    /// The account whose transaction of that number is, or is to become. Throws `unknownTransaction`.
+    func known(having id: Int64) throws -> Account {
+        let row = try sql.first(
+            "SELECT account FROM purchase WHERE id = ?1 UNION SELECT account FROM held WHERE number = ?1",
+            [.integer(id)])
+        let owner: Int64? = try subscription(having: id)?.accountID ?? row?["account"]
+        guard let account = try owner.flatMap(account) else {
+            throw SimulatorError(.unknownTransaction, "There is no transaction \(id).")
+        }
+        return account
+    }
+}
+
+extension BookEntry {
+    /// A transaction of the account that acts; `nil` when it has none of that number by now.
+    func knownSale(of id: Int64) throws -> Sale? {
+        try books.transaction(id, at: now).map {
+            Sale(transaction: $0, course: $1, account: account, now: now)
+        }
     }
 
-    /// Redeems an offer code as a device of the account would that nobody holds; every device hears of it.
-    ///
-    /// Throws `unknownAccount`, and `StoreFailure` (`invalidCode`, `ineligibleForOffer`).
-    @discardableResult
-    public func redeem(
-        _ request: StoreControlWire.Redeem, for account: AccountName
-    ) async throws -> StoreControlWire.Transaction { throw Self.unbuilt("Redeeming offer codes") }
-
-    /// As `redeem`, by a device: the outcome is among its updates.
-    public func redeem(_ redemption: OfferCodeRedemption, from device: DeviceID) async throws {
-        throw Self.unbuilt("Redeeming offer codes")
+    /// What members of the family have of a transaction now.
+    func shares(of sale: Sale) throws -> [TransactionRecord] {
+        let transaction = sale.transaction
+        guard !transaction.isShared else { return [] }
+        guard sale.course != nil else {
+            return try books.shares(ofPurchase: transaction.id, at: now).filter { $0.revocation?.kind != .familyRevoke }
+        }
+        return try books.shares(of: transaction.originalID).compactMap { record in
+            guard record.share?.until == nil else { return nil }
+            // A member's period is paid when its owner's is.
+            return course(of: record).transactions.first {
+                $0.purchaseDate == transaction.purchaseDate && $0.productID == transaction.productID
+            }
+        }
     }
-
-    /// What the customer said to a message of the store. Throws `unknownDevice`, `unknownMessage`.
-    public func answer(
-        _ message: StoreMessage.ID, with answer: StoreMessage.Answer, from device: DeviceID
-    ) async throws { throw Self.unbuilt("Answering messages") }
 }

@@ -23,8 +23,8 @@ struct Conditions: Sendable, Hashable {
     /// Whether every renewal's payment fails.
     var failingPayments: [Dated<Bool>] = []
     var priceIncreases: [PriceIncrease] = []
-    /// Products that are no longer sold.
-    var withdrawals: [ProductID: Date] = [:]
+    /// Whether a product is no longer sold.
+    var withdrawals: [ProductID: [Dated<Bool>]] = [:]
 
     /// How long payment is tried again, with the grace period.
     static let retryDays = 60
@@ -45,15 +45,42 @@ struct Conditions: Sendable, Hashable {
         paymentsFail(at: instant) ? failingPayments.first { $0.at > instant && !$0.value }?.at : instant
     }
 
-    /// The increase that a subscriber of `plan` meets at `instant`, if there is one.
-    func increase(for plan: Plan, at instant: Date) -> PriceIncrease? {
+    /// What a subscriber of `plan` has to expect at `instant`: the latest price since theirs, if it is another one. Of
+    /// several increases one that needs consent is enough to need it.
+    func increase(for plan: Plan, at instant: Date) -> PendingIncrease? {
         guard !priceIncreases.isEmpty else { return nil }
-        return priceIncreases.last {
-            $0.productID == plan.productID && $0.at <= instant && $0.at > plan.pricedAt && $0.price != plan.price
+        let since = priceIncreases.filter {
+            $0.productID == plan.productID && $0.at <= instant && $0.at > plan.pricedAt
         }
+        guard let last = since.last, last.price.amount != plan.price.amount else { return nil }
+        return PendingIncrease(
+            at: last.at, price: Price(amount: last.price.amount, currency: plan.price.currency),
+            askedAt: since.last(where: \.needsConsent)?.at)
+    }
+
+    /// What a product costs those who do not subscribe to it yet, where it is not what the catalogue says.
+    func price(of product: ProductID, at instant: Date) -> Price? {
+        priceIncreases.last { $0.productID == product && $0.at <= instant }?.price
     }
 
     func isWithdrawn(_ product: ProductID, at instant: Date) -> Bool {
-        withdrawals[product].map { $0 <= instant } ?? false
+        withdrawals[product]?.last { $0.at <= instant }?.value ?? false
+    }
+}
+
+/// The higher price that a subscriber's next renewal meets.
+struct PendingIncrease: Sendable, Hashable {
+    /// Since when the price is known, and what it is in the subscriber's money.
+    var at: Date
+    var price: Price
+    /// Since when the customer's consent is asked for; `nil` where it is not needed.
+    var askedAt: Date?
+
+    var needsConsent: Bool { askedAt != nil }
+
+    /// Whether the renewal is sold, to somebody who last agreed at `consent`.
+    func isAgreed(by consent: Date?) -> Bool {
+        guard let askedAt else { return true }
+        return consent.map { $0 >= askedAt } ?? false
     }
 }

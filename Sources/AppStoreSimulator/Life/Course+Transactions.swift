@@ -46,8 +46,15 @@ extension Course {
             price: run.offer.map { $0.price ?? Price(amount: 0, currency: run.plan.price.currency) } ?? run.plan.price,
             isRenewal: run.isRenewal || index > 0, offer: run.offer,
             upgradedAt: index == run.count - 1 ? run.upgradedAt : nil,
-            revocation: record.revocations[id].flatMap { $0.isInForce(at: instant) ? $0 : nil },
-            isShared: record.share != nil)
+            revocation: revocation(of: run, index), isShared: record.share != nil)
+    }
+
+    private func revocation(of run: Run, _ index: Int) -> Revocation? {
+        if let revocation = record.revocations[run.id(of: index)], revocation.isInForce(at: instant) {
+            return revocation
+        }
+        guard let until = record.share?.until, until <= instant, run.end(of: index) > until else { return nil }
+        return Revocation(at: until, kind: .familyRevoke)
     }
 }
 

@@ -19,11 +19,13 @@ struct Course: Sendable, Hashable {
     private(set) var graceEnd: Date?
     private(set) var retryEnd: Date?
     /// A higher price that the next renewal meets.
-    private(set) var increase: Conditions.PriceIncrease?
+    private(set) var increase: PendingIncrease?
     /// When how it stands last changed otherwise than by a sale.
     private(set) var changedAt: Date
     /// When time alone changes something next.
     private(set) var nextChange: Date?
+    /// Whether the plan or the offer that the record wants next has been sold since.
+    private var isAskedSold = false
 
     /// `instant` is not before the record's last event.
     init(of record: SubscriptionRecord, under conditions: Conditions, at instant: Date) {
@@ -32,14 +34,30 @@ struct Course: Sendable, Hashable {
         runs = record.runs
         changedAt = record.changedAt
         if let until = record.share?.until, until <= instant {
+            runs = Self.runs(sharedUntil: until, record, under: conditions)
             status = .revoked
             changedAt = until
             return
         }
         while goOn(under: conditions) {}
-        guard isActive, record.renewal.offSince == nil else { return }
-        increase = conditions.increase(for: next(after: current).plan, at: instant)
+        guard autoRenews else { return }
+        // What is overdue costs what it did when it was due.
+        let reading = status == .active ? instant : current.end
+        increase = conditions.increase(for: upcoming(after: current).plan, at: reading)
         if let increase { changedAt = max(changedAt, increase.at) }
+    }
+
+    /// What a member of the family had by the time the share was lost, whatever its owner bought later.
+    private static func runs(
+        sharedUntil until: Date, _ record: SubscriptionRecord, under conditions: Conditions
+    ) -> [Run] {
+        var before = record
+        before.share?.until = nil
+        before.runs = record.runs.compactMap { $0.sold(before: until) }
+        guard let last = before.runs.last else { return Array(record.runs.prefix(1)) }
+        // Where the record holds more, it holds everything there was.
+        guard before.runs.count == record.runs.count, last.count == record.runs.last?.count else { return before.runs }
+        return Course(of: before, under: conditions, at: until.addingTimeInterval(-0.001).wholeMilliseconds).runs
     }
 
     /// The run of the latest period.
@@ -47,30 +65,40 @@ struct Course: Sendable, Hashable {
     var expiresDate: Date { current.end }
     /// Whether the customer may use it: paid for, or within the grace period.
     var isActive: Bool { status == .active || status == .gracePeriod }
+    /// Whether there is something to go on: access, or attempts to be paid.
+    var isRunning: Bool { isActive || status == .billingRetry }
     /// Whether the store means to sell another period.
-    var autoRenews: Bool { record.renewal.offSince == nil && (isActive || status == .billingRetry) }
-    /// Whether the customer agreed to the higher price that comes.
-    var hasConsented: Bool {
-        guard let increase else { return false }
-        return !increase.needsConsent || record.renewal.consentedAt.map { $0 >= increase.at } ?? false
-    }
+    var autoRenews: Bool { record.renewal.offSince == nil && isRunning }
+    /// Whether the higher price that comes will be paid.
+    var hasConsented: Bool { increase?.isAgreed(by: record.renewal.consentedAt) ?? false }
 
     /// The record with what time has done written down, for an event to change.
     var condensed: SubscriptionRecord {
         var record = record
-        if runs.count > record.runs.count || current.plan.productID == record.renewal.plan.productID {
+        if isAskedSold || current.plan.productID == record.renewal.plan.productID {
             record.renewal.plan = current.plan
         }
-        if runs.count > record.runs.count { record.renewal.offer = nil }
+        if isAskedSold { record.renewal.offer = nil }
         record.runs = runs
         return record
     }
 
+    /// What the store means to sell after a run.
+    struct Upcoming: Sendable, Hashable {
+        var plan: Plan
+        var offer: AppliedOffer?
+        /// Whether it is what the record wants next, rather than more of the same.
+        var isAsked = false
+    }
+
     /// What is sold next, if nothing happens until then.
-    func nextSale() -> (plan: Plan, offer: AppliedOffer?) {
-        var (plan, offer) = next(after: current)
-        if let increase, offer == nil { plan.price = increase.price }
-        return (plan, offer)
+    func nextSale() -> Upcoming {
+        var next = upcoming(after: current)
+        if let increase, next.offer == nil {
+            next.plan.price = increase.price
+            next.plan.pricedAt = increase.at
+        }
+        return next
     }
 
     // MARK: - Time
@@ -79,24 +107,28 @@ struct Course: Sendable, Hashable {
     private mutating func goOn(under conditions: Conditions) -> Bool {
         let run = current
         let end = run.end
-        if let revocation = record.revocations[run.latestID] {
-            if revocation.isInForce(at: instant) {
-                status = .revoked
-                changedAt = max(changedAt, revocation.at)
-                return false
-            }
-            // Given back too late: nothing was renewed meanwhile.
-            if end <= instant, revocation.isInForce(at: end) { return expire(.cancelled, at: end) }
-        }
+        // What was taken back when it was over ended nothing.
+        if let revocation = revocation(of: run), revocation.at < end { return revoke(at: revocation.at) }
         guard end <= instant else {
             nextChange = end
             return false
         }
         if let off = record.renewal.offSince, off <= end { return expire(.cancelled, at: end) }
         guard let next = nextRun(after: run, at: end, under: conditions) else { return false }
-        if isFailing(at: end) || conditions.paymentsFail(at: end) { return payLate(next, due: end, under: conditions) }
+        if failsToPay(at: end, under: conditions) { return payLate(next, due: end, under: conditions) }
         append(next)
         return true
+    }
+
+    /// That of its latest period, if it is in force.
+    private func revocation(of run: Run) -> Revocation? {
+        record.revocations[run.latestID].flatMap { $0.isInForce(at: instant) ? $0 : nil }
+    }
+
+    private mutating func revoke(at date: Date) -> Bool {
+        status = .revoked
+        changedAt = max(changedAt, date)
+        return false
     }
 
     private mutating func expire(_ intent: ExpirationIntent, at date: Date) -> Bool {
@@ -106,50 +138,66 @@ struct Course: Sendable, Hashable {
         return false
     }
 
-    /// What is sold when `run` ends at `end`: itself once more, or a new one that has sold nothing yet. `nil`: nothing is,
-    /// it has expired.
-    private mutating func nextRun(after run: Run, at end: Date, under conditions: Conditions) -> Run? {
-        var (plan, offer) = next(after: run)
-        if conditions.isWithdrawn(plan.productID, at: end) {
+    private func upcoming(after run: Run) -> Upcoming {
+        let renewal = record.renewal
+        if !isAskedSold {
+            if renewal.plan.productID != run.plan.productID {
+                return Upcoming(plan: renewal.plan, offer: renewal.offer, isAsked: true)
+            }
+            // One offer waits for the end of another.
+            if let offer = renewal.offer, run.offer == nil || !run.hasRoom {
+                return Upcoming(plan: run.plan, offer: offer, isAsked: true)
+            }
+        }
+        return Upcoming(plan: run.plan, offer: run.hasRoom ? run.offer : nil)
+    }
+
+    /// A sale that is due: a run of which one more period is sold, perhaps its first.
+    private struct Due {
+        var run: Run
+        var isAsked: Bool
+    }
+
+    /// What is sold when `run` ends at `end`. `nil`: nothing is, it has expired.
+    private mutating func nextRun(after run: Run, at end: Date, under conditions: Conditions) -> Due? {
+        var next = upcoming(after: run)
+        if conditions.isWithdrawn(next.plan.productID, at: end) {
             _ = expire(.productUnavailable, at: end)
             return nil
         }
-        if let increase = conditions.increase(for: plan, at: end) {
-            let consent = record.renewal.consentedAt
-            guard !increase.needsConsent || consent.map({ $0 >= increase.at && $0 <= end }) ?? false else {
+        // An offer's price stays what it was.
+        if next.offer == nil, let increase = conditions.increase(for: next.plan, at: end) {
+            guard increase.isAgreed(by: record.renewal.consentedAt.flatMap { $0 <= end ? $0 : nil }) else {
                 _ = expire(.priceIncrease, at: end)
                 return nil
             }
-            plan.price = increase.price
-            plan.pricedAt = increase.at
+            next.plan.price = increase.price
+            next.plan.pricedAt = increase.at
         }
-        if plan == run.plan, offer == run.offer, run.cutAt == nil { return run }
-        var next = Run(
-            base: run.base, first: run.first + run.count, anchor: end, soldAt: end, plan: plan, offer: offer, count: 0,
-            isRenewal: true)
-        // Another price for the same periods: they are counted on.
-        if offer == nil, run.offer == nil, plan.period == run.plan.period, run.cutAt == nil {
-            next.anchor = run.anchor
-            next.offset = run.offset + run.count
+        if !next.isAsked, next.plan == run.plan, next.offer == run.offer { return Due(run: run, isAsked: false) }
+        var new = Run(
+            base: run.base, first: run.first + run.count, anchor: end, soldAt: end, plan: next.plan, offer: next.offer,
+            count: 0, isRenewal: true)
+        // Periods of the same length are counted on.
+        if next.offer == nil, run.offer == nil, next.plan.period == run.plan.period {
+            new.anchor = run.anchor
+            new.offset = run.offset + run.count
         }
-        return next
+        return Due(run: new, isAsked: next.isAsked)
     }
 
-    /// The plan and the offer of the period after the latest of `run`.
-    private func next(after run: Run) -> (plan: Plan, offer: AppliedOffer?) {
-        let renewal = record.renewal
-        // What was asked for has happened as soon as something was sold differently since.
-        let isAsked = renewal.plan.productID != run.plan.productID || renewal.offer != nil
-        if isAsked, runs.count == record.runs.count { return (renewal.plan, renewal.offer) }
-        return (run.plan, run.hasRoom ? run.offer : nil)
-    }
-
-    private mutating func append(_ next: Run) {
-        if next.count == 0 { runs.append(next) }
+    private mutating func append(_ next: Due) {
+        if next.run.count == 0 { runs.append(next.run) }
         runs[runs.count - 1].count += 1
+        isAskedSold = isAskedSold || next.isAsked
     }
 
     // MARK: - Payment
+
+    /// Whether a payment at that instant would fail, as far as is known.
+    func failsToPay(at instant: Date, under conditions: Conditions) -> Bool {
+        isFailing(at: instant) || conditions.paymentsFail(at: instant)
+    }
 
     private func isFailing(at instant: Date) -> Bool {
         guard let from = record.renewal.failsFrom, from <= instant else { return false }
@@ -171,11 +219,16 @@ struct Course: Sendable, Hashable {
     }
 
     /// The payment due at `due` failed: it is tried again until it succeeds, or until there is no more point in it.
-    private mutating func payLate(_ next: Run, due: Date, under conditions: Conditions) -> Bool {
-        let grace = conditions.graceEnd(after: due, of: next.plan)
+    private mutating func payLate(_ next: Due, due: Date, under conditions: Conditions) -> Bool {
+        let grace = conditions.graceEnd(after: due, of: next.run.plan)
         let retry = due.addingTimeInterval(Double(Conditions.retryDays) * 86400)
         let stop = min(retry, record.renewal.offSince ?? retry)
-        if let recovery = recovery(from: due, under: conditions), recovery <= instant, recovery < stop {
+        let recovery = recovery(from: due, under: conditions)
+        // Who gets the money of the last period back is not asked to pay for the next one.
+        if let revocation = revocation(of: current), revocation.at < min(stop, recovery ?? stop) {
+            return revoke(at: revocation.at)
+        }
+        if let recovery, recovery <= instant, recovery < stop {
             sellLate(next, at: recovery, isInGrace: grace.map { recovery < $0 } ?? false)
             return true
         }
@@ -195,23 +248,16 @@ struct Course: Sendable, Hashable {
     }
 
     /// Within the grace period the days of renewal stay what they were; after it they begin anew.
-    private mutating func sellLate(_ next: Run, at date: Date, isInGrace: Bool) {
-        var late = next
-        late.first = next.first + next.count
-        late.offset = next.offset + next.count
+    private mutating func sellLate(_ next: Due, at date: Date, isInGrace: Bool) {
+        var late = next.run
+        late.first += late.count
+        late.offset += late.count
         late.soldAt = date
         late.isRenewal = true
         late.count = 1
-        late.cutAt = nil
-        if !isInGrace {
-            // What is left of an offer's periods goes on from here.
-            if let offer = next.offer, offer.paymentMode == .payAsYouGo {
-                late.offer?.periodCount = offer.periodCount - late.offset
-            }
-            late.anchor = date
-            late.offset = 0
-        }
+        if !isInGrace || late.end <= date { late.beginAnew(at: date) }
         runs.append(late)
+        isAskedSold = isAskedSold || next.isAsked
         changedAt = max(changedAt, date)
     }
 }

@@ -49,4 +49,22 @@ struct Run: Sendable, Hashable {
         let end = offer?.end(from: anchor, index: place) ?? plan.period.end(from: anchor, count: place + 1)
         return end.wholeMilliseconds
     }
+
+    /// Counts its periods from `date` on; of an offer's those that are left.
+    mutating func beginAnew(at date: Date) {
+        if let used = offer, used.paymentMode == .payAsYouGo { offer?.periodCount = used.periodCount - offset }
+        anchor = date
+        offset = 0
+    }
+
+    /// What of it was sold before `date`, as it was then; `nil` if nothing was.
+    func sold(before date: Date) -> Run? {
+        guard let sold = (0..<count).last(where: { purchaseDate(of: $0) < date }) else { return nil }
+        var run = self
+        run.count = sold + 1
+        let isWhole = run.count == count
+        run.upgradedAt = isWhole ? upgradedAt.flatMap { $0 < date ? $0 : nil } : nil
+        run.cutAt = isWhole ? cutAt.flatMap { $0 < date ? $0 : nil } : nil
+        return run
+    }
 }

@@ -18,16 +18,17 @@ extension StoreLife {
         } catch {
             return .refused(error)
         }
-        let plan = Plan(productID: item.id, period: terms.period, price: price(of: item), pricedAt: now)
-        guard let course, course.isActive || course.status == .billingRetry,
+        let plan = Plan(productID: item.id, period: terms.period, price: price(of: item, at: now), pricedAt: now)
+        guard let course, course.isRunning,
             let change = change(from: course, to: item), change == .atRenewal
         else { return start(plan, offers, order, course, in: terms.groupID, at: now, &facts) }
         return keep(plan, offers.first, course, at: now, &facts)
     }
 
     /// What a newcomer pays: the catalogue's price, or what it was raised to.
-    func price(of item: CatalogueItem) -> Price {
-        conditions.priceIncreases.last { $0.productID == item.id }?.price ?? item.price
+    func price(of item: CatalogueItem, at now: Date) -> Price {
+        conditions.price(of: item.id, at: now).map { Price(amount: $0.amount, currency: item.price.currency) }
+            ?? item.price
     }
 
     /// Closed: when another plan of the group begins. An upgrade, and a plan of the same level and length, at once; a
@@ -61,25 +62,26 @@ extension StoreLife {
                 ? AppliedOffer(.introductory, offer) : nil
         }
         guard let id = order.offerID else { return Terms(first: introductory) }
-        if order.isCode {
+        if order.offerKind == .code {
             let code = try codeOffer(id, item, course)
             let offer = AppliedOffer(.code, code.offer)
             guard let introductory, code.isStackable else { return Terms(first: offer) }
             return Terms(first: introductory, following: offer)
         }
-        if let offer = terms.promotionalOffers.first(where: { $0.id == id }) {
+        let kind = order.offerKind
+        if kind == nil || kind == .promotional, let offer = terms.promotionalOffers.first(where: { $0.id == id }) {
             guard course != nil else {
                 throw Self.ineligible("Promotional offers are for those who subscribe or have subscribed.")
             }
             return Terms(first: AppliedOffer(.promotional, offer))
         }
-        if let offer = item.winBackOffers.first(where: { $0.id == id }) {
+        if kind == nil || kind == .winBack, let offer = item.winBackOffers.first(where: { $0.id == id }) {
             guard let course, offer.isEligible, course.status == .expired else {
                 throw Self.ineligible("The offer \(id) is for those whose subscription has ended.")
             }
             return Terms(first: AppliedOffer(.winBack, offer.offer))
         }
-        throw StoreFailure(code: .invalidOffer, reason: "\(item.id) has no offer \(id).")
+        throw StoreFailure(code: .invalidOffer, reason: "\(item.id) has no such offer \(id).")
     }
 
     private func codeOffer(_ id: String, _ item: CatalogueItem, _ course: Course?) throws(StoreFailure) -> CodeOffer {

@@ -20,12 +20,14 @@ struct StoreLife: Sendable {
         case sold(Int64)
         /// Nothing was sold: the transaction is one the customer had.
         case alreadyOwned(Int64)
+        /// It waits under that number, which its transaction will have.
+        case held(Int64, HeldOrder.Reason)
         case refused(StoreFailure)
 
         var transactionID: Int64? {
             switch self {
             case .sold(let id), .alreadyOwned(let id): id
-            case .refused: nil
+            case .held, .refused: nil
             }
         }
     }
@@ -49,6 +51,7 @@ struct StoreLife: Sendable {
             var update = Self.update(order, .purchased, transaction: id)
             update.isAlreadyOwned = true
             facts.append(.update(update))
+        case .held: break
         case .refused(let failure):
             guard order.payment != nil else { break }
             var update = Self.update(order, .failed)
@@ -69,6 +72,9 @@ struct StoreLife: Sendable {
     ) -> Decision {
         if let failure = refusal(of: order) { return .refused(failure) }
         guard let item = catalogue[order.productID] else { return Self.refuse(.invalidProduct, "It is not sold.") }
+        if conditions.isWithdrawn(item.id, at: now) {
+            return Self.refuse(.productUnavailable, "\(item.id) is no longer sold.")
+        }
         switch item.kind {
         case .autoRenewableSubscription: return subscribe(order, item, standing.course, at: now, &facts)
         case .nonConsumable:
@@ -119,24 +125,32 @@ struct StoreLife: Sendable {
                 TransactionRecord(
                     id: id, accountID: order.accountID, originalID: id, productID: item.id, kind: item.kind,
                     purchaseDate: now, originalPurchaseDate: now, quantity: order.quantity,
-                    appAccountToken: order.appAccountToken, price: item.price)))
+                    appAccountToken: order.appAccountToken, price: price(of: item, at: now))))
         return .sold(id)
     }
 
     // MARK: - Orders that wait
 
-    /// Keeps an order until somebody approves it, or until what interrupted it is put right.
+    /// Keeps an order until somebody approves it, or until what interrupted it is put right; what would not be sold, or
+    /// costs nothing now, does not wait.
     ///
     /// What waits for approval is deferred; an interrupted purchase has failed for whoever asked, and is completed later.
-    mutating func hold(_ order: Order, for reason: HeldOrder.Reason, at now: Date) -> (Int64, [Fact]) {
+    mutating func hold(_ order: Order, for reason: HeldOrder.Reason, _ standing: Standing, at now: Date) -> Outcome {
+        var trial = self
+        guard case .sold = trial.sell(order, standing, at: now).decision else { return sell(order, standing, at: now) }
         let held = HeldOrder(number: numbers.next(), order: order, reason: reason, at: now)
-        var update = Self.update(order, reason == .approval ? .deferred : .failed)
-        if reason == .interruption {
-            update.failure = StoreFailure(
-                code: .cancelled, reason: "The purchase was interrupted: the customer has something to put right first."
-            )
-        }
-        return (held.number, [.held(held), .update(update)])
+        var outcome = Outcome(decision: .held(held.number, reason), facts: [.held(held)])
+        if order.payment != nil { outcome.facts.append(.update(Self.answer(to: held))) }
+        return outcome
+    }
+
+    /// What who asked is told while their order waits.
+    static func answer(to held: HeldOrder) -> UpdateRecord {
+        guard held.reason == .interruption else { return update(held.order, .deferred) }
+        var update = update(held.order, .failed)
+        update.failure = StoreFailure(
+            code: .cancelled, reason: "The purchase was interrupted: the customer has something to put right first.")
+        return update
     }
 
     /// Carries out what waited. Its payment is answered where it still is; all others hear of it.
@@ -155,7 +169,7 @@ struct StoreLife: Sendable {
 
     /// Gives up what waited.
     func decline(_ held: HeldOrder) -> [Fact] {
-        guard held.reason == .approval else { return [.released(held.number)] }
+        guard held.reason == .approval, held.order.payment != nil else { return [.released(held.number)] }
         var update = Self.update(held.order, .failed)
         update.failure = StoreFailure(code: .declined, reason: "The purchase was not approved.")
         return [.released(held.number), .update(update)]

@@ -21,8 +21,8 @@ struct Order: Sendable, Hashable {
     var appAccountToken: UUID?
     /// An offer of the product, by its identifier.
     var offerID: String?
-    /// Redeemed with a code rather than chosen in the app: the offer is one of those for codes.
-    var isCode = false
+    /// Of which kind it is: for a code, or one of the app's; `nil`: whichever of the app's has the identifier.
+    var offerKind: AppliedOffer.Kind?
     /// Who asked; without a payment the caller is answered directly and every device of the account hears of it.
     var payment: PaymentID?
     var device: DeviceID?
@@ -90,6 +90,8 @@ enum Fact: Sendable, Hashable {
     case subscription(SubscriptionRecord)
     case revocation(Int64, Revocation)
     case held(HeldOrder)
+    /// A transaction that has to be delivered again.
+    case unfinished(Int64)
     /// An order that waits no longer.
     case released(Int64)
     case update(UpdateRecord)

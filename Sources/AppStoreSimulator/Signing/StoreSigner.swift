@@ -87,13 +87,16 @@ struct StoreSigner: Sendable {
             appAccountToken: record.appAccountToken, inAppOwnershipType: record.isShared ? .familyShared : .purchased,
             signedDate: now, revocationDate: record.revocation?.at,
             revocationReason: record.revocation?.reason.map { .init(rawValue: $0) },
+            revocationType: record.revocation.map { .init(rawValue: $0.kind.rawValue) },
+            revocationPercentage: record.revocation?.percentage,
             isUpgraded: record.upgradedAt == nil ? nil : true,
             offerType: record.offer.map { .init(rawValue: $0.kind.rawValue) }, offerIdentifier: record.offer?.id,
             offerDiscountType: record.offer.map { .init(rawValue: $0.paymentMode.rawValue) },
             offerPeriod: record.offer?.period.iso8601, environment: .sandbox,
             transactionReason: record.isRenewal ? .renewal : .purchase,
             storefront: catalogue.storefront.countryCode, storefrontId: catalogue.storefront.id,
-            price: Int(record.price.milliunits), currency: record.price.currency, appTransactionId: appTransactionID)
+            price: Int(record.price.milliunits), currency: record.price.currency,
+            appTransactionId: appTransactionID)
     }
 
     func payload(of info: RenewalInfo, appTransactionID: String, at now: Date) -> JWSRenewalInfoDecodedPayload {
@@ -136,7 +139,8 @@ struct RenewalInfo: Sendable, Hashable {
     var appAccountToken: UUID?
 
     init(_ course: Course, _ catalogue: Catalogue) {
-        let (plan, offer) = course.nextSale()
+        let next = course.nextSale()
+        let (plan, offer) = (next.plan, next.offer)
         originalID = course.record.originalID
         productID = course.current.plan.productID
         renewsTo = plan.productID

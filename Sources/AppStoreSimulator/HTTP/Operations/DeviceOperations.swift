@@ -58,17 +58,15 @@ extension StoreOperation {
         },
         on(
             .post, device1 + "/offer-codes", "redeemOnDevice", "Redeem an offer code; its outcome is among the updates",
-            taking: OfferCodeRedemption.self, refusals: [.unsupported], maySell: true
+            taking: OfferCodeRedemption.self, maySell: true
         ) { call, redemption in
-            try await call.store.meet(.offerCodeRedeem)
             try await call.store.redeem(redemption, from: try call.device)
             return Nothing()
         },
         on(
             .post, device1 + "/messages/{message}", "answerMessage", "What the customer said to a message of the store",
-            taking: StoreWire.MessageAnswer.self, refusals: [.unsupported]
+            taking: StoreWire.MessageAnswer.self, maySell: true
         ) { call, body in
-            try await call.store.meet(.messages)
             try await call.store.answer(call.path["message"], with: body.answer, from: try call.device)
             return Nothing()
         },
@@ -107,30 +105,28 @@ extension StoreOperation {
 
     static let catalogue: [StoreOperation] = [
         on(.get, "/control/v1/products", "products", "What the store sells", query: [productIDs]) { call in
-            call.store.products(call.productIDs)
+            try call.store.products(call.productIDs)
         },
         on(
             .post, "/control/v1/products/{product}/price-increase", "increasePrice",
             "A higher price from the next renewal on", taking: StoreControlWire.NewPrice.self, status: 201,
-            refusals: [.invalidValue, .unsupported]
+            refusals: [.invalidValue]
         ) { call, body in try await call.store.increasePrice(of: try call.product, body) },
         on(
-            .get, "/control/v1/price-increases", "priceIncreases", "The price increases there were",
-            refusals: [.unsupported]
+            .get, "/control/v1/price-increases", "priceIncreases", "The price increases there were"
         ) {
             call in
             StoreControlWire.PriceIncreases(priceIncreases: try call.store.priceIncreases())
         },
         on(
             .post, "/control/v1/products/{product}/withdraw", "withdraw",
-            "Sell a product no longer; its subscriptions end with their period", refusals: [.unsupported]
+            "Sell a product no longer; its subscriptions end with their period"
         ) { call in
             try await call.store.setWithdrawn(try call.product, true)
             return Nothing()
         },
         on(
-            .post, "/control/v1/products/{product}/offer", "offer", "Sell a withdrawn product again",
-            refusals: [.unsupported]
+            .post, "/control/v1/products/{product}/offer", "offer", "Sell a withdrawn product again"
         ) { call in
             try await call.store.setWithdrawn(try call.product, false)
             return Nothing()

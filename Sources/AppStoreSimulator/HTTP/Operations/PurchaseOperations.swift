@@ -9,24 +9,22 @@ extension StoreOperation {
     static let purchases: [StoreOperation] = [
         on(
             .post, account1 + "/buy", "buy", "Buy as a device of the account would that nobody holds",
-            taking: StoreControlWire.Buy.self, refusals: [.unsupported], maySell: true
+            taking: StoreControlWire.Buy.self, maySell: true
         ) { call, body in try await call.store.buy(body, for: try call.account) },
         on(
             .post, account1 + "/redeem", "redeem", "Redeem an offer code", taking: StoreControlWire.Redeem.self,
-            refusals: [.unsupported], maySell: true
+            maySell: true
         ) { call, body in try await call.store.redeem(body, for: try call.account) },
         on(.get, account1 + "/transactions", "transactions", "All transactions of an account, oldest first") { call in
             StoreControlWire.Transactions(transactions: try await call.store.transactions(of: try call.account))
         },
         on(
-            .get, account1 + "/subscriptions", "subscriptions", "All subscriptions of an account, with their status",
-            refusals: [.unsupported]
+            .get, account1 + "/subscriptions", "subscriptions", "All subscriptions of an account, with their status"
         ) { call in
             StoreControlWire.Subscriptions(subscriptions: try await call.store.subscriptions(of: try call.account))
         },
         on(
-            .get, account1 + "/unfinished", "unfinished", "The transactions that no device has finished",
-            refusals: [.unsupported]
+            .get, account1 + "/unfinished", "unfinished", "The transactions that no device has finished"
         ) { call in
             StoreControlWire.Transactions(
                 transactions: try await call.store.unfinishedTransactions(of: try call.account))
@@ -34,36 +32,36 @@ extension StoreOperation {
         on(
             .get, "/control/v1/orders", "pendingOrders", "Purchases that wait for somebody",
             query: [QueryParameter(name: "account", schema: .name, summary: "only those of this account")],
-            refusals: [.unknownAccount, .unsupported]
+            refusals: [.unknownAccount]
         ) { call in
             StoreControlWire.PendingOrders(orders: try call.store.pendingOrders(of: call.identifier("account")))
         },
     ]
 
     static let subscriptions: [StoreOperation] = [
-        ofSubscription("renew", "renew", "Sell the next period now", refusals: [.notNow, .unsupported]) {
+        ofSubscription("renew", "renew", "Sell the next period now", refusals: [.notNow]) {
             try await $0.renew($2, for: $1)
         },
         ofSubscription("cancel", "cancel", "Turn auto-renewal off") { try await $0.cancel($2, for: $1) },
         on(
             .post, account1 + "/resume", "resume", "Turn auto-renewal on again, perhaps to another plan",
-            taking: StoreControlWire.Resume.self, refusals: [.unknownSubscription, .otherGroup, .notNow, .unsupported]
+            taking: StoreControlWire.Resume.self, refusals: [.unknownSubscription, .otherGroup]
         ) { call, body in
             try await call.store.resume(body.productID, renewingTo: body.renewsTo, for: try call.account)
         },
-        ofSubscription("expire", "expire", "End the current period now", refusals: [.notNow, .unsupported]) {
+        ofSubscription("expire", "expire", "End the current period now") {
             try await $0.expire($2, for: $1)
         },
         ofSubscription(
-            "fail-billing", "failBilling", "Let its payments fail from now on", refusals: [.notNow, .unsupported]
+            "fail-billing", "failBilling", "Let its payments fail from now on"
         ) { try await $0.failBilling($2, for: $1) },
         ofSubscription(
-            "resolve-billing", "resolveBilling", "Let its payments work again", refusals: [.notNow, .unsupported]
+            "resolve-billing", "resolveBilling", "Let its payments work again", refusals: [.notNow]
         ) { try await $0.resolveBilling($2, for: $1) },
         on(
             .post, account1 + "/price-consent", "answerPriceIncrease", "The customer's answer to a higher price",
             taking: StoreControlWire.PriceConsent.self,
-            refusals: [.unknownSubscription, .nothingToAnswer, .unsupported]
+            refusals: [.unknownSubscription, .nothingToAnswer]
         ) { call, body in
             try await call.store.answerPriceIncrease(
                 of: body.productID, agreeing: body.agrees, for: try call.account)
@@ -84,23 +82,23 @@ extension StoreOperation {
     static let transactions: [StoreOperation] = [
         on(
             .post, transaction1 + "/refund", "refund", "Give the price back, whole or in part",
-            taking: StoreControlWire.Refund.self, isOptional: true, refusals: [.alreadyRevoked, .unsupported]
+            taking: StoreControlWire.Refund.self, isOptional: true, refusals: [.alreadyRevoked, .invalidValue, .notNow]
         ) { call, body in try await call.store.refund(try call.transaction, body) },
         on(
             .post, transaction1 + "/reverse-refund", "reverseRefund", "Take a refund back",
-            refusals: [.notRefunded, .unsupported]
+            refusals: [.notRefunded]
         ) { call in try await call.store.reverseRefund(try call.transaction) },
         on(
             .post, transaction1 + "/revoke", "revoke", "Take access away, as when a family no longer shares",
-            refusals: [.alreadyRevoked, .unsupported]
+            refusals: [.alreadyRevoked]
         ) { call in try await call.store.revoke(try call.transaction) },
         on(
             .post, transaction1 + "/ask-to-buy", "answerAskToBuy", "Approve or decline a purchase that asks to buy",
-            taking: StoreControlWire.AskToBuy.self, refusals: [.notPending, .unsupported], maySell: true
+            taking: StoreControlWire.AskToBuy.self, refusals: [.notPending], maySell: true
         ) { call, body in try await call.store.answerAskToBuy(try call.transaction, body.decision) },
         on(
             .post, transaction1 + "/resolve", "resolveInterruption", "Let an interrupted purchase go through",
-            refusals: [.notPending, .unsupported], maySell: true
+            refusals: [.notPending], maySell: true
         ) { call in try await call.store.resolveInterruption(try call.transaction) },
     ]
 }

@@ -1,0 +1,234 @@
+import Foundation
+import StoreKitAdapter
+import StoreModel
+
+/// Orders: those of devices and of testers, those that wait for somebody, and offer codes.
+extension SimulatedAppStore {
+    /// Takes a payment; the outcome is among the device's updates. The same payment again buys nothing: while it waits, it
+    /// is deferred again and its outcome told to this device; from another device of the account, perhaps the same app
+    /// after a crash, its outcome is told there. Throws `unknownDevice`, and what the settings inject.
+    public func add(_ payment: Payment, from id: DeviceID) async throws {
+        try await meet(.purchase)
+        try await enter({ try $0.known(id).account }) { entry in
+            if let answer = try entry.books.answer(to: payment.id, of: entry.account.id) {
+                return try entry.repeatAnswer(answer.update, to: id)
+            }
+            var order = Order(
+                accountID: entry.account.id, productID: payment.productID, quantity: payment.quantity,
+                appAccountToken: payment.appAccountToken, payment: payment.id, device: id)
+            order.ask(for: payment.offerID, of: payment.offer?.kind)
+            _ = try entry.take(order, asksToBuy: payment.simulatesAskToBuy)
+        }
+    }
+
+    /// Buys as a device of the account would that nobody holds; every device of the account hears of it. What waits for
+    /// somebody is `deferred` or `interrupted`, under the number that its transaction will have.
+    ///
+    /// Throws `unknownAccount`, and `StoreFailure` when the store does not sell.
+    @discardableResult
+    public func buy(
+        _ request: StoreControlWire.Buy, for name: AccountName
+    ) async throws -> StoreControlWire.Transaction {
+        let outcome = try await enter({ try $0.known(name) }) { entry in
+            var order = Order(
+                accountID: entry.account.id, productID: request.productID, quantity: request.quantity ?? 1,
+                appAccountToken: request.appAccountToken)
+            order.ask(for: request.offerID, of: request.offerKind)
+            let decision = try entry.take(order, asksToBuy: request.simulatesAskToBuy ?? false)
+            return try entry.outcome(decision, of: order.productID)
+        }
+        return try describe(outcome)
+    }
+
+    // MARK: - Orders that wait
+
+    /// Ends the waiting of a purchase that asks to buy. Throws `unknownTransaction`, `notPending`, and `StoreFailure` when
+    /// the store no longer sells what is approved.
+    @discardableResult
+    public func answerAskToBuy(
+        _ transaction: TransactionID, _ decision: StoreControlWire.AskToBuy.Decision
+    ) async throws -> StoreControlWire.Transaction {
+        try await end(transaction, waitingFor: .approval) { entry, held in
+            switch decision {
+            case .approve: return try entry.outcome(try entry.release(held), of: held.order.productID)
+            case .decline:
+                try entry.decline(held)
+                return .unsold(held.number, held.order.productID, "declined")
+            }
+        }
+    }
+
+    /// The customer has settled what interrupted the purchase: it goes through. Throws `unknownTransaction`, `notPending`,
+    /// and `StoreFailure` when the store no longer sells it.
+    @discardableResult
+    public func resolveInterruption(_ transaction: TransactionID) async throws -> StoreControlWire.Transaction {
+        try await end(transaction, waitingFor: .interruption) { entry, held in
+            try entry.outcome(try entry.release(held), of: held.order.productID)
+        }
+    }
+
+    private func end(
+        _ id: TransactionID, waitingFor reason: HeldOrder.Reason,
+        _ body: @escaping @Sendable (inout BookEntry, HeldOrder) throws -> OrderOutcome
+    ) async throws -> StoreControlWire.Transaction {
+        guard let number = id.number else {
+            throw SimulatorError(.unknownTransaction, "There is no transaction \(id).")
+        }
+        let outcome = try await enter({ try $0.known(having: number) }) { entry in
+            guard let held = try entry.books.held(number), held.reason == reason else {
+                throw SimulatorError(.notPending, "The transaction \(id) does not wait for that.")
+            }
+            return try body(&entry, held)
+        }
+        return try describe(outcome)
+    }
+
+    /// The purchases that wait, oldest first; of one account when it is named. Throws `unknownAccount`.
+    public func pendingOrders(of account: AccountName? = nil) throws -> [StoreControlWire.PendingOrder] {
+        try database.read { sql in
+            let books = Books(sql)
+            let held = try account.map { try books.held(of: books.known($0).id) } ?? books.held()
+            let names = Dictionary(uniqueKeysWithValues: try books.accounts().map { ($0.id, $0.name.rawValue) })
+            return held.map {
+                StoreControlWire.PendingOrder(
+                    transactionID: TransactionID(unchecked: "\($0.number)"), account: names[$0.order.accountID] ?? "",
+                    productID: $0.order.productID, quantity: $0.order.quantity, state: $0.reason.state,
+                    orderedAt: $0.at)
+            }
+        }
+    }
+
+    // MARK: - Offer codes
+
+    /// Redeems an offer code as a device of the account would that nobody holds; every device hears of it.
+    ///
+    /// The code is the identifier of an offer for codes; where several products have one of that name, `PRODUCT:OFFER`.
+    /// Throws `unknownAccount`, and `StoreFailure` (`invalidCode`, `ineligibleForOffer`).
+    @discardableResult
+    public func redeem(
+        _ request: StoreControlWire.Redeem, for account: AccountName
+    ) async throws -> StoreControlWire.Transaction {
+        try describe(
+            try await redeem(
+                request.code, of: request.productID, binding: request.appAccountToken, { try $0.known(account) }))
+    }
+
+    /// As `redeem`, by a device: the outcome is among its updates.
+    public func redeem(_ redemption: OfferCodeRedemption, from device: DeviceID) async throws {
+        try await meet(.offerCodeRedeem)
+        guard let code = redemption.code else {
+            throw StoreFailure(
+                code: .invalidCode, reason: "The simulator has no sheet to type a code into; send one.")
+        }
+        _ = try await redeem(code, of: nil, binding: redemption.appAccountToken, { try $0.known(device).account })
+    }
+
+    private func redeem(
+        _ code: String, of product: ProductID?, binding token: UUID?,
+        _ whom: @escaping @Sendable (Books) throws -> Books.Account
+    ) async throws -> OrderOutcome {
+        try await enter(whom) { entry in
+            let (product, offer) = try entry.life.catalogue.offer(forCode: code, of: product)
+            let order = Order(
+                accountID: entry.account.id, productID: product, appAccountToken: token, offerID: offer,
+                offerKind: .code)
+            let outcome = try entry.outcome(try entry.sell(order), of: product)
+            if case .refused(let failure) = outcome { throw failure }
+            return outcome
+        }
+    }
+
+    private func describe(_ outcome: OrderOutcome) throws -> StoreControlWire.Transaction {
+        switch outcome {
+        case .sale(let sale): return try describe(sale)
+        case .unsold(let number, let product, let state):
+            let id = TransactionID(unchecked: "\(number)")
+            return StoreControlWire.Transaction(
+                transactionID: id, originalTransactionID: id, productID: product, state: state, signedTransaction: "")
+        case .refused(let failure): throw failure
+        }
+    }
+}
+
+/// What came of an order, for whoever gave it by hand.
+enum OrderOutcome: Sendable {
+    case sale(Sale)
+    /// Nothing was sold under the number that was set aside: it waits, or was declined.
+    case unsold(Int64, ProductID, _ state: String)
+    case refused(StoreFailure)
+}
+
+extension HeldOrder.Reason {
+    /// As the control API says it.
+    var state: String {
+        switch self {
+        case .approval: "deferred"
+        case .interruption: "interrupted"
+        }
+    }
+}
+
+extension Order {
+    /// An offer whose kind nobody knows is none that the product has.
+    mutating func ask(for offer: String?, of kind: PaymentOffer.Kind?) {
+        offerID = offer
+        offerKind =
+            switch kind {
+            case nil: nil
+            case .promotional?: .promotional
+            case .winBack?: .winBack
+            default: .introductory
+            }
+    }
+}
+
+extension BookEntry {
+    /// Sells what was ordered, unless it has to wait.
+    mutating func take(_ order: Order, asksToBuy: Bool) throws -> StoreLife.Decision {
+        if try asksToBuy || account.asksToBuy ?? books.isOn(.askToBuy) { return try hold(order, for: .approval) }
+        if try account.isInterrupted ?? books.isOn(.interruptedPurchases) {
+            return try hold(order, for: .interruption)
+        }
+        return try sell(order)
+    }
+
+    /// Answers a payment that was answered before, where that is of use.
+    func repeatAnswer(_ answer: UpdateRecord, to device: DeviceID) throws {
+        let held = try answer.payment.flatMap { try books.held($0, of: account.id) }
+        let waits = held?.reason == .approval
+        guard answer.device != device || waits else { return }
+        if let held { try books.set(device: device, ofHeld: held.number) }
+        var update = answer
+        update.device = device
+        try record([.update(update)])
+    }
+
+    func outcome(_ decision: StoreLife.Decision, of product: ProductID) throws -> OrderOutcome {
+        switch decision {
+        case .sold(let id), .alreadyOwned(let id): .sale(try sale(of: id))
+        case .held(let number, let reason): .unsold(number, product, reason.state)
+        case .refused(let failure): .refused(failure)
+        }
+    }
+}
+
+extension Catalogue {
+    /// The product and the offer that a code is for: `OFFER`, or `PRODUCT:OFFER` where several products have one.
+    ///
+    /// Throws `invalidCode`.
+    func offer(forCode code: String, of product: ProductID?) throws(StoreFailure) -> (ProductID, String) {
+        let candidates = items.filter { product == nil || $0.id == product }
+        let named = candidates.filter { $0.codeOffers.contains { $0.id == code } }
+        if let only = named.first, named.count == 1 { return (only.id, code) }
+        guard named.isEmpty else {
+            throw StoreFailure(
+                code: .invalidCode,
+                reason: "Several products have an offer \(code): write \(named[0].id):\(code), for example.")
+        }
+        for item in candidates where code.hasPrefix("\(item.id):") {
+            let offer = String(code.dropFirst("\(item.id):".count))
+            if item.codeOffers.contains(where: { $0.id == offer }) { return (item.id, offer) }
+        }
+        throw StoreFailure(code: .invalidCode, reason: "The store knows no code \(code).")
+    }
+}
