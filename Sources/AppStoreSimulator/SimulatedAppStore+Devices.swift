@@ -20,7 +20,7 @@ extension SimulatedAppStore {
                 namespace: .simulatedStore, name: "device \(try books.seed()) \(try books.nextDevice())")
             let device = DeviceID(unchecked: id.uuidString.lowercased())
             // What happens from now on, at this very instant too, is news.
-            let before = try books.now(virtualClock).addingTimeInterval(-0.001).wholeMilliseconds
+            let before = Moments.before(try books.now(virtualClock))
             try books.add(device: device, account: account.id, at: max(account.lastEvent, before))
             return (device, account)
         }

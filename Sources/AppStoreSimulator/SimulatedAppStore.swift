@@ -69,7 +69,7 @@ public final class SimulatedAppStore: Sendable {
             let (anchor, isNew) = try await database.write { try Founding(configuration).open(Books($0)) }
             let clock = AnchoredClock(base: configuration.baseClock, anchor: anchor)
             // Whatever somebody was told before the store was closed was before now.
-            let floor = isNew ? .distantPast : clock.now().addingTimeInterval(0.001).wholeMilliseconds
+            let floor = isNew ? .distantPast : Moments.next(clock.now())
             let store = SimulatedAppStore(configuration, summary, database, clock, Moments(floor: floor), chain)
             let settings = try database.read { try Books($0).settings() }
             store.faults.withLock { $0 = InjectedFaults(settings) }

@@ -4,7 +4,7 @@ import Primitives
 /// Keeps what is told and what happens apart in time, account by account: whatever happens is later than everything
 /// that was told before, so that one instant says what somebody knows.
 ///
-/// On a clock that stands still that takes a millisecond an event; on a running one it takes nothing.
+/// On a clock that stands still an event is a microsecond later than what was told; on a running one it takes nothing.
 final class Moments: Sendable {
     private struct State {
         /// The latest instant of which an account was told something.
@@ -17,7 +17,6 @@ final class Moments: Sendable {
     }
 
     private let state: Locked<State>
-    private static let step = 0.001
     private static let remembered = 4096
 
     init(floor: Date) { state = Locked(State(floor: floor)) }
@@ -27,7 +26,7 @@ final class Moments: Sendable {
     func tell(_ account: Int64, _ reading: Date) -> Date {
         state.withLock { state in
             let pending = [state.entering[account], state.enteringAll].compactMap(\.self).min()
-            let instant = pending.map { min(reading, $0.addingTimeInterval(-Self.step).wholeMilliseconds) } ?? reading
+            let instant = pending.map { min(reading, Self.before($0)) } ?? reading
             if state.told.count >= Self.remembered {
                 // What is before the clock is so for every event to come.
                 let past = state.told.filter { $0.value >= reading }
@@ -74,5 +73,6 @@ final class Moments: Sendable {
 
     func leftAll() { state.withLock { $0.enteringAll = nil } }
 
-    private static func next(_ instant: Date) -> Date { instant.addingTimeInterval(step).wholeMilliseconds }
+    static func next(_ instant: Date) -> Date { Date(milliseconds: instant.milliseconds + 1) }
+    static func before(_ instant: Date) -> Date { Date(milliseconds: instant.milliseconds - 1) }
 }

@@ -109,8 +109,12 @@ struct Numbers: Sendable, Hashable {
 }
 
 extension Date {
-    /// The store's instants are whole milliseconds, as Apple's are.
-    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
-    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
-    var wholeMilliseconds: Date { Date(milliseconds: milliseconds) }
+    /// The store's instants are whole microseconds, counted since 1970: what happens within a millisecond has its order.
+    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1_000_000) }
+    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1_000_000).rounded()) }
+    /// What the store says to others has whole milliseconds, as Apple's dates have.
+    var wholeMilliseconds: Date {
+        // Half a microsecond is given back: instants in seconds are not exact in binary.
+        Date(timeIntervalSince1970: (timeIntervalSince1970 * 1000 + 0.0005).rounded(.down) / 1000)
+    }
 }

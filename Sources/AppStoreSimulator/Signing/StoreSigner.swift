@@ -30,9 +30,12 @@ struct StoreSigner: Sendable {
     ) throws -> StoreTransaction {
         StoreTransaction(
             id: record.transactionID, originalID: record.originalTransactionID, productID: record.productID,
-            kind: record.kind, purchaseDate: record.purchaseDate, expiresDate: record.expiresDate,
-            revocationDate: record.revocation?.at, quantity: record.quantity, appAccountToken: record.appAccountToken,
-            originalPurchaseDate: record.originalPurchaseDate, reason: record.isRenewal ? .renewal : .purchase,
+            kind: record.kind, purchaseDate: record.purchaseDate.wholeMilliseconds,
+            expiresDate: record.expiresDate?.wholeMilliseconds,
+            revocationDate: record.revocation?.at.wholeMilliseconds, quantity: record.quantity,
+            appAccountToken: record.appAccountToken,
+            originalPurchaseDate: record.originalPurchaseDate.wholeMilliseconds,
+            reason: record.isRenewal ? .renewal : .purchase,
             ownership: record.isShared ? .familyShared : .purchased,
             isUpgraded: record.upgradedAt != nil,
             revocationReason: record.revocation?.reason.map { .init(rawValue: $0) },
@@ -61,6 +64,12 @@ struct StoreSigner: Sendable {
         }
     }
 
+    /// Signatures of one millisecond have their order as well: each microsecond counts as a millisecond.
+    private static func signedDate(_ now: Date) -> Date {
+        let (whole, part) = now.milliseconds.quotientAndRemainder(dividingBy: 1000)
+        return Date(milliseconds: (whole + part) * 1000)
+    }
+
     private func remembered(_ document: Document, isFresh: Bool, _ sign: () throws -> String) throws -> String {
         if !isFresh, let known = signed.withLock({ $0[document] }) { return known }
         let text = try sign()
@@ -82,10 +91,12 @@ struct StoreSigner: Sendable {
             originalTransactionId: record.originalTransactionID.rawValue,
             webOrderLineItemId: record.webOrderLineItemID.map { String($0) }, bundleId: bundleID.rawValue,
             productId: record.productID.rawValue, subscriptionGroupIdentifier: record.groupID,
-            purchaseDate: record.purchaseDate, originalPurchaseDate: record.originalPurchaseDate,
-            expiresDate: record.expiresDate, quantity: record.quantity, type: .init(rawValue: record.kind.appleText),
+            purchaseDate: record.purchaseDate.wholeMilliseconds,
+            originalPurchaseDate: record.originalPurchaseDate.wholeMilliseconds,
+            expiresDate: record.expiresDate?.wholeMilliseconds, quantity: record.quantity,
+            type: .init(rawValue: record.kind.appleText),
             appAccountToken: record.appAccountToken, inAppOwnershipType: record.isShared ? .familyShared : .purchased,
-            signedDate: now, revocationDate: record.revocation?.at,
+            signedDate: Self.signedDate(now), revocationDate: record.revocation?.at.wholeMilliseconds,
             revocationReason: record.revocation?.reason.map { .init(rawValue: $0) },
             revocationType: record.revocation.map { .init(rawValue: $0.kind.rawValue) },
             revocationPercentage: record.revocation?.percentage,
@@ -109,8 +120,9 @@ struct StoreSigner: Sendable {
             priceIncreaseStatus: info.hasConsented.map { .init(rawValue: $0 ? 1 : 0) },
             offerType: info.offer.map { .init(rawValue: $0.kind.rawValue) }, offerIdentifier: info.offer?.id,
             offerDiscountType: info.offer.map { .init(rawValue: $0.paymentMode.rawValue) },
-            offerPeriod: info.offer?.period.iso8601, signedDate: now, environment: .sandbox,
-            recentSubscriptionStartDate: info.startedAt, renewalDate: info.renewalDate,
+            offerPeriod: info.offer?.period.iso8601, signedDate: Self.signedDate(now), environment: .sandbox,
+            recentSubscriptionStartDate: info.startedAt.wholeMilliseconds,
+            renewalDate: info.renewalDate.wholeMilliseconds,
             renewalPrice: info.price.map { Int($0.milliunits) }, currency: info.currency,
             eligibleWinBackOfferIds: info.winBackOffers.isEmpty ? nil : info.winBackOffers,
             appTransactionId: appTransactionID, appAccountToken: info.appAccountToken)
