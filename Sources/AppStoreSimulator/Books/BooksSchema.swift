@@ -1,6 +1,6 @@
 import SQLStorage
 
-/// The tables of the store's books. Instants are milliseconds since 1970 in virtual time, prices are milliunits.
+/// The tables of the store's books. Instants are microseconds since 1970 in virtual time, prices are milliunits.
 ///
 /// What time does by itself has no rows: periods follow from `run`, and from nothing else.
 enum BooksSchema {
