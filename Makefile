@@ -13,7 +13,7 @@ SELF_TESTED := $(GATES) fuzz run-tests
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check self-test format bench crash fuzz clean $(GATES)
+.PHONY: help run test check self-test format bench crash api fuzz clean $(GATES)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +53,10 @@ crash: ## Kill the app and the server at every point of a purchase (the tests do
 	@Scripts/install-dependencies run
 	swift build --product CrashLoop -j $(JOBS)
 	@"$$(swift build --show-bin-path)/CrashLoop" all 1
+
+api: ## Ask the simulator everything its OpenAPI document allows and forbids, TIME=120 seconds (the tests do it for 15)
+	@Scripts/install-dependencies test
+	@SOUK_API_SECONDS=$(or $(TIME),120) Scripts/run-tests --filter OpenAPIJudgeTests
 
 fuzz: ## Look for bytes that crash us, TIME=600 seconds in each of four paths (check does it for a minute)
 	@Scripts/install-dependencies test

@@ -1,0 +1,89 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// schemathesis takes the document at its word: what it allows is accepted, what it does not is refused, every answer has
+/// the form it promises, and nothing makes the store fail. `SOUK_API_SECONDS` lets it look for longer, each time
+/// elsewhere.
+@Suite(.serialized, .enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with schemathesis"))
+struct OpenAPIJudgeTests {
+    private static let longer = ProcessInfo.processInfo.environment["SOUK_API_SECONDS"].flatMap { Int($0) }
+
+    /// A store in which there is something of everything, on real time so that what waits comes to its end.
+    private func judge(
+        _ extent: JSONValue, _ wrap: (any HTTPHandler) -> any HTTPHandler = { $0 }
+    ) async throws -> JSONValue {
+        var verdict: JSONValue = nil
+        let change: (inout SimulatedAppStore.Configuration) -> Void = {
+            $0.longestWait = 0.02
+            $0.baseClock = SystemClock()
+        }
+        try await TestStore.with(change: change) { test in
+            let device = try await test.device("anna")
+            let other = try await test.device("bert")
+            let bought = try await test.buy("monthly")
+            let pack = try await test.buy("pack", "bert")
+            verdict = try await withLoopbackServer(wrap(test.store.handler)) { url in
+                var request = extent
+                request["url"] = .string(url + "/openapi.json")
+                request["declared"] = [501]
+                request["known"] = [
+                    "account": ["anna", "bert"], "member": ["anna", "bert"], "organizer": ["anna", "bert"],
+                    "device": [.string(device.rawValue), .string(other.rawValue)], "family": ["home"],
+                    "transaction": [.string(bought.transactionID.rawValue), .string(pack.transactionID.rawValue)],
+                    "product": ["monthly", "weekly"], "productID": ["monthly", "weekly", "coins", "pack", "paygo"],
+                    "renewsTo": ["yearly"], "setting": ["gracePeriod", "askToBuy", "renewalsFail"],
+                    "value": ["off", "on"],
+                    "offerID": ["half", nil, nil], "quantity": [1, nil], "offerKind": [nil],
+                    "simulatesAskToBuy": [nil],
+                ]
+                return try await OutsideJudge.judge("openapi.py", request).json ?? nil
+            }
+        }
+        return verdict
+    }
+
+    @Test func `the document keeps its promises, whoever asks`() async throws {
+        let verdict = try await judge(
+            Self.longer.map { ["seconds": .number($0), "seed": .number(Int.random(in: 1...1_000_000))] }
+                ?? ["examples": 12])
+        #expect(
+            verdict["problems"] == [],
+            "\(verdict["problems"]?.arrayValue?.compactMap(\.stringValue).joined(separator: "\n") ?? "")")
+        // It does not ask for the document once more.
+        #expect(verdict["operations"]?.intValue == StoreOperation.all.count - 1)
+        #expect(verdict["cases"]?.intValue ?? 0 > 300)
+        let accepted = Set(verdict["accepted"]?.arrayValue?.compactMap(\.stringValue) ?? [])
+        let must: Set = [
+            "POST /control/v1/accounts", "POST /control/v1/accounts/{account}/buy", "POST /control/v1/clock/advance",
+            "PUT /control/v1/settings/{setting}", "POST /store/v1/devices/{device}/payments",
+            "GET /store/v1/devices/{device}/updates",
+        ]
+        #expect(must.subtracting(accepted) == [], "more than refusals was met")
+    }
+
+    @Test func `an answer that is not as the document says is found, and a failure too`() async throws {
+        let wrong = try await judge(["examples": 1, "only": ["/control/v1/clock"]]) { handler in
+            AnyHTTPHandler { request in
+                guard request.path == "/control/v1/clock" else { return handler.respond(to: request) }
+                return .ready(HTTPResponse(json: ["now": 7, "rate": 1, "revision": 1]))
+            }
+        }
+        #expect(wrong["problems"]?.arrayValue?.first?.stringValue?.contains("GET /control/v1/clock") == true)
+        let failing = try await judge(["examples": 1, "only": ["/control/v1/accounts"]]) { handler in
+            AnyHTTPHandler { request in
+                guard request.path == "/control/v1/accounts", request.method == .get else {
+                    return handler.respond(to: request)
+                }
+                return .ready(HTTPResponse(status: 500))
+            }
+        }
+        #expect(failing["problems"]?.arrayValue?.first?.stringValue?.contains("GET /control/v1/accounts") == true)
+    }
+}
