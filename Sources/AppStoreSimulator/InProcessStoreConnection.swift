@@ -71,8 +71,10 @@ public final class InProcessStoreConnection: StoreConnection {
         try await asking { try await store.restore(for: device) }
     }
 
-    /// The simulator hands out signed transactions, no receipts.
-    public func receipt() async throws -> [UInt8]? { nil }
+    public func receipt() async throws -> [UInt8]? { try await asking { try await store.receipt(of: device) } }
+
+    /// How the customer got the app, signed for this device: a JWS of `AppTransaction`.
+    public func appTransaction() async throws -> String { try asking { try store.appTransaction(of: device) } }
 
     public func close() async {
         listener.cancel()
@@ -115,6 +117,9 @@ public final class InProcessStoreConnection: StoreConnection {
                 told.tell(answer.messages ?? [])
                 for update in answer.updates.compactMap(\.storeUpdate) { updates.yield(update) }
                 cursor = answer.cursor
+            } catch let error as SimulatorError where error.code == .unknownDevice {
+                // Signed out: nothing is told to it any more.
+                return
             } catch {
                 let base = store.configuration.baseClock
                 try? await base.sleep(until: base.now().addingTimeInterval(0.1))

@@ -24,6 +24,8 @@ extension SimulatedAppStore {
         public var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
         /// The longest that a long poll waits, in seconds.
         public var longestWait = 30.0
+        /// The version of the app that the devices run, as receipts and app transactions name it.
+        public var applicationVersion = "1.0"
         /// Files that are served below `/content/`.
         public var content: ContentFolder?
         /// Where the books are kept; `nil`: in SQLite in the data folder. Closed with the store.

@@ -7,19 +7,7 @@ import StoreModel
 /// What a tester does to the store.
 extension SimulatedAppStore {
     /// Throws `accountExists`.
-    public func createAccount(_ name: AccountName) async throws {
-        try await database.write { [virtualClock] sql in
-            let books = Books(sql)
-            guard try books.account(name) == nil else {
-                throw SimulatorError(.accountExists, "There is an account \(name) already.")
-            }
-            var numbers = try books.numbers()
-            try books.add(
-                account: name, appTransactionID: "70\(numbers.next() / TransactionNumber.span)",
-                at: try books.now(virtualClock))
-            try books.save(numbers)
-        }
-    }
+    public func createAccount(_ name: AccountName) async throws { try await createAccount(name, with: .init()) }
 
     public func accounts() throws -> [AccountName] {
         try database.read { try Books($0).accounts().map(\.name) }
@@ -158,6 +146,7 @@ extension BookEntry {
     func runningSubscription(of product: ProductID) throws -> Course {
         for record in try books.subscriptions(of: account.id) {
             let course = course(of: record)
+            // What the family shares is its owner's to change.
             guard course.isRunning, record.share == nil else { continue }
             if course.current.plan.productID == product || record.renewal.plan.productID == product { return course }
         }

@@ -12,47 +12,49 @@ extension SimulatedAppStore {
     /// Signs a device in. Throws `unknownAccount`.
     public func signIn(account name: AccountName) async throws -> StoreWire.Device {
         try await meet(.signIn)
-        let (id, account) = try await database.write { [virtualClock] sql in
+        return try await database.write { [virtualClock, markets] sql in
             let books = Books(sql)
             let account = try books.known(name)
             // Of version 5 over the seed, so that a store of the same seed names its devices alike.
-            let id = UUID(
-                namespace: .simulatedStore, name: "device \(try books.seed()) \(try books.nextDevice())")
+            let number = try books.nextDevice()
+            let id = UUID(namespace: .simulatedStore, name: "device \(try books.seed()) \(number)")
             let device = DeviceID(unchecked: id.uuidString.lowercased())
-            // What happens from now on, at this very instant too, is news.
-            let before = Moments.before(try books.now(virtualClock))
-            try books.add(device: device, account: account.id, at: max(account.lastEvent, before))
-            return (device, account)
+            try books.add(
+                device: device, number: number, account: account.id,
+                at: try books.beginning(for: account, virtualClock))
+            return try books.describe(device, account, markets)
         }
-        return describe(id, account)
     }
 
     /// Throws `unknownDevice`.
     public func device(_ id: DeviceID) throws -> StoreWire.Device {
-        describe(id, try database.read { try Books($0).known(id) }.account)
+        try database.read { sql in
+            let books = Books(sql)
+            return try books.describe(id, try books.known(id).account, markets)
+        }
     }
 
-    func describe(_ id: DeviceID, _ account: Books.Account) -> StoreWire.Device {
-        StoreWire.Device(
-            deviceID: id.rawValue, account: account.name.rawValue, storefront: configuration.catalogue.storefront,
-            canMakePayments: account.canMakePayments)
+    /// The products among `ids` as the store of the catalogue's own country sells them now, in the catalogue's order; all of
+    /// them when `ids` is empty.
+    public func products(_ ids: [ProductID]) throws -> ProductAnswer { try answer(ids, in: markets.home) }
+
+    /// The same, as the store of the device's country sells them. Throws `unknownDevice`, and what the settings inject.
+    public func products(_ ids: [ProductID], for device: DeviceID) async throws -> ProductAnswer {
+        try await meet(.loadProducts)
+        let country = try database.read { sql in
+            let books = Books(sql)
+            return try books.country(of: try books.known(device).account)
+        }
+        return try answer(ids, in: markets[country])
     }
 
-    /// The products among `ids` as they are sold now, in the catalogue's order; all of them when `ids` is empty.
-    public func products(_ ids: [ProductID]) throws -> ProductAnswer {
-        let products = try current(products, in: configuration.catalogue.storefront)
+    private func answer(_ ids: [ProductID], in market: Markets.Market) throws -> ProductAnswer {
+        let products = try current(market.products, in: market.storefront)
         guard !ids.isEmpty else { return ProductAnswer(products: products) }
         let wanted = Set(ids)
         let found = products.filter { wanted.contains($0.id) }
         return ProductAnswer(
             products: found, invalidProductIDs: wanted.subtracting(found.map(\.id)).sorted())
-    }
-
-    /// The same as a device asks for them. Throws `unknownDevice`, and what the settings inject.
-    public func products(_ ids: [ProductID], for id: DeviceID) async throws -> ProductAnswer {
-        try await meet(.loadProducts)
-        _ = try device(id)
-        return try products(ids)
     }
 
     /// As `device`, for the device itself. Throws `unknownDevice`, and what the settings inject.
@@ -65,35 +67,42 @@ extension SimulatedAppStore {
     /// seconds. Without a cursor: what is unfinished, and what this device was not told yet.
     ///
     /// What the store has to say to the customer comes with every answer. Asking with a cursor says that everything up to
-    /// it has arrived. Who names another storefront than the device's is answered at once. Throws `invalidValue` for a cursor that no answer held.
+    /// it has arrived. Who names another storefront than the device's is answered at once, and so is whoever shows a cursor
+    /// of another account: the device has changed hands, and begins anew with what is unfinished. Throws `invalidValue` for
+    /// a cursor that no answer held.
     public func updates(
         for id: DeviceID, after text: String?, wait: Double = 0, storefront: String? = nil
     ) async throws -> StoreWire.Updates {
         try await meet(.updates)
-        let cursor = try text.map(Self.cursor)
+        let cursor = try text.map(Cursor.init(parsing:))
         let base = configuration.baseClock
         let deadline = base.now().addingTimeInterval(min(max(wait, 0), configuration.longestWait))
         if let cursor { try await noteArrival(at: id, upTo: cursor) }
         while true {
             let mark = signal.mark()
-            let (device, feed, answered) = try look({ try $0.known(id).account }) { books, account, now in
+            let (device, country, feed, answered) = try look({ try $0.known(id).account }) { books, account, now in
                 let device = try books.known(id)
+                let start = cursor.flatMap { $0.isOf(device.account) ? $0.at : nil }
                 return (
-                    device, try Feed(books, for: device, after: cursor, until: now, limit: Self.updateLimit),
+                    device, try books.country(of: device.account),
+                    try Feed(books, for: device, after: start, until: now, limit: Self.updateLimit),
                     try books.answeredMessages(of: account.id)
                 )
             }
-            let current = describe(id, device.account).storefront
-            let messages = OpenMessage.all(of: feed.courses, configuration.catalogue).map(\.message)
+            let market = markets[country]
+            let current = market.storefront
+            let messages = OpenMessage.all(of: feed.courses, market.catalogue).map(\.message)
                 .filter { answered[$0.id] == nil }
+            let isOthers = cursor.map { !$0.isOf(device.account) } ?? false
             // A message that was put aside is news as well; every other change of them comes with an update.
-            let isNews = cursor.map { cursor in answered.values.contains { $0 > cursor } } ?? !messages.isEmpty
-            if !feed.items.isEmpty || isNews || storefront.map({ $0 != current.id }) == true || base.now() >= deadline
+            let isNews = cursor.map { cursor in answered.values.contains { $0 > cursor.at } } ?? !messages.isEmpty
+            if !feed.items.isEmpty || isOthers || isNews || storefront.map({ $0 != current.id }) == true
+                || base.now() >= deadline
                 || signal.isClosed || Task.isCancelled
             {
                 return StoreWire.Updates(
                     updates: try feed.items.map { try update($0, for: device, at: feed.end) },
-                    cursor: "\(feed.end.milliseconds)", storefront: current,
+                    cursor: Cursor(at: feed.end, account: device.account.id).text, storefront: current,
                     messages: messages.isEmpty ? nil : messages)
             }
             let due = feed.nextChange.flatMap { virtualClock.anchor.base(at: $0) }
@@ -102,30 +111,51 @@ extension SimulatedAppStore {
         }
     }
 
-    private static func cursor(_ text: String) throws -> Date {
-        guard let cursor = Int64(text), cursor >= 0 else {
-            throw SimulatorError(.invalidValue, "The cursor is not one of this store's; ask again without it.")
+    /// The instant up to which an account's device has heard.
+    private struct Cursor {
+        var at: Date
+        /// Whose; a bare instant is one of whichever account the device has.
+        var account: Int64?
+
+        init(at: Date, account: Int64) {
+            self.at = at
+            self.account = account
         }
-        return Date(milliseconds: cursor)
+
+        init(parsing text: String) throws {
+            let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { Int64($0) }
+            guard let at = parts[0], at >= 0, parts.count == 1 || parts.count == 2 && parts[1] != nil else {
+                throw SimulatorError(.invalidValue, "The cursor is not one of this store's; ask again without it.")
+            }
+            self.at = Date(milliseconds: at)
+            account = parts.count == 2 ? parts[1] : nil
+        }
+
+        var text: String { "\(at.milliseconds)" + (account.map { ".\($0)" } ?? "") }
+
+        func isOf(_ account: Books.Account) -> Bool { self.account == nil || self.account == account.id }
     }
 
     /// Asking after a cursor says that what is told only once has arrived: a device that forgets its cursor goes on there.
-    private func noteArrival(at id: DeviceID, upTo cursor: Date) async throws {
+    private func noteArrival(at id: DeviceID, upTo cursor: Cursor) async throws {
         let isNews = try look({ try $0.known(id).account }) { books, _, now in
             let device = try books.known(id)
-            return try cursor > device.seen && cursor <= now
-                && !Feed(books, for: device, after: device.seen, until: cursor).isEmptyOfNews
+            return try cursor.isOf(device.account) && cursor.at > device.seen && cursor.at <= now
+                && !Feed(books, for: device, after: device.seen, until: cursor.at).isEmptyOfNews
         }
         guard isNews else { return }
-        try await database.write { try Books($0).set(seen: cursor, of: id) }
+        try await database.write { sql in
+            let books = Books(sql)
+            guard let device = try books.device(id), cursor.isOf(device.account) else { return }
+            try books.set(seen: cursor.at, of: id)
+        }
     }
 
     private func update(_ item: Feed.Item, for device: Books.Device, at now: Date) throws -> StoreWire.Update {
         StoreWire.Update(
             paymentID: item.payment, productID: item.productID, state: item.state.rawValue,
             transaction: try item.transaction.map {
-                try signer.storeTransaction(
-                    $0, item.course, appTransactionID: device.account.appTransactionID, at: now, isFresh: false)
+                try signer.storeTransaction($0, item.course, for: device, at: now, isFresh: false)
             },
             alreadyOwned: item.isAlreadyOwned ? true : nil, failure: item.failure)
     }
@@ -147,14 +177,22 @@ extension SimulatedAppStore {
     /// The transactions that give the device's account access now, signed now.
     public func restore(for id: DeviceID) async throws -> [StoreTransaction] {
         try await meet(.appStoreSync)
-        let (account, entitlements, now) = try look({ try $0.known(id).account }) { books, account, now in
-            (account, try books.entitlements(of: account.id, at: now), now)
+        let (device, entitlements, now) = try look({ try $0.known(id).account }) { books, account, now in
+            (try books.known(id), try books.entitlements(of: account.id, at: now), now)
         }
         return try entitlements.map { record, course in
-            try signer.storeTransaction(
-                record, course, appTransactionID: account.appTransactionID, at: now, isFresh: true)
+            try signer.storeTransaction(record, course, for: device, at: now, isFresh: true)
         }
     }
+
+    /// How the device's account got the app, signed now for the device: a JWS of `AppTransaction`. Throws `unknownDevice`.
+    public func appTransaction(of id: DeviceID) throws -> String {
+        let (device, now) = try look({ try $0.known(id).account }) { books, _, now in (try books.known(id), now) }
+        return try signer.appTransaction(of: device, version: configuration.applicationVersion, at: now)
+    }
+
+    /// The version that the customer first got, as Apple's sandbox has it for every app.
+    static let originalApplicationVersion = "1.0"
 }
 
 extension Books {
@@ -170,5 +208,16 @@ extension Books {
             throw SimulatorError(.unknownDevice, "There is no device \(id); sign in first.")
         }
         return device
+    }
+
+    func describe(_ id: DeviceID, _ account: Account, _ markets: Markets) throws -> StoreWire.Device {
+        StoreWire.Device(
+            deviceID: id.rawValue, account: account.name.rawValue,
+            storefront: markets[try country(of: account)].storefront, canMakePayments: account.canMakePayments)
+    }
+
+    /// Where a device of the account begins: what happens from now on, at this very instant too, is news to it.
+    func beginning(for account: Account, _ clock: AnchoredClock) throws -> Date {
+        max(account.lastEvent, Moments.before(try now(clock)))
     }
 }

@@ -23,12 +23,13 @@ public final class SimulatedAppStore: Sendable {
     let database: any SQLDatabase
     let virtualClock: AnchoredClock
     let signer: StoreSigner
+    let receiptSigner: ReceiptSigner
     /// Raised by account for what happened to it, for `clockMoved` when the clock was moved.
     let signal = ChangeSignal<Int64>()
     let moments: Moments
     /// What devices meet on purpose, as the settings have it.
     let faults = Locked(InjectedFaults())
-    let products: [StoreProduct]
+    let markets: Markets
 
     /// Virtual time.
     public var clock: any WallClock { virtualClock }
@@ -36,14 +37,15 @@ public final class SimulatedAppStore: Sendable {
     private init(
         _ configuration: Configuration, _ summary: Summary, _ database: any SQLDatabase, _ clock: AnchoredClock,
         _ moments: Moments, _ chain: SigningChain
-    ) {
+    ) throws {
         self.configuration = configuration
         self.summary = summary
         self.database = database
         virtualClock = clock
         self.moments = moments
         signer = StoreSigner(chain: chain, bundleID: configuration.bundleID, catalogue: configuration.catalogue)
-        products = configuration.catalogue.storeProducts
+        receiptSigner = try ReceiptSigner(chain)
+        markets = Markets(configuration.catalogue)
     }
 
     /// Opens the store in its data folder, or founds it there.
@@ -70,7 +72,7 @@ public final class SimulatedAppStore: Sendable {
             let clock = AnchoredClock(base: configuration.baseClock, anchor: anchor)
             // Whatever somebody was told before the store was closed was before now.
             let floor = isNew ? .distantPast : Moments.next(clock.now())
-            let store = SimulatedAppStore(configuration, summary, database, clock, Moments(floor: floor), chain)
+            let store = try SimulatedAppStore(configuration, summary, database, clock, Moments(floor: floor), chain)
             let settings = try database.read { try Books($0).settings() }
             store.faults.withLock { $0 = InjectedFaults(settings) }
             return store
@@ -104,19 +106,29 @@ public final class SimulatedAppStore: Sendable {
         _ whom: @escaping @Sendable (Books) throws -> Books.Account,
         _ body: @escaping @Sendable (inout BookEntry) throws -> Value
     ) async throws -> Value {
+        try await enter(all: { try $0.household(try whom($0)) }, body)
+    }
+
+    /// The same for accounts that do not belong together, or not yet; the first is the one that acts.
+    func enter<Value: Sendable>(
+        all whom: @escaping @Sendable (Books) throws -> [Books.Account],
+        _ body: @escaping @Sendable (inout BookEntry) throws -> Value
+    ) async throws -> Value {
         let entered = Locked<[Int64]>([])
         let result: Result<Value, any Error>
         do {
             result = .success(
-                try await database.write { [catalogue = configuration.catalogue, moments, virtualClock] sql in
+                try await database.write { [markets, moments, virtualClock] sql in
                     let books = Books(sql)
-                    let accounts = try books.household(try whom(books))
+                    let accounts = try whom(books)
                     let ids = accounts.map(\.id)
                     let last = accounts.map(\.lastEvent).max() ?? .distantPast
                     let now = moments.enter(ids, clock: try books.now(virtualClock), last: last)
                     entered.withLock { $0 = ids }
+                    let catalogue = markets[try books.country(of: accounts[0])].catalogue
                     var entry = try BookEntry(books, accounts, at: now, catalogue: catalogue)
                     let value = try body(&entry)
+                    try entry.settleShares()
                     try entry.close()
                     return value
                 })

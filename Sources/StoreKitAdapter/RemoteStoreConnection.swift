@@ -57,7 +57,9 @@ public final class RemoteStoreConnection: StoreConnection {
 
     deinit { listener.cancel() }
 
-    public func canMakePayments() async throws -> Bool { try await device.current().canMakePayments }
+    public func canMakePayments() async throws -> Bool {
+        try await ask(.get, try await devicePath(), as: StoreWire.Device.self).canMakePayments
+    }
 
     public func storefront() async throws -> Storefront {
         try await ask(.get, try await devicePath(), as: StoreWire.Device.self).storefront
@@ -100,8 +102,19 @@ public final class RemoteStoreConnection: StoreConnection {
         try await ask(.post, try await devicePath() + "/restore", as: StoreWire.Transactions.self).transactions
     }
 
-    /// The simulator hands out signed transactions, no receipts.
-    public func receipt() async throws -> [UInt8]? { nil }
+    public func receipt() async throws -> [UInt8]? {
+        let answer = try await ask(.get, try await devicePath() + "/receipt", as: StoreControlWire.Receipt.self)
+        guard let receipt = Base64.decode(answer.receipt) else {
+            throw StoreFailure(code: .unknown, reason: "The store's receipt is not base64.")
+        }
+        return receipt
+    }
+
+    /// How the customer got the app, signed for this device: a JWS of Apple's app transaction.
+    public func appTransaction() async throws -> String {
+        let path = try await devicePath() + "/app-transaction"
+        return try await ask(.get, path, as: StoreWire.AppTransaction.self).signedAppTransaction
+    }
 
     public func close() async {
         listener.cancel()

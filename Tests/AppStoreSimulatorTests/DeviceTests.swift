@@ -29,7 +29,7 @@ struct DeviceTests {
             #expect(try await test.store.updates(for: device, after: first.cursor).updates.isEmpty)
             let other = try await test.device()
             let elsewhere = try await test.store.updates(for: other, after: nil).updates
-            #expect(elsewhere.map(\.transaction) == [transaction] && elsewhere.first?.paymentID == nil)
+            #expect(elsewhere.map(\.transaction?.id) == [transaction.id] && elsewhere.first?.paymentID == nil)
 
             try await test.store.finish(transaction.id, from: device)
             try await test.store.finish(transaction.id, from: device)

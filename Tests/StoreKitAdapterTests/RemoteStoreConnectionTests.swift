@@ -257,6 +257,10 @@ struct RemoteStoreConnectionTests {
                         paymentID: WireJSON.decode(Payment.self, from: await request.body.collect(upTo: 1000)).id))
             case "POST /store/v1/devices/device%201/restore":
                 try .of(StoreWire.Transactions(transactions: [.of("1")]))
+            case "GET /store/v1/devices/device%201/receipt":
+                try .of(StoreControlWire.Receipt(receipt: "AQI="))
+            case "GET /store/v1/devices/device%201/app-transaction":
+                try .of(StoreWire.AppTransaction(signedAppTransaction: "a.b.c"))
             default: nil
             }
         }
@@ -265,7 +269,8 @@ struct RemoteStoreConnectionTests {
         #expect(try await connection.products([]) == ProductAnswer(products: []))
         try await connection.add(payment)
         #expect(try await connection.restore() == [.of("1")])
-        #expect(try await connection.receipt() == nil)
+        #expect(try await connection.receipt() == [1, 2])
+        #expect(try await connection.appTransaction() == "a.b.c")
         #expect(simulator.requests.all.filter { $0.contains("/products") }.count == 1)
         await connection.close()
     }

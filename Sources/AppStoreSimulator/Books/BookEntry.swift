@@ -20,6 +20,7 @@ struct BookEntry {
         conditions = try books.conditions()
         numbersBefore = try books.numbers()
         life = StoreLife(catalogue: catalogue, conditions: conditions, numbers: numbersBefore)
+        life.mayPay = accounts[0].canMakePayments
     }
 
     /// Who acts.
@@ -31,9 +32,16 @@ struct BookEntry {
         let item = life.catalogue[product]
         return StoreLife.Standing(
             owned: item?.kind == .nonConsumable ? try books.owned(product, by: account, at: now) : nil,
-            course: try item?.subscription.flatMap {
-                try books.subscription(in: $0.groupID, of: account).map(course)
-            })
+            course: try item?.subscription.flatMap { try course(of: product, in: $0.groupID, account) })
+    }
+
+    /// An account's own subscription in a group; but what the family shares with it where it has none that runs, and asks
+    /// for what it has already.
+    private func course(of product: ProductID, in group: String, _ account: Int64) throws -> Course? {
+        let own = try books.subscription(in: group, of: account).map(course)
+        if own?.isActive == true || own?.status == .billingRetry { return own }
+        let shared = try books.shares(in: group, with: account).map(course)
+        return shared.first { $0.isActive && $0.current.plan.productID == product } ?? own
     }
 
     mutating func sell(_ order: Order) throws -> StoreLife.Decision {

@@ -9,13 +9,15 @@ extension Books {
         try sql.execute(
             """
             INSERT INTO held (
-                number, account, at, reason, product, quantity, token, offer, offer_kind, payment, device)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+                number, account, at, reason, product, quantity, token, offer, offer_kind, allows_introductory, payment,
+                device)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             """,
             [
                 .integer(held.number), .integer(order.accountID), .integer(held.at.milliseconds),
                 .text(held.reason.rawValue), .text(order.productID.rawValue), .integer(Int64(order.quantity)),
                 SQLValue(order.appAccountToken), SQLValue(order.offerID), SQLValue(order.offerKind?.rawValue),
+                SQLValue(order.allowsIntroductory),
                 SQLValue(order.payment?.rawValue), SQLValue(order.device?.rawValue),
             ])
     }
@@ -59,7 +61,8 @@ extension Books {
         let order = Order(
             accountID: try row["account"], productID: ProductID(unchecked: try row["product"]),
             quantity: try row["quantity"], appAccountToken: try row.id("token"), offerID: try row["offer"],
-            offerKind: kind.flatMap(AppliedOffer.Kind.init), payment: payment.map(PaymentID.init(unchecked:)),
+            offerKind: kind.flatMap(AppliedOffer.Kind.init), allowsIntroductory: try row["allows_introductory"],
+            payment: payment.map(PaymentID.init(unchecked:)),
             device: device.map(DeviceID.init(unchecked:)))
         return HeldOrder(number: try row["number"], order: order, reason: reason, at: try row.date("at"))
     }

@@ -8,15 +8,16 @@ extension Books {
         try sql.execute(
             """
             INSERT INTO purchase (
-                id, account, product, kind, purchased_at, quantity, token, price, currency,
+                id, account, product, kind, purchased_at, quantity, token, price, currency, storefront,
                 share_owner, share_first, share_from, share_until)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
             """,
             [
                 .integer(record.id), .integer(record.accountID), .text(record.productID.rawValue),
                 .text(record.kind.rawValue), .integer(record.purchaseDate.milliseconds),
                 .integer(Int64(record.quantity)), SQLValue(record.appAccountToken),
                 .integer(record.price.milliunits), .text(record.price.currency),
+                SQLValue(record.storefront),
             ] + share.columns)
     }
 
@@ -32,8 +33,9 @@ extension Books {
 
     /// What members of the family have of something bought once.
     func shares(ofPurchase id: Int64, at now: Date) throws -> [TransactionRecord] {
-        try sql.query("SELECT * FROM purchase WHERE share_owner = ?1 ORDER BY id", [.integer(id)])
-            .map { try purchase($0, at: now) }
+        try sql.query(
+            "SELECT * FROM purchase WHERE share_owner = ?1 AND share_until IS NULL ORDER BY id", [.integer(id)]
+        ).map { try purchase($0, at: now) }
     }
 
     func unfinishedPurchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
@@ -58,7 +60,7 @@ extension Books {
         ).map { try purchase($0, at: now) }.first { $0.revocation == nil }
     }
 
-    private func purchase(_ row: SQLRow, at now: Date) throws -> TransactionRecord {
+    func purchase(_ row: SQLRow, at now: Date) throws -> TransactionRecord {
         let id: Int64 = try row["id"]
         let share = try row.share()
         let purchasedAt = try row.date("purchased_at")
@@ -67,7 +69,8 @@ extension Books {
             productID: ProductID(unchecked: try row["product"]),
             kind: StoreProduct.Kind(rawValue: try row["kind"]), purchaseDate: purchasedAt,
             originalPurchaseDate: purchasedAt, quantity: try row["quantity"], appAccountToken: try row.id("token"),
-            price: Price(milliunits: try row["price"], currency: try row["currency"]), isShared: share != nil)
+            price: Price(milliunits: try row["price"], currency: try row["currency"]),
+            storefront: try row["storefront"], isShared: share != nil)
         record.revocation = try revocation(of: id, share, at: now)
         return record
     }
@@ -75,7 +78,9 @@ extension Books {
     /// What is shared is lost with the family, or when its owner loses it.
     private func revocation(of id: Int64, _ share: Share?, at now: Date) throws -> Revocation? {
         if let until = share?.until, until <= now { return Revocation(at: until, kind: .familyRevoke) }
-        let owner = share?.ownerOriginalID ?? id
-        return try [owner, id].compactMap { try revocations(of: $0)[$0] }.first { $0.isInForce(at: now) }
+        let own = try revocations(of: id)[id].flatMap { $0.isInForce(at: now) ? $0 : nil }
+        guard own == nil, let share else { return own }
+        let owners = try revocations(of: share.ownerOriginalID)[share.ownerOriginalID]
+        return owners.flatMap { $0.isInForce(at: now) ? $0.shared : nil }
     }
 }

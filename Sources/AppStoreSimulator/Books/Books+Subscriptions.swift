@@ -9,14 +9,15 @@ extension Books {
             """
             INSERT INTO subscription (
                 original, account, group_id, token, started_at, changed_at, used_introductory, next_product, next_period,
-                next_price, next_currency, next_priced_at, next_offer, off_since, fails_from, fails_until, consented_at,
-                share_owner, share_first, share_from, share_until)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+                next_price, next_currency, next_priced_at, next_storefront, next_offer, off_since, fails_from, fails_until,
+                consented_at, share_owner, share_first, share_from, share_until)
+            VALUES (
+                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
             ON CONFLICT (original) DO UPDATE SET
                 token = ?4, started_at = ?5, changed_at = ?6, used_introductory = ?7, next_product = ?8,
-                next_period = ?9, next_price = ?10, next_currency = ?11, next_priced_at = ?12, next_offer = ?13,
-                off_since = ?14, fails_from = ?15, fails_until = ?16, consented_at = ?17, share_owner = ?18,
-                share_first = ?19, share_from = ?20, share_until = ?21
+                next_period = ?9, next_price = ?10, next_currency = ?11, next_priced_at = ?12, next_storefront = ?13,
+                next_offer = ?14, off_since = ?15, fails_from = ?16, fails_until = ?17, consented_at = ?18,
+                share_owner = ?19, share_first = ?20, share_from = ?21, share_until = ?22
             """,
             [
                 .integer(record.originalID), .integer(record.accountID), .text(record.groupID),
@@ -36,10 +37,10 @@ extension Books {
         try sql.execute(
             """
             INSERT INTO run (
-                original, place, base, first, anchor, offset, sold_at, product, period, price, currency, priced_at, offer,
-                count, is_renewal, upgraded_at, cut_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
-            ON CONFLICT (original, place) DO UPDATE SET count = ?14, upgraded_at = ?16, cut_at = ?17
+                original, place, base, first, anchor, offset, sold_at, product, period, price, currency, priced_at,
+                storefront, offer, count, is_renewal, upgraded_at, cut_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+            ON CONFLICT (original, place) DO UPDATE SET count = ?15, upgraded_at = ?17, cut_at = ?18
             """,
             [
                 .integer(original), .integer(Int64(place)), .integer(run.base), .integer(Int64(run.first)),
@@ -54,9 +55,21 @@ extension Books {
         try sql.first("SELECT * FROM subscription WHERE original = ?1", [.integer(originalID)]).map(subscription)
     }
 
+    /// An account's own, not what others share with it.
     func subscription(in group: String, of account: Int64) throws -> SubscriptionRecord? {
         try sql.first(
-            "SELECT * FROM subscription WHERE account = ?1 AND group_id = ?2", [.integer(account), .text(group)]
+            "SELECT * FROM subscription WHERE account = ?1 AND group_id = ?2 AND share_owner IS NULL",
+            [.integer(account), .text(group)]
+        ).map(subscription)
+    }
+
+    /// What others share with an account in a group, or have shared with it.
+    func shares(in group: String, with account: Int64) throws -> [SubscriptionRecord] {
+        try sql.query(
+            """
+            SELECT * FROM subscription WHERE account = ?1 AND group_id = ?2 AND share_owner IS NOT NULL
+            ORDER BY original
+            """, [.integer(account), .text(group)]
         ).map(subscription)
     }
 

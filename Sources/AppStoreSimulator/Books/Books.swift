@@ -30,6 +30,8 @@ struct Books {
         var account: Account
         /// Everything up to then is known to the device, but for what is unfinished.
         var seen: Date
+        /// What binds documents to it.
+        var stamp: DeviceStamp?
     }
 
     // MARK: - Accounts and devices
@@ -110,18 +112,29 @@ struct Books {
 
     func device(_ id: DeviceID) throws -> Device? {
         try sql.first(
-            "SELECT account.*, seen FROM device JOIN account ON account.id = device.account WHERE device.id = ?1",
-            [.text(id.rawValue)]
-        ).map { Device(id: id, account: try Self.account($0), seen: try $0.date("seen")) }
+            """
+            SELECT account.*, seen, (SELECT seed FROM store) AS seed
+            FROM device JOIN account ON account.id = device.account WHERE device.id = ?1
+            """, [.text(id.rawValue)]
+        ).map {
+            Device(
+                id: id, account: try Self.account($0), seen: try $0.date("seen"),
+                stamp: DeviceStamp(id, seed: UInt64(bitPattern: try $0["seed"])))
+        }
     }
 
-    /// A device starts with what is unfinished and with what happens from now on. One that is known changes hands.
-    func add(device id: DeviceID, account: Int64, at now: Date) throws {
+    /// A device starts with what is unfinished and with what happens from now on.
+    func add(device id: DeviceID, number: Int64, account: Int64, at now: Date) throws {
         try sql.execute(
-            """
-            INSERT INTO device (id, account, seen) VALUES (?1, ?2, ?3)
-            ON CONFLICT (id) DO UPDATE SET account = ?2, seen = ?3
-            """, [.text(id.rawValue), .integer(account), .integer(now.milliseconds)])
+            "INSERT INTO device (id, number, account, seen) VALUES (?1, ?2, ?3, ?4)",
+            [.text(id.rawValue), .integer(number), .integer(account), .integer(now.milliseconds)])
+    }
+
+    /// A device that changes hands starts anew.
+    func move(_ device: DeviceID, to account: Int64, at now: Date) throws {
+        try sql.execute(
+            "UPDATE device SET account = ?2, seen = ?3 WHERE id = ?1",
+            [.text(device.rawValue), .integer(account), .integer(now.milliseconds)])
     }
 
     func set(seen: Date, of device: DeviceID) throws {

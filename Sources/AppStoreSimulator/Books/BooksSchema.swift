@@ -49,12 +49,19 @@ enum BooksSchema {
         ) STRICT;
         CREATE INDEX account_of_family ON account (family) WHERE family IS NOT NULL;
 
+        -- Accounts that share what they buy; the organizer is one of them.
+        CREATE TABLE family (
+            name TEXT PRIMARY KEY,
+            organizer INTEGER NOT NULL REFERENCES account (id)
+        ) STRICT, WITHOUT ROWID;
+
         CREATE TABLE device (
             id TEXT PRIMARY KEY,
+            number INTEGER NOT NULL,
             account INTEGER NOT NULL REFERENCES account (id),
             seen INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
-        CREATE INDEX device_of_account ON device (account);
+        CREATE INDEX device_of_account ON device (account, number);
 
         -- What is bought once.
         CREATE TABLE purchase (
@@ -67,6 +74,7 @@ enum BooksSchema {
             token TEXT,
             price INTEGER NOT NULL,
             currency TEXT NOT NULL,
+            storefront TEXT,
             is_finished INTEGER NOT NULL DEFAULT 0,
             share_owner INTEGER,
             share_first INTEGER,
@@ -90,6 +98,7 @@ enum BooksSchema {
             next_price INTEGER NOT NULL,
             next_currency TEXT NOT NULL,
             next_priced_at INTEGER NOT NULL,
+            next_storefront TEXT,
             next_offer TEXT,
             off_since INTEGER,
             fails_from INTEGER,
@@ -98,9 +107,11 @@ enum BooksSchema {
             share_owner INTEGER,
             share_first INTEGER,
             share_from INTEGER,
-            share_until INTEGER,
-            UNIQUE (account, group_id)
+            share_until INTEGER
         ) STRICT;
+        CREATE INDEX subscription_of_account ON subscription (account, group_id);
+        -- One of an account's own; what others share with it has numbers of its own.
+        CREATE UNIQUE INDEX subscription_own ON subscription (account, group_id) WHERE share_owner IS NULL;
         CREATE INDEX subscription_shared ON subscription (share_owner) WHERE share_owner IS NOT NULL;
 
         CREATE TABLE run (
@@ -116,6 +127,7 @@ enum BooksSchema {
             price INTEGER NOT NULL,
             currency TEXT NOT NULL,
             priced_at INTEGER NOT NULL,
+            storefront TEXT,
             offer TEXT,
             count INTEGER NOT NULL,
             is_renewal INTEGER NOT NULL,
@@ -153,6 +165,7 @@ enum BooksSchema {
             token TEXT,
             offer TEXT,
             offer_kind INTEGER,
+            allows_introductory INTEGER,
             payment TEXT,
             device TEXT
         ) STRICT;
@@ -163,6 +176,11 @@ enum BooksSchema {
             id TEXT NOT NULL,
             news INTEGER NOT NULL,
             PRIMARY KEY (account, id)
+        ) STRICT, WITHOUT ROWID;
+
+        -- Of signatures that were accepted: each is good for one purchase.
+        CREATE TABLE nonce (
+            id TEXT PRIMARY KEY
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE news (

@@ -39,12 +39,12 @@ extension SQLRow {
         return period
     }
 
-    /// The columns `product`, `period`, `price`, `currency` and `priced_at`, each after `prefix`.
+    /// The columns `product`, `period`, `price`, `currency`, `priced_at` and `storefront`, each after `prefix`.
     func plan(_ prefix: String = "") throws -> Plan {
         Plan(
             productID: ProductID(unchecked: try self[prefix + "product"]), period: try period(prefix + "period"),
             price: Price(milliunits: try self[prefix + "price"], currency: try self[prefix + "currency"]),
-            pricedAt: try date(prefix + "priced_at"))
+            pricedAt: try date(prefix + "priced_at"), storefront: try self[prefix + "storefront"])
     }
 
     func share() throws -> Share? {
@@ -62,7 +62,7 @@ extension Plan {
     var columns: [SQLValue] {
         [
             .text(productID.rawValue), .text(period.iso8601), .integer(price.milliunits), .text(price.currency),
-            .integer(pricedAt.milliseconds),
+            .integer(pricedAt.milliseconds), SQLValue(storefront),
         ]
     }
 }

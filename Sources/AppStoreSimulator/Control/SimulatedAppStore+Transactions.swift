@@ -126,10 +126,10 @@ extension BookEntry {
         let transaction = sale.transaction
         guard !transaction.isShared else { return [] }
         guard sale.course != nil else {
-            return try books.shares(ofPurchase: transaction.id, at: now).filter { $0.revocation?.kind != .familyRevoke }
+            return try books.shares(ofPurchase: transaction.id, at: now)
         }
         return try books.shares(of: transaction.originalID).compactMap { record in
-            guard record.share?.until == nil else { return nil }
+            guard isOpen(record) else { return nil }
             // A member's period is paid when its owner's is.
             return course(of: record).transactions.first {
                 $0.purchaseDate == transaction.purchaseDate && $0.productID == transaction.productID

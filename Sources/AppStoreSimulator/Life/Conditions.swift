@@ -16,6 +16,9 @@ struct Conditions: Sendable, Hashable {
         var price: Price
         /// Without the customer's consent before the renewal the subscription expires.
         var needsConsent: Bool
+
+        /// The same amount in the money of another country, as a catalogue is sold there.
+        func price(in currency: String) -> Price { Price(amount: price.amount, currency: currency) }
     }
 
     /// Days of access while a payment fails; 0: none. Oldest first, as all of these.

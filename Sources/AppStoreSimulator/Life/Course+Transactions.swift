@@ -44,7 +44,7 @@ extension Course {
             originalPurchaseDate: record.originalPurchaseDate, expiresDate: run.end(of: index),
             appAccountToken: record.appAccountToken,
             price: run.offer.map { $0.price ?? Price(amount: 0, currency: run.plan.price.currency) } ?? run.plan.price,
-            isRenewal: run.isRenewal || index > 0, offer: run.offer,
+            storefront: run.plan.storefront, isRenewal: run.isRenewal || index > 0, offer: run.offer,
             upgradedAt: index == run.count - 1 ? run.upgradedAt : nil,
             revocation: revocation(of: run, index), isShared: record.share != nil)
     }

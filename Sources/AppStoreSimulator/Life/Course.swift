@@ -35,8 +35,7 @@ struct Course: Sendable, Hashable {
         changedAt = record.changedAt
         if let until = record.share?.until, until <= instant {
             runs = Self.runs(sharedUntil: until, record, under: conditions)
-            status = .revoked
-            changedAt = until
+            endShare(at: until)
             return
         }
         while goOn(under: conditions) {}
@@ -102,6 +101,18 @@ struct Course: Sendable, Hashable {
     }
 
     // MARK: - Time
+
+    /// What the family shared no longer goes on.
+    private mutating func endShare(at until: Date) {
+        if current.end > until {
+            status = .revoked
+            changedAt = until
+        } else {
+            status = .expired
+            expirationIntent = .cancelled
+            changedAt = current.end
+        }
+    }
 
     /// One step: the current period's end, if it was before now. Returns whether there may be another.
     private mutating func goOn(under conditions: Conditions) -> Bool {

@@ -8,6 +8,8 @@ struct Plan: Sendable, Hashable {
     var price: Price
     /// Since when this price holds for the customer; only later increases concern them.
     var pricedAt: Date
+    /// The country in which it was taken, which stays that of its renewals; `nil`: the catalogue's.
+    var storefront: String? = nil
 }
 
 /// The offer under which periods were, or are to be, sold.

@@ -18,7 +18,9 @@ extension StoreLife {
         } catch {
             return .refused(error)
         }
-        let plan = Plan(productID: item.id, period: terms.period, price: price(of: item, at: now), pricedAt: now)
+        let plan = Plan(
+            productID: item.id, period: terms.period, price: price(of: item, at: now), pricedAt: now,
+            storefront: catalogue.storefront.countryCode)
         guard let course, course.isRunning,
             let change = change(from: course, to: item), change == .atRenewal
         else { return start(plan, offers, order, course, in: terms.groupID, at: now, &facts) }
@@ -56,10 +58,10 @@ extension StoreLife {
     private func offers(
         for order: Order, _ item: CatalogueItem, _ terms: SubscriptionTerms, _ course: Course?
     ) throws(StoreFailure) -> Terms {
-        let hasUsedIntroductory = course?.record.hasUsedIntroductoryOffer ?? false
+        let hasUsed = course?.record.hasUsedIntroductoryOffer ?? false
+        let isAllowed = order.allowsIntroductory ?? !hasUsed
         let introductory = terms.introductoryOffer.flatMap { offer in
-            course == nil || course?.isActive == false && !hasUsedIntroductory
-                ? AppliedOffer(.introductory, offer) : nil
+            isAllowed && course?.isActive != true ? AppliedOffer(.introductory, offer) : nil
         }
         guard let id = order.offerID else { return Terms(first: introductory) }
         if order.offerKind == .code {

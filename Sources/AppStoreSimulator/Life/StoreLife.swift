@@ -6,6 +6,8 @@ struct StoreLife: Sendable {
     let catalogue: Catalogue
     let conditions: Conditions
     var numbers: Numbers
+    /// Whether the customer may pay at all.
+    var mayPay = true
 
     /// What the books hold about an order's product and customer.
     struct Standing: Sendable, Hashable {
@@ -86,6 +88,9 @@ struct StoreLife: Sendable {
 
     /// Why an order cannot be taken, whoever gives it.
     func refusal(of order: Order) -> StoreFailure? {
+        guard mayPay else {
+            return StoreFailure(code: .notAllowed, reason: "The account may not make payments.")
+        }
         guard let item = catalogue[order.productID] else {
             return StoreFailure(code: .invalidProduct, reason: "The store does not sell \(order.productID).")
         }
@@ -125,7 +130,8 @@ struct StoreLife: Sendable {
                 TransactionRecord(
                     id: id, accountID: order.accountID, originalID: id, productID: item.id, kind: item.kind,
                     purchaseDate: now, originalPurchaseDate: now, quantity: order.quantity,
-                    appAccountToken: order.appAccountToken, price: price(of: item, at: now))))
+                    appAccountToken: order.appAccountToken, price: price(of: item, at: now),
+                    storefront: catalogue.storefront.countryCode)))
         return .sold(id)
     }
 

@@ -23,6 +23,8 @@ struct Order: Sendable, Hashable {
     var offerID: String?
     /// Of which kind it is: for a code, or one of the app's; `nil`: whichever of the app's has the identifier.
     var offerKind: AppliedOffer.Kind?
+    /// The app's server's word on whether this customer gets the introductory offer; `nil`: the store decides.
+    var allowsIntroductory: Bool?
     /// Who asked; without a payment the caller is answered directly and every device of the account hears of it.
     var payment: PaymentID?
     var device: DeviceID?
@@ -56,6 +58,8 @@ struct TransactionRecord: Sendable, Hashable {
     var quantity = 1
     var appAccountToken: UUID?
     var price: Price
+    /// The country in which it was sold; `nil`: the catalogue's.
+    var storefront: String?
     var isRenewal = false
     var offer: AppliedOffer?
     /// When it made way for another plan of its group.

@@ -1,3 +1,4 @@
+import Foundation
 import StoreModel
 
 extension SubscriptionRecord {
@@ -6,7 +7,6 @@ extension SubscriptionRecord {
     mutating func takeShare(of owner: SubscriptionRecord) {
         guard let share else { return }
         runs = []
-        revocations = [:]
         var place = 0
         for run in owner.runs {
             let skipped = runs.isEmpty ? Int(share.first - run.id(of: 0)) : 0
@@ -18,14 +18,31 @@ extension SubscriptionRecord {
             shared.count -= skipped
             shared.soldAt = run.purchaseDate(of: skipped)
             shared.isRenewal = run.isRenewal || skipped > 0
-            for index in 0..<shared.count {
-                revocations[shared.id(of: index)] = owner.revocations[run.id(of: index + skipped)]
-            }
             place += shared.count
             runs.append(shared)
         }
         renewal = owner.renewal
         startedAt = owner.startedAt
         changedAt = max(changedAt, owner.changedAt)
+        revocations = [:]
+        for (id, revocation) in owner.revocations where share.until.map({ revocation.at < $0 }) ?? true {
+            if let id = memberID(of: id, by: owner) { revocations[id] = revocation.shared }
+        }
+    }
+
+    /// The member's number of a transaction of the owner's; `nil` for what was sold before the share began.
+    func memberID(of id: Int64, by owner: SubscriptionRecord) -> Int64? {
+        guard let share, let first = owner.place(of: share.first), let place = owner.place(of: id), place >= first
+        else { return nil }
+        return originalID + place - first
+    }
+
+    /// The how-many-eth of its transactions that one is. What time has sold goes on in the numbers of the last run.
+    private func place(of id: Int64) -> Int64? {
+        let index = runs.lastIndex {
+            $0.id(of: 0) <= id && TransactionNumber.base(of: $0.base) == TransactionNumber.base(of: id)
+        }
+        guard let index else { return nil }
+        return Int64(runs[..<index].reduce(0) { $0 + $1.count }) + id - runs[index].id(of: 0)
     }
 }

@@ -68,6 +68,9 @@ struct Revocation: Sendable, Hashable {
     /// When the customer got it back after all.
     var reversedAt: Date?
 
+    /// What it is to a member of the family who had what was taken back from its owner: no money comes back.
+    var shared: Revocation { Revocation(at: at, kind: .familyRevoke, reversedAt: reversedAt) }
+
     func isInForce(at instant: Date) -> Bool { at <= instant && reversedAt.map { instant < $0 } ?? true }
 }
 

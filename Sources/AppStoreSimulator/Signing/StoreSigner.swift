@@ -12,8 +12,8 @@ struct StoreSigner: Sendable {
 
     /// What was signed before is given out again as long as it says the same.
     private enum Document: Hashable {
-        case transaction(TransactionRecord, appTransactionID: String)
-        case renewalInfo(RenewalInfo, appTransactionID: String)
+        case transaction(TransactionRecord, appTransactionID: String, DeviceStamp?)
+        case renewalInfo(RenewalInfo, appTransactionID: String, DeviceStamp?)
     }
 
     private static let rememberedDocuments = 4096
@@ -24,11 +24,13 @@ struct StoreSigner: Sendable {
         self.catalogue = catalogue
     }
 
-    /// A transaction as an app gets it. `isFresh`: signed at `now`; otherwise as it was first signed in this state.
+    /// A transaction as an app gets it on a device. `isFresh`: signed at `now`; otherwise as it was first signed in this
+    /// state.
     func storeTransaction(
-        _ record: TransactionRecord, _ course: Course?, appTransactionID: String, at now: Date, isFresh: Bool
+        _ record: TransactionRecord, _ course: Course?, for device: Books.Device, at now: Date, isFresh: Bool
     ) throws -> StoreTransaction {
-        StoreTransaction(
+        let appTransactionID = device.account.appTransactionID
+        return StoreTransaction(
             id: record.transactionID, originalID: record.originalTransactionID, productID: record.productID,
             kind: record.kind, purchaseDate: record.purchaseDate.wholeMilliseconds,
             expiresDate: record.expiresDate?.wholeMilliseconds,
@@ -45,23 +47,53 @@ struct StoreSigner: Sendable {
                     type: .init(rawValue: $0.kind.rawValue), id: $0.id,
                     paymentMode: .init(rawValue: $0.paymentMode.rawValue), period: $0.period)
             },
-            signedTransaction: try sign(record, appTransactionID: appTransactionID, at: now, isFresh: isFresh),
+            signedTransaction: try sign(
+                record, appTransactionID: appTransactionID, for: device.stamp, at: now, isFresh: isFresh),
             signedRenewalInfo: try course.map {
-                try sign($0, appTransactionID: appTransactionID, at: now, isFresh: isFresh)
+                try sign($0, appTransactionID: appTransactionID, for: device.stamp, at: now, isFresh: isFresh)
             })
     }
 
-    func sign(_ record: TransactionRecord, appTransactionID: String, at now: Date, isFresh: Bool) throws -> String {
-        try remembered(.transaction(record, appTransactionID: appTransactionID), isFresh: isFresh) {
-            try signer.sign(payload(of: record, appTransactionID: appTransactionID, at: now))
+    /// For a device, or for a server.
+    func sign(
+        _ record: TransactionRecord, appTransactionID: String, for stamp: DeviceStamp? = nil, at now: Date,
+        isFresh: Bool
+    ) throws -> String {
+        try remembered(.transaction(record, appTransactionID: appTransactionID, stamp), isFresh: isFresh) {
+            var payload = payload(of: record, appTransactionID: appTransactionID, at: now)
+            if let marks = try stamp?.marks(for: "transaction \(record.id)") {
+                (payload.deviceVerification, payload.deviceVerificationNonce) = marks
+            }
+            return try signer.sign(payload)
         }
     }
 
-    func sign(_ course: Course, appTransactionID: String, at now: Date, isFresh: Bool) throws -> String {
+    /// For a device, or for a server.
+    func sign(
+        _ course: Course, appTransactionID: String, for stamp: DeviceStamp? = nil, at now: Date, isFresh: Bool
+    ) throws -> String {
         let info = RenewalInfo(course, catalogue)
-        return try remembered(.renewalInfo(info, appTransactionID: appTransactionID), isFresh: isFresh) {
-            try signer.sign(payload(of: info, appTransactionID: appTransactionID, at: now))
+        return try remembered(.renewalInfo(info, appTransactionID: appTransactionID, stamp), isFresh: isFresh) {
+            var payload = payload(of: info, appTransactionID: appTransactionID, at: now)
+            if let marks = try stamp?.marks(for: "renewal info \(info.originalID)") {
+                (payload.deviceVerification, payload.deviceVerificationNonce) = marks
+            }
+            return try signer.sign(payload)
         }
+    }
+
+    /// How an account got the app itself, for one of its devices. The account got it when it was created.
+    func appTransaction(of device: Books.Device, version: String, at now: Date) throws -> String {
+        var payload = AppTransaction(
+            receiptType: .sandbox, bundleId: bundleID.rawValue, applicationVersion: version,
+            receiptCreationDate: Self.signedDate(now),
+            originalPurchaseDate: device.account.createdAt.wholeMilliseconds,
+            originalApplicationVersion: SimulatedAppStore.originalApplicationVersion,
+            appTransactionId: device.account.appTransactionID, originalPlatform: .iOS)
+        if let marks = try device.stamp?.marks(for: "app transaction") {
+            (payload.deviceVerification, payload.deviceVerificationNonce) = marks
+        }
+        return try signer.sign(payload)
     }
 
     /// Signatures of one millisecond have their order as well: each microsecond counts as a millisecond.
@@ -86,7 +118,8 @@ struct StoreSigner: Sendable {
     func payload(
         of record: TransactionRecord, appTransactionID: String, at now: Date
     ) -> JWSTransactionDecodedPayload {
-        JWSTransactionDecodedPayload(
+        let storefront = record.storefront.flatMap { Storefronts.storefront($0) } ?? catalogue.storefront
+        return JWSTransactionDecodedPayload(
             transactionId: record.transactionID.rawValue,
             originalTransactionId: record.originalTransactionID.rawValue,
             webOrderLineItemId: record.webOrderLineItemID.map { String($0) }, bundleId: bundleID.rawValue,
@@ -105,9 +138,8 @@ struct StoreSigner: Sendable {
             offerDiscountType: record.offer.map { .init(rawValue: $0.paymentMode.rawValue) },
             offerPeriod: record.offer?.period.iso8601, environment: .sandbox,
             transactionReason: record.isRenewal ? .renewal : .purchase,
-            storefront: catalogue.storefront.countryCode, storefrontId: catalogue.storefront.id,
-            price: Int(record.price.milliunits), currency: record.price.currency,
-            appTransactionId: appTransactionID)
+            storefront: storefront.countryCode, storefrontId: storefront.id,
+            price: Int(record.price.milliunits), currency: record.price.currency, appTransactionId: appTransactionID)
     }
 
     func payload(of info: RenewalInfo, appTransactionID: String, at now: Date) -> JWSRenewalInfoDecodedPayload {

@@ -14,6 +14,8 @@ import StoreModel
 /// | POST `/store/v1/devices/{device}/messages/{id}` | `MessageAnswer` | `{}` |
 /// | POST `/store/v1/devices/{device}/transactions/{id}/finish` | | `{}` |
 /// | POST `/store/v1/devices/{device}/restore` | | `Transactions` |
+/// | GET `/store/v1/devices/{device}/receipt` | | `StoreControlWire.Receipt` |
+/// | GET `/store/v1/devices/{device}/app-transaction` | | `AppTransaction` |
 ///
 /// Refusals are `HTTPProblem`s: `unknownAccount`, `unknownDevice`, `unknownTransaction` (404), `malformed` (400), and a
 /// `StoreFailure`'s code where the store does not do it (`unsupported` 501, `invalidProduct` 404, others 422).
@@ -90,6 +92,12 @@ public enum StoreWire {
             self.alreadyOwned = alreadyOwned
             self.failure = failure
         }
+    }
+
+    /// How the customer got the app itself: a JWS of Apple's app transaction.
+    public struct AppTransaction: Codable, Sendable, Equatable {
+        public var signedAppTransaction: String
+        public init(signedAppTransaction: String) { self.signedAppTransaction = signedAppTransaction }
     }
 
     public struct Transactions: Codable, Sendable, Equatable {

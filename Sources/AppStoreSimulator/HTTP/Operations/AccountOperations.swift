@@ -10,7 +10,7 @@ extension StoreOperation {
         },
         on(
             .post, "/control/v1/accounts", "createAccount", "A new account", taking: StoreControlWire.Account.self,
-            status: 201, refusals: [.accountExists, .unknownStorefront, .unsupported]
+            status: 201, refusals: [.accountExists, .unknownStorefront]
         ) { call, body in
             let name = AccountName(unchecked: body.name)
             try await call.store.createAccount(
@@ -25,18 +25,18 @@ extension StoreOperation {
         },
         on(
             .patch, "/control/v1/accounts/{account}", "changeAccount", "Change an account",
-            taking: StoreControlWire.AccountChange.self, refusals: [.unknownStorefront, .unsupported]
+            taking: StoreControlWire.AccountChange.self, refusals: [.unknownStorefront]
         ) { call, change in try await call.store.change(try call.account, change) },
     ]
 
     static let families: [StoreOperation] = [
-        on(.get, "/control/v1/families", "families", "All families", refusals: [.unsupported]) { call in
+        on(.get, "/control/v1/families", "families", "All families") { call in
             StoreControlWire.Families(families: try call.store.families())
         },
         on(
             .post, "/control/v1/families", "createFamily", "A family of its organizer alone",
             taking: StoreControlWire.NewFamily.self, status: 201,
-            refusals: [.familyExists, .unknownAccount, .inAnotherFamily, .unsupported]
+            refusals: [.familyExists, .unknownAccount, .inAnotherFamily]
         ) { call, body in
             try await call.store.createFamily(
                 FamilyName(unchecked: body.name), organizer: AccountName(unchecked: body.organizer))
@@ -44,33 +44,31 @@ extension StoreOperation {
         on(
             .post, "/control/v1/families/{family}/members", "joinFamily", "An account joins and shares from now on",
             taking: StoreControlWire.AccountReference.self,
-            refusals: [.unknownAccount, .inAnotherFamily, .familyFull, .unsupported]
+            refusals: [.unknownAccount, .inAnotherFamily, .familyFull]
         ) { call, body in try await call.store.join(try call.family, AccountName(unchecked: body.account)) },
         on(
             .delete, "/control/v1/families/{family}/members/{member}", "leaveFamily",
             "An account leaves and loses what it shared; with its organizer a family ends",
-            refusals: [.notInFamily, .unsupported]
+            refusals: [.notInFamily]
         ) { call in try await call.store.leave(try call.family, try call.member) },
     ]
 
     static let devices: [StoreOperation] = [
         on(
-            .get, "/control/v1/accounts/{account}/devices", "devices", "The devices signed in to an account",
-            refusals: [.unsupported]
+            .get, "/control/v1/accounts/{account}/devices", "devices", "The devices signed in to an account"
         ) { call in StoreControlWire.Devices(devices: try call.store.devices(of: try call.account)) },
-        on(.delete, "/control/v1/devices/{device}", "signOut", "Sign a device out", refusals: [.unsupported]) { call in
+        on(.delete, "/control/v1/devices/{device}", "signOut", "Sign a device out") { call in
             try await call.store.signOut(try call.device)
             return Nothing()
         },
         on(
             .put, "/control/v1/devices/{device}/account", "switchAccount", "Sign a device in to another account",
-            taking: StoreControlWire.AccountReference.self, refusals: [.unknownAccount, .unsupported]
+            taking: StoreControlWire.AccountReference.self, refusals: [.unknownAccount]
         ) { call, body in
             try await call.store.switchAccount(of: try call.device, to: AccountName(unchecked: body.account))
         },
         on(
-            .get, "/control/v1/devices/{device}/receipt", "receipt", "The app receipt of a device",
-            refusals: [.unsupported]
+            .get, "/control/v1/devices/{device}/receipt", "receipt", "The app receipt of a device"
         ) { call in try await receipt(call) },
     ]
 

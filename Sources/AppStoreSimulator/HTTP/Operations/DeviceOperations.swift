@@ -70,10 +70,15 @@ extension StoreOperation {
             try await call.store.answer(call.path["message"], with: body.answer, from: try call.device)
             return Nothing()
         },
-        on(.get, device1 + "/receipt", "deviceReceipt", "The app receipt as it is now", refusals: [.unsupported]) {
-            call in
+        on(.get, device1 + "/receipt", "deviceReceipt", "The app receipt as it is now") { call in
             try await call.store.meet(.receipt)
             return try await receipt(call)
+        },
+        on(
+            .get, device1 + "/app-transaction", "appTransaction", "How the customer got the app, signed for the device"
+        ) {
+            call in
+            StoreWire.AppTransaction(signedAppTransaction: try call.store.appTransaction(of: try call.device))
         },
     ]
 

@@ -104,6 +104,13 @@ extension StoreWire.MessageAnswer: WireModel {
     ])
 }
 
+extension StoreWire.AppTransaction: WireModel {
+    static let schemaName = "AppTransaction"
+    static let schema = WireSchema.object([
+        .required("signedAppTransaction", .text.described("a JWS of Apple's app transaction"))
+    ])
+}
+
 extension StoreWire.Transactions: WireModel {
     static let schemaName = "Transactions"
     static let schema = WireSchema.object([.required("transactions", .array(of: StoreTransaction.self))])

@@ -1,0 +1,43 @@
+import Foundation
+import StoreKitAdapter
+import StoreModel
+
+/// The devices that are signed in.
+extension SimulatedAppStore {
+    /// The devices that are signed in to an account, oldest first. Throws `unknownAccount`.
+    public func devices(of account: AccountName) throws -> [StoreWire.Device] {
+        try database.read { sql in
+            let books = Books(sql)
+            let account = try books.known(account)
+            return try books.devices(of: account.id).map { try books.describe($0, account, markets) }
+        }
+    }
+
+    /// From now on the device is unknown; its app has to sign in anew. Throws `unknownDevice`.
+    public func signOut(_ device: DeviceID) async throws {
+        let account = try await database.write { sql in
+            let books = Books(sql)
+            let account = try books.known(device).account
+            try books.remove(device)
+            return account.id
+        }
+        signal.raise([account])
+    }
+
+    /// The device belongs to another account from now on: it hears of that account's purchases, and shows its storefront.
+    /// Throws `unknownDevice`, `unknownAccount`.
+    @discardableResult
+    public func switchAccount(of device: DeviceID, to account: AccountName) async throws -> StoreWire.Device {
+        let (before, after, answer) = try await database.write { [virtualClock, markets] sql in
+            let books = Books(sql)
+            let before = try books.known(device).account
+            let after = try books.known(account)
+            if before.id != after.id {
+                try books.move(device, to: after.id, at: try books.beginning(for: after, virtualClock))
+            }
+            return (before.id, after.id, try books.describe(device, after, markets))
+        }
+        signal.raise([before, after])
+        return answer
+    }
+}
