@@ -71,7 +71,12 @@ public final class InProcessStoreConnection: StoreConnection {
         try await asking { try await store.restore(for: device) }
     }
 
-    public func receipt() async throws -> [UInt8]? { try await asking { try await store.receipt(of: device) } }
+    public func receipt() async throws -> [UInt8]? {
+        try await asking {
+            try await store.meet(.receipt)
+            return try await store.receipt(of: device)
+        }
+    }
 
     /// How the customer got the app, signed for this device: a JWS of `AppTransaction`.
     public func appTransaction() async throws -> String { try asking { try store.appTransaction(of: device) } }
