@@ -110,7 +110,6 @@ struct OpenAPIDocument: Sendable, Encodable, WireModel {
         if operation.maySell || operation.side == "store" {
             add(404, StoreFailure.Code.invalidProduct.rawValue)
             add(422, "any other code of a StoreFailure")
-            add(501, StoreFailure.Code.unsupported.rawValue)
         }
         return codes
     }

@@ -20,7 +20,7 @@ struct Refusal {
                 status: status(of: error.code), code: error.code.rawValue, title: "Refused", detail: error.reason)
         case let failure as StoreFailure:
             HTTPProblem(
-                status: failure.code == .unsupported ? 501 : failure.code == .invalidProduct ? 404 : 422,
+                status: failure.code == .invalidProduct ? 404 : 422,
                 code: failure.code.rawValue, title: "Not sold", detail: failure.reason)
         case let violation as WireSchema.Violation: malformed(violation.path, "it should be \(violation.rule)")
         case let error as JSONError: malformed([], "\(error)")

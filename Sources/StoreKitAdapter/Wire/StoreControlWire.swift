@@ -8,7 +8,7 @@ import StoreModel
 ///
 /// Refusals are `HTTPProblem`s: a `SimulatorError`'s code (`unknownAccount` and its kind 404, `accountExists` 409,
 /// `malformed` 400, what cannot be done now 422), and a `StoreFailure`'s code where the store does not sell
-/// (`invalidProduct` 404, `unsupported` 501, others 422).
+/// (`invalidProduct` 404, others 422).
 public enum StoreControlWire {}
 
 // MARK: - Time

@@ -18,7 +18,7 @@ import StoreModel
 /// | GET `/store/v1/devices/{device}/app-transaction` | | `AppTransaction` |
 ///
 /// Refusals are `HTTPProblem`s: `unknownAccount`, `unknownDevice`, `unknownTransaction` (404), `malformed` (400), and a
-/// `StoreFailure`'s code where the store does not do it (`unsupported` 501, `invalidProduct` 404, others 422).
+/// `StoreFailure`'s code where the store does not do it (`invalidProduct` 404, others 422).
 public enum StoreWire {
     public struct SignIn: Codable, Sendable, Equatable {
         public var account: String
