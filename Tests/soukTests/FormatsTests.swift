@@ -1,5 +1,6 @@
 import Foundation
 import PluginHub
+import Primitives
 import Testing
 
 /// The examples of `Documentation/Formats.md` are what they say.
@@ -14,7 +15,7 @@ import Testing
 
     @Test func `the documented product list and feature map are accepted`() async throws {
         let examples = try examples()
-        try #require(examples.count == 3)
+        try #require(examples.count == 4)
         let folder = try TemporaryFolder()
         let files = [try folder.write("list.json", examples[0]), try folder.write("features.json", examples[1])]
         let outcome = try await SoukExecutable.run(["catalog", "lint", "--json"] + files)
@@ -27,5 +28,39 @@ import Testing
         #expect(policy.name == "checkout")
         #expect(policy.send.commands == ["store.purchase", "store.restore"])
         #expect(policy.subscribeAtAppLaunch.events == ["store.featuresChanged"])
+    }
+
+    @Test func `the documented settings are set as they stand, and are all there are`() async throws {
+        let example = try JSONValue(parsing: try examples()[3])
+        let folder = try TemporaryFolder()
+        let service = try SoukService(["simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store")])
+        let settings = try #require(example["settings"]?.arrayValue)
+        for setting in settings {
+            let (name, value) = try (#require(setting["name"]?.stringValue), #require(setting["value"]))
+            let set = try await SoukExecutable.run([
+                "store", "--url", service.url, "settings", "set", name, value.stringValue ?? value.text(), "--json",
+            ])
+            #expect(set.status == 0 && set.json == setting, "\(set.output) \(set.errors)")
+        }
+        let listed = try await SoukExecutable.run(["store", "--url", service.url, "settings", "list", "--json"])
+        let all = try #require(listed.json?["settings"]?.arrayValue)
+        for setting in settings { #expect(all.contains(setting), "\(setting)") }
+        #expect(Set(all.compactMap { $0["name"]?.stringValue }) == (try documentedSettings()))
+        #expect(service.stop() == 0)
+    }
+
+    /// The names of the table, `<api>` spelled out.
+    private func documentedSettings() throws -> Set<String> {
+        let text = try String(contentsOfFile: TestFiles.repository + "/Documentation/Formats.md", encoding: .utf8)
+        let part = try #require(text.components(separatedBy: "## Settings of the simulator").last)
+        let rows = part.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        let names = rows.compactMap { $0.split(separator: "`").dropFirst().first.map(String.init) }
+        let sentence = try #require(part.split(separator: "\n").first { $0.hasPrefix("For each `<api>`") })
+        let apis = sentence.prefix { $0 != "." }.split(separator: "`").enumerated().filter { $0.offset % 2 == 1 }
+            .map { String($0.element) }.filter { $0 != "<api>" }
+        return Set(
+            names.flatMap { name in
+                name.hasSuffix("<api>") ? apis.map { name.dropLast(5) + $0 } : [name]
+            })
     }
 }
