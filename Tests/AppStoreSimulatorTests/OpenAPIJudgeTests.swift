@@ -29,6 +29,7 @@ struct OpenAPIJudgeTests {
             let other = try await test.device("bert")
             let bought = try await test.buy("monthly")
             let pack = try await test.buy("pack", "bert")
+            try await test.store.createFamily("home", organizer: "anna")
             verdict = try await withLoopbackServer(wrap(test.store.handler)) { url in
                 var request = extent
                 request["url"] = .string(url + "/openapi.json")
@@ -40,8 +41,9 @@ struct OpenAPIJudgeTests {
                     "product": ["monthly", "weekly"], "productID": ["monthly", "weekly", "coins", "pack", "paygo"],
                     "renewsTo": ["yearly"], "setting": ["gracePeriod", "askToBuy", "renewalsFail"],
                     "value": ["off", "on"],
-                    "offerID": ["half", nil, nil], "quantity": [1, nil], "offerKind": [nil],
-                    "simulatesAskToBuy": [nil],
+                    "offerID": [nil], "offerKind": [nil], "quantity": [1, nil], "canMakePayments": [true],
+                    "askToBuy": [false],
+                    "interruptedPurchases": [false], "simulatesAskToBuy": [false],
                 ]
                 return try await OutsideJudge.judge("openapi.py", request).json ?? nil
             }
@@ -52,7 +54,7 @@ struct OpenAPIJudgeTests {
     @Test func `the document keeps its promises, whoever asks`() async throws {
         let verdict = try await judge(
             Self.longer.map { ["seconds": .number($0), "seed": .number(Int.random(in: 1...1_000_000))] }
-                ?? ["examples": 12])
+                ?? ["examples": 8])
         #expect(
             verdict["problems"] == [],
             "\(verdict["problems"]?.arrayValue?.compactMap(\.stringValue).joined(separator: "\n") ?? "")")

@@ -6,8 +6,8 @@ or `seconds`, how long to go on; and if wanted `only` these paths, `known`, `dec
 
 Everything that schemathesis can make of the document is tried: its examples, the borders of its schemas, data that the
 schemas allow and data that they do not, methods that are not there, and sequences of calls. `known` gives for names in
-paths and bodies values that are of use ({"account": ["ada"]}; null leaves the name out), which stand in for most that were
-made up, so that more than refusals is met. Without a seed every run tries the same. A status of 500 and more is a problem
+paths and bodies values that are of use ({"account": ["ada"]}; null leaves the name out), which stand in for most that are
+allowed and were made up, so that more than refusals is met. Without a seed every run tries the same. A status of 500 and more is a problem
 unless it is among `declared` and the document says so of the operation.
 """
 
@@ -44,27 +44,23 @@ def hooks():
     known, declared = request.get("known", {}), request.get("declared", [])
 
     def stand_in(name, value):
-        """One that exists, for most that were made up. What no name can be stays: it was made up to be refused."""
+        """One that exists, for most that were made up."""
         names = known.get(name)
-        if isinstance(value, str) and 0 < len(value) < 256 and value.isprintable():
-            number = sum(value.encode("utf-8", "replace"))
-        elif isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 1_000_000:
-            number = value
-        else:
-            return value
-        return names[number // 4 % len(names)] if names and number % 4 else value
+        number = sum(str(value).encode("utf-8", "replace"))
+        return names[number // 8 % len(names)] if names and (number % 8 or isinstance(value, bool)) else value
 
     def stand_ins(members):
         changed = {name: stand_in(name, value) for name, value in members.items()}
-        return {name: value for name, value in changed.items() if value is not None or members[name] is None}
+        return {name: value for name, value in changed.items() if value is not None}
 
     @schemathesis.hook
-    def map_path_parameters(context, path_parameters):
-        return stand_ins(path_parameters or {})
-
-    @schemathesis.hook
-    def map_body(context, body):
-        return stand_ins(body) if isinstance(body, dict) else body
+    def before_call(context, case, **kwargs):
+        if case.meta is None or not case.meta.generation.mode.is_positive:
+            return
+        if case.path_parameters:
+            case.path_parameters = stand_ins(case.path_parameters)
+        if isinstance(case.body, dict):
+            case.body = stand_ins(case.body)
 
     @schemathesis.check
     def no_server_error(ctx, response, case):
