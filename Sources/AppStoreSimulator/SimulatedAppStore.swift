@@ -24,6 +24,7 @@ public final class SimulatedAppStore: Sendable {
     let virtualClock: AnchoredClock
     let signer: StoreSigner
     let receiptSigner: ReceiptSigner
+    let offers: OfferJudge
     /// Raised by account for what happened to it, for `clockMoved` when the clock was moved.
     let signal = ChangeSignal<Int64>()
     let moments: Moments
@@ -45,6 +46,7 @@ public final class SimulatedAppStore: Sendable {
         self.moments = moments
         signer = StoreSigner(chain: chain, bundleID: configuration.bundleID, catalogue: configuration.catalogue)
         receiptSigner = try ReceiptSigner(chain)
+        offers = try OfferJudge(summary, configuration.catalogue.offersKey)
         markets = Markets(configuration.catalogue)
     }
 

@@ -53,6 +53,10 @@ extension BookEntry {
 
     private mutating func share(_ purchase: TransactionRecord, with other: Int64) throws {
         guard try books.owned(purchase.productID, by: other, at: now) == nil else { return }
+        // What the store took back from one member alone stays so.
+        guard try !books.shares(ofPurchase: purchase.id, at: now).contains(where: { $0.accountID == other }) else {
+            return
+        }
         var shared = purchase
         shared.id = nextNumber()
         shared.originalID = shared.id

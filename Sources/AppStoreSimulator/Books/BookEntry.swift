@@ -50,6 +50,13 @@ struct BookEntry {
         return outcome.decision
     }
 
+    /// Answers an order that is not even looked at.
+    func refuse(_ order: Order, _ failure: StoreFailure) throws {
+        var update = StoreLife.update(order, .failed)
+        update.failure = failure
+        try record([.update(update)])
+    }
+
     /// Keeps an order that is to wait, if there is anything to wait for.
     mutating func hold(_ order: Order, for reason: HeldOrder.Reason) throws -> StoreLife.Decision {
         let standing = try standing(for: order.productID, of: order.accountID)

@@ -9,7 +9,7 @@ extension SimulatedAppStore {
     /// after a crash, its outcome is told there. Throws `unknownDevice`, and what the settings inject.
     public func add(_ payment: Payment, from id: DeviceID) async throws {
         try await meet(.purchase)
-        try await enter({ try $0.known(id).account }) { entry in
+        try await enter({ try $0.known(id).account }) { [offers, base = configuration.baseClock] entry in
             if let answer = try entry.books.answer(to: payment.id, of: entry.account.id) {
                 return try entry.repeatAnswer(answer.update, to: id)
             }
@@ -17,6 +17,11 @@ extension SimulatedAppStore {
                 accountID: entry.account.id, productID: payment.productID, quantity: payment.quantity,
                 appAccountToken: payment.appAccountToken, payment: payment.id, device: id)
             order.ask(for: payment.offerID, of: payment.offer?.kind)
+            do {
+                order.allowsIntroductory = try offers.judge(payment, in: entry, wallClock: base.now())
+            } catch let failure as StoreFailure {
+                return try entry.refuse(order, failure)
+            }
             _ = try entry.take(order, asksToBuy: payment.simulatesAskToBuy)
         }
     }
