@@ -32,6 +32,11 @@ struct RemoteStoreConnectionTests {
                 }
                 return try .of(device("device \(number)"))
             }
+            // What a device asks about itself.
+            let parts = request.target.split(separator: "/")
+            if request.method == .get, parts.count == 4 {
+                return try .of(device(parts[3].replacingOccurrences(of: "%20", with: " ")))
+            }
             if request.target.contains("/updates?") { try await Gate().pass() }
             return HTTPResponse(status: 200, json: [:])
         }
