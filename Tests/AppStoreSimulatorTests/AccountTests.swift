@@ -82,6 +82,38 @@ struct AccountTests {
         }
     }
 
+    @Test func `the whole store moves abroad with those who have no country of their own`() async throws {
+        try await TestStore.with { test in
+            let store = test.store
+            let device = try await test.device()
+            try await store.createAccount("ben", with: .init(storefront: "GBR"))
+            async let waiting = store.updates(
+                for: device, after: "0", wait: 30, storefront: Storefronts.usa.id)
+            try await store.set(.storefront, to: "DEU")
+            #expect(try await waiting.storefront?.countryCode == "DEU")
+            #expect(try store.accountList().map(\.storefront) == ["DEU", "GBR"])
+            try await test.buy("pack")
+            #expect(try await test.payloads().map(\.currency) == ["EUR"])
+        }
+    }
+
+    @Test func `a higher price is the same amount in every country's money`() async throws {
+        try await TestStore.with { test in
+            let store = test.store
+            try await store.createAccount("anna", with: .init(storefront: "DEU"))
+            try await test.buy("monthly.alt")
+            let price = try #require(Decimal(string: "7.99"))
+            try await store.increasePrice(
+                of: "monthly.alt", .init(price: "7.99", needsConsent: false))
+            try await test.advance(.months(1))
+            let payloads = try await test.payloads()
+            #expect(payloads.map(\.price) == [5990, 7990] && payloads.map(\.currency) == ["EUR", "EUR"])
+            let device = try await test.device()
+            let product = try #require(try await store.products(["monthly.alt"], for: device).products.first)
+            #expect(product.price == Price(amount: price, currency: "EUR"))
+        }
+    }
+
     @Test func `who may not pay is told so`() async throws {
         try await TestStore.with { test in
             let store = test.store
