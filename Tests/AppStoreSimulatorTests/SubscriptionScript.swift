@@ -1,0 +1,151 @@
+import Foundation
+import StoreModel
+
+@testable import AppStoreSimulator
+
+/// One subscription driven by a script, without a store: what somebody does, at which instant.
+struct SubscriptionScript {
+    /// Closed: what can happen to it, and to the store that it is of.
+    enum Step {
+        case buy(ProductID, offer: String? = nil, AppliedOffer.Kind? = nil)
+        case cancel, resume(ProductID? = nil), renew, expire
+        case fail, resolve, allFail(Bool), grace(Int)
+        case increase(ProductID, milliunits: Int64, needsConsent: Bool), agree(Bool)
+        case withdraw(ProductID, Bool)
+        /// Of the transaction at a place among those sold; `nil`: the latest.
+        case refund(Int? = nil), reverse(Int? = nil)
+    }
+
+    static let text = """
+        {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
+         "subscriptionGroups": [
+           {"id": "g", "name": "G", "subscriptions": [
+             {"productID": "basic", "displayPrice": "4.99", "recurringSubscriptionPeriod": "P1M", "groupNumber": 3,
+              "introductoryOffer": {"paymentMode": "free", "subscriptionPeriod": "P1W"},
+              "adHocOffers": [
+                {"offerID": "half", "paymentMode": "payUpFront", "subscriptionPeriod": "P2M", "displayPrice": "4.49"},
+                {"offerID": "three", "paymentMode": "payAsYouGo", "subscriptionPeriod": "P1M", "numberOfPeriods": 3,
+                 "displayPrice": "1.99"},
+                {"offerID": "gift", "paymentMode": "free", "subscriptionPeriod": "P1M"}],
+              "codeOffers": [
+                {"offerID": "spring", "paymentMode": "free", "subscriptionPeriod": "P1M", "isStackable": true,
+                 "eligibility": ["new", "existing", "expired"]},
+                {"offerID": "hello", "paymentMode": "payAsYouGo", "subscriptionPeriod": "P1M", "numberOfPeriods": 2,
+                 "displayPrice": "0.99", "isStackable": false, "eligibility": ["new"]},
+                {"offerID": "return", "paymentMode": "free", "subscriptionPeriod": "P1M", "isStackable": false,
+                 "eligibility": ["expired"]},
+                {"offerID": "stay", "paymentMode": "free", "subscriptionPeriod": "P1M", "isStackable": false,
+                 "eligibility": ["existing"]}],
+              "winbackOffers": [
+                {"offerID": "back", "paymentMode": "payAsYouGo", "subscriptionPeriod": "P1M", "numberOfPeriods": 2,
+                 "displayPrice": "2.99", "isEligible": true},
+                {"offerID": "never", "paymentMode": "free", "subscriptionPeriod": "P1M", "isEligible": false}]},
+             {"productID": "plain", "displayPrice": "5.99", "recurringSubscriptionPeriod": "P1M", "groupNumber": 3,
+              "codeOffers": [
+                {"offerID": "spring", "paymentMode": "free", "subscriptionPeriod": "P1M", "isStackable": false}]},
+             {"productID": "year", "displayPrice": "49.99", "recurringSubscriptionPeriod": "P1Y", "groupNumber": 3},
+             {"productID": "pro", "displayPrice": "9.99", "recurringSubscriptionPeriod": "P1M", "groupNumber": 1}]},
+           {"id": "w", "name": "W", "subscriptions": [
+             {"productID": "weekly", "displayPrice": "0.99", "recurringSubscriptionPeriod": "P1W",
+              "groupNumber": 1}]},
+           {"id": "p", "name": "P", "subscriptions": [
+             {"productID": "paygo", "displayPrice": "2.99", "recurringSubscriptionPeriod": "P1M", "groupNumber": 1,
+              "introductoryOffer": {"paymentMode": "payAsYouGo", "subscriptionPeriod": "P1M", "numberOfPeriods": 3,
+                                    "displayPrice": "0.99"}}]},
+           {"id": "u", "name": "U", "subscriptions": [
+             {"productID": "upfront", "displayPrice": "2.99", "recurringSubscriptionPeriod": "P1M", "groupNumber": 1,
+              "introductoryOffer": {"paymentMode": "payUpFront", "subscriptionPeriod": "P1M", "numberOfPeriods": 3,
+                                    "displayPrice": "1.99"}}]}]}
+        """
+
+    let catalogue: Catalogue
+    var conditions = Conditions()
+    var numbers = Numbers(sale: 1)
+    var record: SubscriptionRecord?
+    /// How the last purchase ended.
+    var decision: StoreLife.Decision?
+
+    init() throws { catalogue = try Catalogue(parsing: Array(Self.text.utf8), file: "script.storekit") }
+
+    /// `02-28` is that day of 2026 at 10:00 UTC, when every script begins to sell.
+    static func date(_ text: String) -> Date {
+        switch text.count {
+        case 5: Fixtures.date("2026-\(text)T10:00:00Z")
+        case 10: Fixtures.date("\(text)T10:00:00Z")
+        default: Fixtures.date(text)
+        }
+    }
+
+    func course(at now: Date) -> Course? { record.map { Course(of: $0, under: conditions, at: now) } }
+
+    /// What cannot be done as things stand changes nothing.
+    mutating func happen(_ step: Step, at now: Date) throws {
+        var life = StoreLife(catalogue: catalogue, conditions: conditions, numbers: numbers)
+        switch step {
+        case .buy(let product, let offer, let kind):
+            let order = Order(accountID: 1, productID: product, offerID: offer, offerKind: kind)
+            let outcome = life.sell(order, .init(owned: nil, course: course(at: now)), at: now)
+            numbers = life.numbers
+            decision = outcome.decision
+            take(outcome.facts)
+        case .cancel: act(at: now) { StoreLife.setAutoRenew(false, $0, at: now) }
+        case .resume(let plan): try act(at: now) { [life] in try life.resume($0, renewingTo: plan, at: now) }
+        case .renew: act(at: now) { [life] in try? life.renew($0, at: now) }
+        case .expire: act(at: now) { StoreLife.expire($0, at: now) }
+        case .fail: act(at: now) { StoreLife.setPaymentsFail(true, $0, at: now) }
+        case .resolve: act(at: now) { StoreLife.setPaymentsFail(false, $0, at: now) }
+        case .agree(let agrees): act(at: now) { StoreLife.answerPriceIncrease($0, isAccepted: agrees, at: now) }
+        case .allFail(let fail): conditions.failingPayments.append(.init(at: now, value: fail))
+        case .grace(let days): conditions.gracePeriods.append(.init(at: now, value: days))
+        case .increase(let product, let price, let needsConsent):
+            conditions.priceIncreases.append(
+                .init(
+                    productID: product, at: now, price: Price(milliunits: price, currency: "USD"),
+                    needsConsent: needsConsent))
+        case .withdraw(let product, let isWithdrawn):
+            conditions.withdrawals[product, default: []].append(.init(at: now, value: isWithdrawn))
+        case .refund(let place):
+            guard let (course, transaction) = transaction(place, at: now), transaction.revocation == nil else { return }
+            take(StoreLife.revoke(transaction, course, Revocation(at: now)))
+        case .reverse(let place):
+            guard let (course, transaction) = transaction(place, at: now), let revocation = transaction.revocation
+            else { return }
+            take(StoreLife.reverse(revocation, of: transaction, course, at: now))
+        }
+    }
+
+    private func transaction(_ place: Int?, at now: Date) -> (Course, TransactionRecord)? {
+        guard let course = course(at: now) else { return nil }
+        let all = course.transactions
+        let index = place ?? all.count - 1
+        return all.indices.contains(index) ? (course, all[index]) : nil
+    }
+
+    private mutating func act(at now: Date, _ event: (Course) throws -> SubscriptionRecord?) rethrows {
+        if let course = course(at: now), let changed = try event(course) { record = changed }
+    }
+
+    private mutating func take(_ facts: [Fact]) {
+        for case .subscription(let changed) in facts { record = changed }
+    }
+
+    /// Each transaction as `basic 2026-01-31…2026-02-07 0 introductory`, then how it stands.
+    func summary(at text: String) -> [String] {
+        guard let course = course(at: Self.date(text)) else { return ["nothing"] }
+        func day(_ date: Date?) -> String { date.map { String($0.formatted(.iso8601).prefix(10)) } ?? "" }
+        let lines = course.transactions.map { transaction in
+            var words = [
+                "\(transaction.productID)", "\(day(transaction.purchaseDate))…\(day(transaction.expiresDate))",
+            ]
+            words.append("\(transaction.price.amount)")
+            if let offer = transaction.offer { words.append(offer.id ?? "introductory") }
+            if transaction.upgradedAt != nil { words.append("upgraded") }
+            if transaction.revocation != nil { words.append("revoked") }
+            return words.joined(separator: " ")
+        }
+        return lines + [
+            ([course.status] as [Any] + [course.expirationIntent].compactMap(\.self)).map { "\($0)" }
+                .joined(separator: " ")
+        ]
+    }
+}
