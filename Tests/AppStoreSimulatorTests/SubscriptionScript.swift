@@ -18,6 +18,9 @@ struct SubscriptionScript {
 
     static let text = """
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
+         "products": [
+           {"productID": "coins", "type": "Consumable", "displayPrice": "0.99"},
+           {"productID": "pack", "type": "NonConsumable", "displayPrice": "9.99", "familyShareable": true}],
          "subscriptionGroups": [
            {"id": "g", "name": "G", "subscriptions": [
              {"productID": "basic", "displayPrice": "4.99", "recurringSubscriptionPeriod": "P1M", "groupNumber": 3,

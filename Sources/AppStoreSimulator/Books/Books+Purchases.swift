@@ -71,16 +71,17 @@ extension Books {
             originalPurchaseDate: purchasedAt, quantity: try row["quantity"], appAccountToken: try row.id("token"),
             price: Price(milliunits: try row["price"], currency: try row["currency"]),
             storefront: try row["storefront"], isShared: share != nil)
-        record.revocation = try revocation(of: id, share, at: now)
+        if let until = share?.until, until <= now {
+            // What is shared is lost with the family.
+            record.revocation = Revocation(at: until, kind: .familyRevoke)
+            return record
+        }
+        // It is lost as well when its owner loses it.
+        let own = try revocations(of: id)[id]
+        let owners = try share.flatMap { try revocations(of: $0.ownerOriginalID)[$0.ownerOriginalID]?.shared }
+        let known = [own, owners].compactMap(\.self)
+        record.revocation = known.first { $0.isInForce(at: now) }
+        record.restoredAt = known.compactMap(\.reversedAt).filter { $0 <= now }.max()
         return record
-    }
-
-    /// What is shared is lost with the family, or when its owner loses it.
-    private func revocation(of id: Int64, _ share: Share?, at now: Date) throws -> Revocation? {
-        if let until = share?.until, until <= now { return Revocation(at: until, kind: .familyRevoke) }
-        let own = try revocations(of: id)[id].flatMap { $0.isInForce(at: now) ? $0 : nil }
-        guard own == nil, let share else { return own }
-        let owners = try revocations(of: share.ownerOriginalID)[share.ownerOriginalID]
-        return owners.flatMap { $0.isInForce(at: now) ? $0.shared : nil }
     }
 }

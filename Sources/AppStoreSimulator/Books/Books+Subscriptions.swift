@@ -105,7 +105,7 @@ extension Books {
             guard let owner = try subscription(share.ownerOriginalID) else { throw Self.empty }
             record.takeShare(of: owner)
             // What only this member lost.
-            record.revocations.merge(try revocations(of: original)) { own, _ in own }
+            record.revocations.merge(try revocations(of: original)) { _, own in own }
         } else {
             record.runs = try runs(of: original)
             record.revocations = try revocations(of: original)

@@ -46,7 +46,9 @@ extension Course {
             price: run.offer.map { $0.price ?? Price(amount: 0, currency: run.plan.price.currency) } ?? run.plan.price,
             storefront: run.plan.storefront, isRenewal: run.isRenewal || index > 0, offer: run.offer,
             upgradedAt: index == run.count - 1 ? run.upgradedAt : nil,
-            revocation: revocation(of: run, index), isShared: record.share != nil)
+            revocation: revocation(of: run, index),
+            restoredAt: record.revocations[id]?.reversedAt.flatMap { $0 <= instant ? $0 : nil },
+            isShared: record.share != nil)
     }
 
     private func revocation(of run: Run, _ index: Int) -> Revocation? {

@@ -66,6 +66,8 @@ struct TransactionRecord: Sendable, Hashable {
     var upgradedAt: Date?
     /// Present while it is taken back.
     var revocation: Revocation?
+    /// When it was last given back after it had been taken.
+    var restoredAt: Date?
     /// Whether it is a member's share of what somebody else of the family bought.
     var isShared = false
 }

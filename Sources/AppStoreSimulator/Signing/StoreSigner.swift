@@ -13,7 +13,8 @@ struct StoreSigner: Sendable {
     /// What was signed before is given out again as long as it says the same.
     private enum Document: Hashable {
         case transaction(TransactionRecord, appTransactionID: String, DeviceStamp?)
-        case renewalInfo(RenewalInfo, appTransactionID: String, DeviceStamp?)
+        /// What is so again is said anew: whoever reads it goes by the later date.
+        case renewalInfo(RenewalInfo, since: Date, appTransactionID: String, DeviceStamp?)
     }
 
     private static let rememberedDocuments = 4096
@@ -73,7 +74,9 @@ struct StoreSigner: Sendable {
         _ course: Course, appTransactionID: String, for stamp: DeviceStamp? = nil, at now: Date, isFresh: Bool
     ) throws -> String {
         let info = RenewalInfo(course, catalogue)
-        return try remembered(.renewalInfo(info, appTransactionID: appTransactionID, stamp), isFresh: isFresh) {
+        return try remembered(
+            .renewalInfo(info, since: course.changedAt, appTransactionID: appTransactionID, stamp), isFresh: isFresh
+        ) {
             var payload = payload(of: info, appTransactionID: appTransactionID, at: now)
             if let marks = try stamp?.marks(for: "renewal info \(info.originalID)") {
                 (payload.deviceVerification, payload.deviceVerificationNonce) = marks

@@ -1,0 +1,68 @@
+import Foundation
+import SignedData
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// A store that sells what scripts buy, on a clock that stands still.
+extension TestStore {
+    static func withScript(
+        in folder: ScratchFolder? = nil, _ body: (TestStore) async throws -> Void
+    ) async throws {
+        let catalogue = try Catalogue(parsing: Array(SubscriptionScript.text.utf8), file: "script.storekit")
+        try await with(in: folder, change: { $0.catalogue = catalogue }, body)
+    }
+
+    func advance(to date: String) async throws {
+        let seconds = SubscriptionScript.date(date).timeIntervalSince(store.clock.now())
+        _ = try await store.advance(.init(seconds: seconds))
+    }
+
+    func subscription(_ account: AccountName = "anna") async throws -> StoreControlWire.Subscription {
+        try #require(try await store.subscriptions(of: account).last)
+    }
+
+    func info(_ jws: String?) throws -> JWSRenewalInfoDecodedPayload {
+        try verifier().renewalInfo(try #require(jws)).payload
+    }
+
+    func payload(_ jws: String?) throws -> JWSTransactionDecodedPayload {
+        try verifier().transaction(try #require(jws)).payload
+    }
+
+    func fails<Value>(_ code: SimulatorError.Code, _ body: () async throws -> Value) async {
+        let error = await #expect(throws: SimulatorError.self) { _ = try await body() }
+        #expect(error?.code == code && error?.reason.hasSuffix(".") == true)
+    }
+
+    func fails<Value>(_ code: StoreFailure.Code, _ body: () async throws -> Value) async {
+        let failure = await #expect(throws: StoreFailure.self) { _ = try await body() }
+        #expect(failure?.code == code && failure?.reason.hasSuffix(".") == true)
+    }
+}
+
+/// A device that asks for its updates and goes on where it was.
+final class Listener {
+    private let test: TestStore
+    let device: DeviceID
+    private var cursor: String?
+    private(set) var messages: [StoreMessage] = []
+
+    init(_ test: TestStore, _ account: AccountName = "anna") async throws {
+        self.test = test
+        device = try await test.device(account)
+    }
+
+    /// What is new, without waiting for it.
+    func hear() async throws -> [StoreWire.Update] {
+        let answer = try await test.store.updates(for: device, after: cursor)
+        cursor = answer.cursor
+        messages = answer.messages ?? []
+        return answer.updates
+    }
+
+    func finish(_ id: TransactionID?) async throws { try await test.store.finish(try #require(id), from: device) }
+}

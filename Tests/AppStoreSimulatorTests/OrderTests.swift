@@ -1,0 +1,204 @@
+import Foundation
+import SignedData
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// Orders that wait for somebody, and offers by code and by payment.
+@Suite(.timeLimit(.minutes(2)))
+struct OrderTests {
+    @Test func `a purchase that asks to buy is approved in a later run, under the number set aside`() async throws {
+        let folder = try ScratchFolder()
+        var device: DeviceID = "none"
+        var order: TransactionID = "none"
+        try await TestStore.withScript(in: folder) { test in
+            let phone = try await Listener(test)
+            device = phone.device
+            try await test.store.add(
+                Payment(id: "p", productID: "coins", quantity: 3, simulatesAskToBuy: true), from: device)
+            #expect(try await phone.hear().map(\.state) == ["deferred"])
+            // The same payment again is deferred again, and bought never twice.
+            try await test.store.add(Payment(id: "p", productID: "coins", quantity: 3), from: device)
+            let again = try await phone.hear()
+            #expect(again.map(\.state) == ["deferred"] && again.first?.paymentID == "p")
+            let pending = try test.store.pendingOrders()
+            #expect(pending.map(\.state) == ["deferred"] && pending.map(\.quantity) == [3])
+            #expect(pending.map(\.account) == ["anna"] && pending.first?.orderedAt == Fixtures.start)
+            order = try #require(pending.first?.transactionID)
+            #expect(try await test.store.transactions(of: "anna").isEmpty)
+        }
+        try await TestStore.withScript(in: folder) { test in
+            await test.fails(.notPending) { try await test.store.resolveInterruption(order) }
+            let approved = try await test.store.answerAskToBuy(order, .approve)
+            #expect(approved.transactionID == order && approved.state == "purchased")
+            #expect(try test.payload(approved.signedTransaction).quantity == 3)
+            let told = try await test.store.updates(for: device, after: nil).updates
+            #expect(told.last?.paymentID == "p" && told.last?.transaction?.id == order)
+            #expect(try test.store.pendingOrders().isEmpty)
+            await test.fails(.notPending) { try await test.store.answerAskToBuy(order, .approve) }
+            try await test.store.add(Payment(id: "p", productID: "coins", quantity: 3), from: device)
+            #expect(try await test.store.transactions(of: "anna").count == 1)
+        }
+    }
+
+    @Test func `a purchase that is not approved has failed`() async throws {
+        try await TestStore.withScript { test in
+            let phone = try await Listener(test)
+            let tablet = try await Listener(test)
+            try await test.store.add(
+                Payment(id: "p", productID: "plain", simulatesAskToBuy: true), from: phone.device)
+            _ = try await phone.hear()
+            // The same app on another device: it is told there what becomes of it.
+            try await test.store.add(Payment(id: "p", productID: "plain"), from: tablet.device)
+            #expect(try await tablet.hear().map(\.state) == ["deferred"])
+            let order = try #require(try test.store.pendingOrders(of: "anna").first)
+            let declined = try await test.store.answerAskToBuy(order.transactionID, .decline)
+            #expect(declined.state == "declined" && declined.signedTransaction.isEmpty)
+            let told = try await tablet.hear()
+            #expect(told.map(\.state) == ["failed"] && told.first?.paymentID == "p")
+            #expect(told.first?.failure?.code == .declined)
+            #expect(try await test.store.transactions(of: "anna").isEmpty)
+            await test.fails(.unknownAccount) { try test.store.pendingOrders(of: "nobody") }
+        }
+    }
+
+    @Test func `an order by hand waits too, and tells nobody before it is sold`() async throws {
+        try await TestStore.withScript { test in
+            let phone = try await Listener(test)
+            let waiting = try await test.store.buy(.init(productID: "plain", simulatesAskToBuy: true), for: "anna")
+            #expect(waiting.state == "deferred" && waiting.signedTransaction.isEmpty)
+            #expect(try await phone.hear().isEmpty)
+            let sold = try await test.store.answerAskToBuy(waiting.transactionID, .approve)
+            #expect(sold.transactionID == waiting.transactionID && sold.state == "purchased")
+            #expect(try await phone.hear().map(\.transaction?.id) == [sold.transactionID])
+            // What is had already does not have to be asked for.
+            let owned = try await test.store.buy(.init(productID: "plain", simulatesAskToBuy: true), for: "anna")
+            #expect(owned.state == "purchased" && owned.transactionID == sold.transactionID)
+            await test.fails(.invalidProduct) {
+                try await test.store.buy(.init(productID: "nothing", simulatesAskToBuy: true), for: "anna")
+            }
+            #expect(try test.store.pendingOrders().isEmpty)
+        }
+    }
+
+    @Test func `what is approved too late is not sold, and whoever asked hears it`() async throws {
+        try await TestStore.withScript { test in
+            let phone = try await Listener(test)
+            try await test.store.add(
+                Payment(id: "p", productID: "coins", simulatesAskToBuy: true), from: phone.device)
+            _ = try await phone.hear()
+            let order = try #require(try test.store.pendingOrders().first)
+            try await test.store.setWithdrawn("coins", true)
+            await test.fails(.productUnavailable) {
+                try await test.store.answerAskToBuy(order.transactionID, .approve)
+            }
+            let told = try await phone.hear()
+            #expect(told.map(\.failure?.code) == [.productUnavailable] && told.first?.paymentID == "p")
+            #expect(try test.store.pendingOrders().isEmpty)
+        }
+    }
+
+    @Test func `an interrupted purchase fails, and arrives without its payment when it is resolved`() async throws {
+        try await TestStore.withScript { test in
+            let phone = try await Listener(test)
+            _ = try await test.store.set(.interruptedPurchases, to: true)
+            try await test.store.add(Payment(id: "p", productID: "pack"), from: phone.device)
+            let failed = try await phone.hear()
+            #expect(failed.map(\.failure?.code) == [.cancelled] && failed.first?.paymentID == "p")
+            let order = try #require(try test.store.pendingOrders().first)
+            #expect(order.state == "interrupted")
+            await test.fails(.notPending) { try await test.store.answerAskToBuy(order.transactionID, .approve) }
+            let sold = try await test.store.resolveInterruption(order.transactionID)
+            #expect(sold.transactionID == order.transactionID)
+            let told = try await phone.hear()
+            #expect(told.map(\.state) == ["purchased"] && told.first?.paymentID == nil)
+            #expect(told.first?.transaction?.id == order.transactionID)
+            let byHand = try await test.buy("coins")
+            #expect(byHand.state == "interrupted")
+        }
+    }
+
+    @Test func `an account's own setting goes before the store's`() async throws {
+        try await TestStore.withScript { test in
+            for name: AccountName in ["anna", "bob", "eve"] { try await test.store.createAccount(name) }
+            for (name, asks) in [("bob", true), ("eve", false)] as [(AccountName, Bool)] {
+                try await test.store.enter({ try $0.known(name) }) { entry in
+                    var account = entry.account
+                    account.asksToBuy = asks
+                    try entry.books.save(account)
+                }
+            }
+            #expect(try await test.buy("coins", "anna").state == "purchased")
+            #expect(try await test.buy("coins", "bob").state == "deferred")
+            _ = try await test.store.set(.askToBuy, to: true)
+            #expect(try await test.buy("coins", "anna").state == "deferred")
+            #expect(try await test.buy("coins", "eve").state == "purchased")
+        }
+    }
+
+    @Test func `a code gives its offer to every device, without a payment`() async throws {
+        try await TestStore.withScript { test in
+            let phone = try await Listener(test)
+            let token = UUID()
+            try await test.store.redeem(OfferCodeRedemption(code: "hello", appAccountToken: token), from: phone.device)
+            let told = try await phone.hear()
+            #expect(told.map(\.state) == ["purchased"] && told.first?.paymentID == nil)
+            let transaction = try #require(told.first?.transaction)
+            #expect(transaction.productID == "basic" && transaction.appAccountToken == token)
+            #expect(transaction.offer?.id == "hello" && transaction.offer?.type == .init(rawValue: 3))
+            // One who subscribes gets it at the next renewal.
+            try await phone.finish(transaction.id)
+            let kept = try await test.store.redeem(.init(code: "stay"), for: "anna")
+            #expect(kept.transactionID == transaction.id)
+            #expect(try await phone.hear().map(\.state) == ["renewalChanged"])
+            try await test.advance(to: "04-01")
+            #expect(try await test.payloads().map(\.offerIdentifier) == ["hello", "hello", "stay"])
+        }
+    }
+
+    @Test func `a code that is unknown, ambiguous or for others is refused`() async throws {
+        try await TestStore.withScript { test in
+            let phone = try await Listener(test)
+            for code in ["", "nothing", "basic:nothing", "spring", "half"] {
+                await test.fails(.invalidCode) { try await test.store.redeem(.init(code: code), for: "anna") }
+            }
+            await test.fails(.invalidCode) {
+                try await test.store.redeem(.init(code: "hello", productID: "plain"), for: "anna")
+            }
+            await test.fails(.invalidCode) { try await test.store.redeem(OfferCodeRedemption(), from: phone.device) }
+            await test.fails(.ineligibleForOffer) {
+                try await test.store.redeem(OfferCodeRedemption(code: "return"), from: phone.device)
+            }
+            await test.fails(.unknownAccount) { try await test.store.redeem(.init(code: "hello"), for: "nobody") }
+            #expect(try await phone.hear().isEmpty)
+            let named = try await test.store.redeem(.init(code: "plain:spring"), for: "anna")
+            #expect(named.productID == "plain")
+            let chosen = try await test.store.redeem(.init(code: "spring", productID: "basic"), for: "anna")
+            #expect(chosen.productID == "basic")
+        }
+    }
+
+    @Test func `an offer by payment is of the kind that it says`() async throws {
+        try await TestStore.withScript { test in
+            let phone = try await Listener(test)
+            func pay(_ id: PaymentID, _ offer: PaymentOffer) async throws -> StoreWire.Update {
+                try await test.store.add(Payment(id: id, productID: "basic", offer: offer), from: phone.device)
+                return try #require(try await phone.hear().first { $0.paymentID == id })
+            }
+            let early = try await pay("a", PaymentOffer(kind: .promotional, id: "half"))
+            #expect(early.failure?.code == .ineligibleForOffer)
+            try await test.buy("basic")
+            #expect(try await pay("b", .winBack("back")).failure?.code == .ineligibleForOffer)
+            #expect(try await pay("c", .winBack("half")).failure?.code == .invalidOffer)
+            let odd = PaymentOffer(kind: .init(rawValue: "odd"), id: "half")
+            #expect(try await pay("d", odd).failure?.code == .invalidOffer)
+            #expect(try await pay("e", PaymentOffer(kind: .promotional, id: "gift")).alreadyOwned == true)
+            try await test.store.expire("basic", for: "anna")
+            let back = try await pay("f", .winBack("back"))
+            #expect(back.transaction?.offer?.type == .init(rawValue: 4) && back.transaction?.offer?.id == "back")
+        }
+    }
+}
