@@ -54,8 +54,9 @@ extension SimulatedAppStore {
             productID: record.productID, state: record.state(at: sale.now),
             signedTransaction: try signer.sign(
                 record, appTransactionID: appTransactionID, at: sale.now, isFresh: true),
-            signedRenewalInfo: renewalInfos[record.originalID], purchaseDate: record.purchaseDate,
-            expiresDate: record.expiresDate, revocationDate: record.revocation?.at)
+            signedRenewalInfo: renewalInfos[record.originalID], purchaseDate: record.purchaseDate.wholeMilliseconds,
+            expiresDate: record.expiresDate?.wholeMilliseconds,
+            revocationDate: record.revocation?.at.wholeMilliseconds)
     }
 
     // MARK: - Time

@@ -44,6 +44,7 @@ struct SubscriptionScript {
                  "displayPrice": "2.99", "isEligible": true},
                 {"offerID": "never", "paymentMode": "free", "subscriptionPeriod": "P1M", "isEligible": false}]},
              {"productID": "plain", "displayPrice": "5.99", "recurringSubscriptionPeriod": "P1M", "groupNumber": 3,
+              "familyShareable": true,
               "codeOffers": [
                 {"offerID": "spring", "paymentMode": "free", "subscriptionPeriod": "P1M", "isStackable": false}]},
              {"productID": "year", "displayPrice": "49.99", "recurringSubscriptionPeriod": "P1Y", "groupNumber": 3},

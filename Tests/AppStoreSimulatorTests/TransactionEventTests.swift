@@ -114,29 +114,10 @@ struct TransactionEventTests {
             let bought = try await test.buy("pack")
             let plan = try await test.buy("plain")
             let member = try await Listener(test, "bob")
-            // A family as the books keep one.
-            let _: Void = try await test.store.enter({ try $0.known("anna") }) { entry in
-                for name: AccountName in ["anna", "bob"] {
-                    var account = try entry.books.known(name)
-                    account.family = "family"
-                    try entry.books.save(account)
-                }
-            }
-            let shared: [Int64] = try await test.store.enter({ try $0.known("anna") }) { entry in
-                let bob = try entry.books.known("bob" as AccountName).id
-                var pack = try #require(try entry.books.purchases(of: entry.account.id, at: entry.now).first)
-                let owned = pack.id
-                (pack.id, pack.accountID, pack.originalID) = (entry.nextNumber(), bob, 0)
-                var record = try #require(try entry.books.subscriptions(of: entry.account.id).first)
-                let share = Share(ownerOriginalID: record.originalID, first: record.originalID, from: entry.now)
-                (record.originalID, record.accountID, record.share) = (entry.nextNumber(), bob, share)
-                try entry.record([
-                    .purchase(pack, share: Share(ownerOriginalID: owned, first: owned, from: entry.now)),
-                    .subscription(record),
-                ])
-                return [pack.id, record.originalID]
-            }
-            let ids = shared.map { TransactionID(unchecked: "\($0)") }
+            try await test.store.createFamily("home", organizer: "anna")
+            try await test.store.join("home", "bob")
+            let ids = try await test.store.transactions(of: "bob").map(\.transactionID)
+            #expect(ids.count == 2)
             for id in ids { try await member.finish(id) }
             _ = try await member.hear()
             #expect(Set(try await test.store.restore(for: member.device).map(\.id)) == Set(ids))

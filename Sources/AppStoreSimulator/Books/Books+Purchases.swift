@@ -31,7 +31,7 @@ extension Books {
             .map { try purchase($0, at: now) }
     }
 
-    /// What members of the family have of something bought once.
+    /// What members of the family have of something bought once, taken back or not.
     func shares(ofPurchase id: Int64, at now: Date) throws -> [TransactionRecord] {
         try sql.query(
             "SELECT * FROM purchase WHERE share_owner = ?1 AND share_until IS NULL ORDER BY id", [.integer(id)]

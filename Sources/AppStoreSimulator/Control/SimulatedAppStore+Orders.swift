@@ -98,7 +98,7 @@ extension SimulatedAppStore {
                 StoreControlWire.PendingOrder(
                     transactionID: TransactionID(unchecked: "\($0.number)"), account: names[$0.order.accountID] ?? "",
                     productID: $0.order.productID, quantity: $0.order.quantity, state: $0.reason.state,
-                    orderedAt: $0.at)
+                    orderedAt: $0.at.wholeMilliseconds)
             }
         }
     }

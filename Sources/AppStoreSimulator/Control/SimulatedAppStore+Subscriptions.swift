@@ -179,10 +179,12 @@ extension StoreControlWire.Subscription {
         self.init(
             originalTransactionID: signed.originalTransactionID, transactionID: signed.transactionID,
             productID: signed.productID, groupID: course.record.groupID, status: status,
-            startedAt: course.record.startedAt, expiresAt: course.expiresDate, autoRenews: course.autoRenews,
-            renewsTo: course.nextSale().plan.productID, gracePeriodUntil: course.graceEnd,
-            billingRetryUntil: course.retryEnd,
-            revokedAt: course.status == .revoked ? course.latest.revocation?.at ?? course.changedAt : nil,
+            startedAt: course.record.startedAt.wholeMilliseconds,
+            expiresAt: course.expiresDate.wholeMilliseconds, autoRenews: course.autoRenews,
+            renewsTo: course.nextSale().plan.productID, gracePeriodUntil: course.graceEnd?.wholeMilliseconds,
+            billingRetryUntil: course.retryEnd?.wholeMilliseconds,
+            revokedAt: course.status == .revoked
+                ? (course.latest.revocation?.at ?? course.changedAt).wholeMilliseconds : nil,
             expirationIntent: course.expirationIntent?.rawValue,
             priceIncrease: course.increase == nil ? nil : course.hasConsented ? "agreed" : "pending",
             sharedBy: sharedBy?.rawValue, signedTransaction: signed.signedTransaction,
@@ -193,6 +195,7 @@ extension StoreControlWire.Subscription {
 extension StoreControlWire.PriceIncrease {
     fileprivate init(_ increase: Conditions.PriceIncrease) {
         self.init(
-            productID: increase.productID, at: increase.at, price: increase.price, needsConsent: increase.needsConsent)
+            productID: increase.productID, at: increase.at.wholeMilliseconds, price: increase.price,
+            needsConsent: increase.needsConsent)
     }
 }
