@@ -2,11 +2,20 @@ import StoreModel
 import Testing
 
 /// What every `StoreConnection` promises; to be run against each implementation, for an account that has bought nothing.
+///
+///     var contract = StoreConnectionContract(pack: "pack", coins: "coins") { try await store.connection(account: "anna") }
+///     contract.controls.refund = { try await store.refund($0) }
+///     #expect(try await contract.verify() == ["ask to buy"])           // what could not be tried
 public struct StoreConnectionContract: Sendable {
     /// A product that can be owned once.
     public var pack: ProductID
     /// A product that is used up.
     public var coins: ProductID
+    /// An auto-renewable subscription of one month, and one of another group; without them nothing renews.
+    public var subscriptions: (first: ProductID, second: ProductID)?
+    /// A promotional offer of the first subscription.
+    public var promotionalOffer: String?
+    public var controls = StoreControls()
     /// A new connection for the account, as a new launch or another device makes it.
     public var connect: @Sendable () async throws -> any StoreConnection
 
@@ -18,13 +27,28 @@ public struct StoreConnectionContract: Sendable {
         self.connect = connect
     }
 
-    public func verify() async throws {
-        try await verifyQuestions()
-        try await verifyPurchase()
-        try await verifyPairing()
-        try await verifyRefusal()
-        try await verifyOwned()
-        try await verifyClosing()
+    /// Tries everything that the controls allow, and returns the names of what they do not.
+    public func verify() async throws -> [String] {
+        var leftOut: [String] = []
+        for part in basics + controlled {
+            if let body = part.body { try await body() } else { leftOut.append(part.name) }
+        }
+        return leftOut
+    }
+
+    /// `body` is `nil` where a control is missing.
+    struct Part {
+        var name: String
+        var body: (() async throws -> Void)?
+    }
+
+    private var basics: [Part] {
+        [
+            Part(name: "questions", body: verifyQuestions), Part(name: "purchase", body: verifyPurchase),
+            Part(name: "pairing", body: verifyPairing), Part(name: "refusal", body: verifyRefusal),
+            Part(name: "owned", body: verifyOwned), Part(name: "notices", body: verifyNotices),
+            Part(name: "closing", body: verifyClosing),
+        ]
     }
 
     private func verifyQuestions() async throws {
@@ -42,45 +66,42 @@ public struct StoreConnectionContract: Sendable {
 
     /// Buying, asking twice, crashing before finishing, finishing.
     private func verifyPurchase() async throws {
-        let first = try await connect()
-        var updates = first.updates.makeAsyncIterator()
+        var first = try await session()
         let payment = Payment(id: "contract-1", productID: pack)
-        try await first.add(payment)
-        let bought = try #require(await updates.purchase(answering: "contract-1"))
+        try await first.connection.add(payment)
+        let bought = try #require(await first.purchase(answering: "contract-1"))
         #expect(bought.transaction.productID == pack)
         #expect(!bought.alreadyOwned)
         #expect(!bought.transaction.signedTransaction.isEmpty)
-        try await first.add(payment)
-        await first.close()
+        try await first.connection.add(payment)
+        await first.connection.close()
 
-        let second = try await connect()
-        var again = second.updates.makeAsyncIterator()
-        let unfinished = try #require(await again.next())
+        var second = try await session()
+        let unfinished = try #require(await second.next())
         #expect(unfinished.transaction?.id == bought.transaction.id, "what is unfinished comes first")
-        try await second.add(payment)
-        let repeated = try #require(await again.purchase(answering: "contract-1"))
+        try await second.connection.add(payment)
+        let repeated = try #require(await second.purchase(answering: "contract-1"))
         #expect(repeated.transaction.id == bought.transaction.id, "the same payment never buys twice")
-        try await second.finish(bought.transaction.id)
-        try await second.finish(bought.transaction.id)
-        await second.close()
+        try await second.connection.finish(bought.transaction.id)
+        try await second.connection.finish(bought.transaction.id)
+        await second.connection.close()
 
-        let third = try await connect()
-        var later = third.updates.makeAsyncIterator()
-        try await third.add(Payment(id: "contract-2", productID: coins))
-        let next = try #require(await later.next { _ in true })
+        var third = try await session()
+        try await third.connection.add(Payment(id: "contract-2", productID: coins))
+        let next = try #require(await third.next())
         #expect(next.paymentID == "contract-2", "a finished transaction is not reported again")
-        if let id = next.transaction?.id { try await third.finish(id) }
-        await third.close()
+        if let id = next.transaction?.id { try await third.connection.finish(id) }
+        await third.connection.close()
     }
 
     private func verifyPairing() async throws {
-        let connection = try await connect()
-        var updates = connection.updates.makeAsyncIterator()
+        var device = try await session()
+        let connection = device.connection
         async let one: Void = connection.add(Payment(id: "contract-3", productID: coins, quantity: 2))
         async let two: Void = connection.add(Payment(id: "contract-4", productID: coins, quantity: 3))
         _ = try await (one, two)
         var quantities: [PaymentID: Int] = [:]
-        while quantities.count < 2, let update = await updates.next() {
+        while quantities.count < 2, let update = await device.next() {
             guard let payment = update.paymentID, let transaction = update.transaction else { continue }
             quantities[payment] = transaction.quantity
             try await connection.finish(transaction.id)
@@ -90,30 +111,37 @@ public struct StoreConnectionContract: Sendable {
     }
 
     private func verifyRefusal() async throws {
-        let connection = try await connect()
-        var updates = connection.updates.makeAsyncIterator()
-        try await connection.add(Payment(id: "contract-5", productID: "unheard.of"))
-        let update = try #require(await updates.next { $0.paymentID == "contract-5" })
-        guard case .failed(let failure) = update.state else {
-            Issue.record("an unknown product was not refused: \(update)")
-            return
-        }
+        var device = try await session()
+        try await device.connection.add(Payment(id: "contract-5", productID: "unheard.of"))
+        let failure = try #require(await device.failure(answering: "contract-5"), "an unknown product was not refused")
         #expect(failure.code == .invalidProduct)
         #expect(!failure.reason.isEmpty)
-        await connection.close()
+        await device.connection.close()
     }
 
     private func verifyOwned() async throws {
-        let connection = try await connect()
-        let restored = try await connection.restore()
+        var device = try await session()
+        let restored = try await device.connection.restore()
         #expect(restored.map(\.productID) == [pack], "what can be restored is what can be owned")
-        var updates = connection.updates.makeAsyncIterator()
-        try await connection.add(Payment(id: "contract-6", productID: pack))
-        let owned = try #require(await updates.purchase(answering: "contract-6"))
+        try await device.connection.add(Payment(id: "contract-6", productID: pack))
+        let owned = try #require(await device.purchase(answering: "contract-6"))
         #expect(owned.alreadyOwned)
         #expect(owned.transaction.id == restored.first?.id)
-        try await connection.finish(owned.transaction.id)
+        try await device.connection.finish(owned.transaction.id)
+        await device.connection.close()
+    }
+
+    /// Where the customer shops is told by itself, to everybody who listens.
+    private func verifyNotices() async throws {
+        let connection = try await connect()
+        let storefront = try await connection.storefront()
+        for _ in 1...2 {
+            var updates = connection.storefrontUpdates.makeAsyncIterator()
+            #expect(await updates.next() == storefront, "the one last known comes first")
+        }
         await connection.close()
+        for await _ in connection.storefrontUpdates {}
+        for await _ in connection.messages {}
     }
 
     private func verifyClosing() async throws {
@@ -122,33 +150,5 @@ public struct StoreConnectionContract: Sendable {
         let reader = Task { for await _ in updates {} }
         await connection.close()
         await reader.value
-    }
-}
-
-extension StoreUpdate {
-    fileprivate var transaction: StoreTransaction? {
-        switch state {
-        case .purchased(let transaction, _), .revoked(let transaction), .renewalChanged(let transaction): transaction
-        case .purchasing, .deferred, .failed: nil
-        }
-    }
-}
-
-extension AsyncStream<StoreUpdate>.Iterator {
-    /// Not every store says that a payment is on its way.
-    fileprivate mutating func next(where isWanted: (StoreUpdate) -> Bool) async -> StoreUpdate? {
-        while let update = await next() {
-            if update.state != .purchasing, isWanted(update) { return update }
-        }
-        return nil
-    }
-
-    fileprivate mutating func purchase(
-        answering payment: PaymentID
-    ) async -> (transaction: StoreTransaction, alreadyOwned: Bool)? {
-        guard
-            case .purchased(let transaction, let alreadyOwned)? = await next(where: { $0.paymentID == payment })?.state
-        else { return nil }
-        return (transaction, alreadyOwned)
     }
 }

@@ -32,7 +32,9 @@ enum Fixtures {
            {"id": "slow", "name": "Slow", "subscriptions": [
              {"productID": "paygo", "displayPrice": "2.99", "recurringSubscriptionPeriod": "P1M", "groupNumber": 1,
               "introductoryOffer": {"paymentMode": "payAsYouGo", "subscriptionPeriod": "P1M", "numberOfPeriods": 3,
-                                    "displayPrice": "0.99"}}]},
+                                    "displayPrice": "0.99"},
+              "codeOffers": [{"referenceName": "spring", "paymentMode": "free", "subscriptionPeriod": "P1M",
+                              "eligibility": ["new", "existing", "expired"]}]}]},
            {"id": "front", "name": "Front", "subscriptions": [
              {"productID": "upfront", "displayPrice": "2.99", "recurringSubscriptionPeriod": "P1M", "groupNumber": 1,
               "introductoryOffer": {"paymentMode": "payUpFront", "subscriptionPeriod": "P1M", "numberOfPeriods": 3,

@@ -99,6 +99,9 @@ extension StoreLife {
         guard offer.eligibility.contains(customer) else {
             throw Self.ineligible("The code's offer \(id) is not for \(customer.rawValue) customers.")
         }
+        guard course?.hasTaken(code: id, of: item.id) != true else {
+            throw Self.ineligible("The customer has had the code's offer \(id), which each customer gets once.")
+        }
         return offer
     }
 
@@ -153,5 +156,15 @@ extension StoreLife {
         record.share = nil
         facts.append(.subscription(record))
         return .sold(base)
+    }
+}
+
+extension Course {
+    /// Whether the customer was sold an offer for codes, or is to be.
+    fileprivate func hasTaken(code id: String, of product: ProductID) -> Bool {
+        func isIt(_ offer: AppliedOffer?, _ plan: Plan) -> Bool {
+            offer?.kind == .code && offer?.id == id && plan.productID == product
+        }
+        return isIt(record.renewal.offer, record.renewal.plan) || runs.contains { isIt($0.offer, $0.plan) }
     }
 }

@@ -1,0 +1,75 @@
+import StoreModel
+
+extension StoreConnectionContract {
+    /// A connection and the one who listens to it.
+    struct Session {
+        let connection: any StoreConnection
+        private var updates: AsyncStream<StoreUpdate>.Iterator
+
+        init(_ connection: any StoreConnection) {
+            self.connection = connection
+            updates = connection.updates.makeAsyncIterator()
+        }
+
+        mutating func next() async -> StoreUpdate? { await next { _ in true } }
+
+        /// The first update that is wanted; those before it are passed over. Not every store says that a payment is on its
+        /// way.
+        mutating func next(where isWanted: (StoreUpdate) -> Bool) async -> StoreUpdate? {
+            while let update = await updates.next() {
+                if update.state != .purchasing, isWanted(update) { return update }
+            }
+            return nil
+        }
+
+        mutating func purchase(
+            answering payment: PaymentID
+        ) async -> (transaction: StoreTransaction, alreadyOwned: Bool)? {
+            guard
+                case .purchased(let transaction, let alreadyOwned)? = await next(where: { $0.paymentID == payment })?
+                    .state
+            else { return nil }
+            return (transaction, alreadyOwned)
+        }
+
+        mutating func failure(answering payment: PaymentID) async -> StoreFailure? {
+            guard case .failed(let failure)? = await next(where: { $0.paymentID == payment })?.state else { return nil }
+            return failure
+        }
+
+        /// Buys and finishes; `nil` when it is not sold.
+        mutating func buy(_ payment: Payment) async throws -> StoreTransaction? {
+            try await connection.add(payment)
+            guard let bought = await purchase(answering: payment.id)?.transaction else { return nil }
+            try await connection.finish(bought.id)
+            return bought
+        }
+
+        /// The next purchase of a product that no payment names, finished.
+        mutating func purchase(of product: ProductID) async throws -> StoreTransaction? {
+            let update = await next { update in
+                guard case .purchased = update.state else { return false }
+                return update.paymentID == nil && update.productID == product
+            }
+            guard let transaction = update?.transaction else { return nil }
+            try await connection.finish(transaction.id)
+            return transaction
+        }
+    }
+
+    /// A device that the store knows: what happens from now on is told to it.
+    func session() async throws -> Session {
+        let connection = try await connect()
+        _ = try await connection.storefront()
+        return Session(connection)
+    }
+}
+
+extension StoreUpdate {
+    var transaction: StoreTransaction? {
+        switch state {
+        case .purchased(let transaction, _), .revoked(let transaction), .renewalChanged(let transaction): transaction
+        case .purchasing, .deferred, .failed: nil
+        }
+    }
+}
