@@ -34,6 +34,8 @@ struct OpenAPIJudgeTests {
                 var request = extent
                 request["url"] = .string(url + "/openapi.json")
                 request["declared"] = [501]
+                // What the others need must not be taken away.
+                request["untouched"] = ["signOut", "leaveFamily", "importState"]
                 request["known"] = [
                     "account": ["anna", "bert"], "member": ["anna", "bert"], "organizer": ["anna", "bert"],
                     "device": [.string(device.rawValue), .string(other.rawValue)], "family": ["home"],

@@ -1,10 +1,11 @@
+import CurlTransport
 import Foundation
+import HTTPCore
 import Primitives
 import Testing
 
 /// `souk store` against a running simulator: an action for every control.
 @Suite struct StoreCommandTests {
-    /// A life in which each control is used. `TRANSACTION`, `ORDER`, `INTERRUPTED` and `DEVICE` stand for what came before.
     private static let monthly = "com.example.darkroom.plus.monthly"
 
     private func store(_ service: SoukService, _ words: [String]) async throws -> SoukExecutable.Outcome {
@@ -57,5 +58,88 @@ import Testing
         let refused = try await store(service, ["buy", "nobody", Self.monthly, "--json"])
         #expect(refused.status == 1 && refused.json?["error"]?["reason"]?.stringValue?.contains("nobody") == true)
         #expect(service.stop() == 0)
+    }
+
+    /// A life in which each control is used, by the operation that it asks. `$NAME` is what an earlier answer held.
+    private static let life: [(operation: String, words: String, keep: [String: String])] = [
+        ("createAccount", "account create ada --storefront USA --payments on", [:]),
+        ("createAccount", "account create bert", [:]), ("accounts", "account list", [:]),
+        ("account", "account show ada", [:]), ("changeAccount", "account set ada --payments on --ask-to-buy off", [:]),
+        ("createFamily", "family create home ada", [:]), ("families", "family list", [:]),
+        ("joinFamily", "family join home bert", [:]), ("leaveFamily", "family leave home bert", [:]),
+        ("products", "products", [:]), ("clock", "clock", [:]), ("setClockRate", "clock rate frozen", [:]),
+        ("buy", "buy ada MONTHLY --app-account-token 0b6ac7a4-3d5e-4c7c-9a5c-111111111111", [:]),
+        ("advance", "advance P1M", [:]), ("renew", "renew ada MONTHLY", [:]), ("cancel", "cancel ada MONTHLY", [:]),
+        ("resume", "resume ada MONTHLY --renews-to YEARLY", [:]),
+        ("resume", "resume ada MONTHLY --renews-to MONTHLY", [:]),
+        ("increasePrice", "price-increase MONTHLY 99.99", [:]), ("priceIncreases", "price-increases", [:]),
+        ("answerPriceIncrease", "price-consent agree ada MONTHLY", [:]),
+        ("failBilling", "fail-billing ada MONTHLY", [:]), ("advance", "advance 40d", [:]),
+        ("resolveBilling", "resolve-billing ada MONTHLY", [:]), ("subscriptions", "subscriptions ada", [:]),
+        ("expire", "expire ada MONTHLY", [:]), ("withdraw", "product withdraw YEARLY", [:]),
+        ("offer", "product offer YEARLY", [:]),
+        ("buy", "buy ada PRINTS --quantity 2", ["BOUGHT": "transactionID"]),
+        ("refund", "refund $BOUGHT --reason appIssue --percentage 50", [:]),
+        ("reverseRefund", "reverse-refund $BOUGHT", [:]), ("revoke", "revoke $BOUGHT", [:]),
+        ("buy", "buy ada PRINTS --simulate-ask-to-buy", ["ASKED": "transactionID"]),
+        ("pendingOrders", "orders ada", [:]), ("answerAskToBuy", "ask-to-buy approve $ASKED", [:]),
+        ("buy", "buy ada PRINTS --simulate-ask-to-buy", ["ASKED": "transactionID"]),
+        ("answerAskToBuy", "ask-to-buy decline $ASKED", [:]),
+        ("set", "settings set interruptedPurchases on", [:]), ("setting", "settings get interruptedPurchases", [:]),
+        ("buy", "buy ada PRINTS", ["STOPPED": "transactionID"]), ("resolveInterruption", "resolve $STOPPED", [:]),
+        ("pendingOrders", "orders", [:]), ("settings", "settings list", [:]),
+        ("transactions", "transactions ada", [:]), ("unfinished", "unfinished ada", [:]),
+        ("devices", "device list ada", [:]), ("receipt", "device receipt $DEVICE", [:]),
+        ("switchAccount", "device switch $DEVICE bert", [:]), ("signOut", "device sign-out $DEVICE", [:]),
+        ("exportState", "export $FILE", [:]), ("importState", "import $FILE", [:]),
+    ]
+
+    @Test func `every control has its action, which prints for programs and for people`() async throws {
+        let folder = try TemporaryFolder()
+        let service = try SoukService([
+            "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
+        ])
+        var names = [
+            "MONTHLY": Self.monthly, "YEARLY": "com.example.darkroom.plus.yearly",
+            "PRINTS": "com.example.darkroom.prints.10", "FILE": folder.file("state.json"),
+        ]
+        for (index, step) in Self.life.enumerated() {
+            if step.words == "device list ada" { names["DEVICE"] = try await signIn("ada", at: service.url) }
+            let words = step.words.split(separator: " ").map { word in
+                names[String(word.hasPrefix("$") ? word.dropFirst() : word)] ?? String(word)
+            }
+            // What changes nothing is asked twice, what changes something in one form or the other.
+            let isReading = ["list", "show", "get", "clock", "products", "orders", "transactions", "subscriptions"]
+                .contains { step.words.split(separator: " ").prefix(2).contains(Substring($0)) }
+            if isReading || (step.keep.isEmpty && index % 2 == 0) {
+                let text = try await store(service, words)
+                #expect(
+                    text.status == 0 && !text.output.isEmpty && text.errors.isEmpty, "\(step.words): \(text.errors)")
+            }
+            if isReading || !(step.keep.isEmpty && index % 2 == 0) {
+                let json = try await store(service, words + ["--json"])
+                #expect(json.status == 0 && json.json != nil, "\(step.words): \(json.errors)")
+                for (name, member) in step.keep { names[name] = json.json?[member]?.stringValue }
+            }
+        }
+        let document = try await document(of: service.url)
+        let controls = document.filter { $0.path.hasPrefix("/control/") }.map(\.operation)
+        // Codes are redeemed in a catalogue that has some, see the tests of the simulator.
+        #expect(Set(controls) == Set(Self.life.map(\.operation) + ["redeem"]))
+        #expect(service.stop() == 0)
+    }
+
+    private func signIn(_ account: String, at url: String) async throws -> String? {
+        let body = JSONValue.object(["account": .string(account)] as JSONMembers)
+        let request = HTTPRequest(method: .post, url: url + "/store/v1/devices", json: body)
+        return try await CurlTransport.platformDefault().send(request).body.json()["deviceID"]?.stringValue
+    }
+
+    private func document(of url: String) async throws -> [(path: String, operation: String)] {
+        let request = HTTPRequest(method: .get, url: url + "/openapi.json")
+        let json = try await CurlTransport.platformDefault().send(request).body.json()
+        return try #require(json["paths"]?.objectValue).flatMap { path, item in
+            (item.objectValue ?? [:]).values.compactMap { $0["operationId"]?.stringValue }.map { (path, $0) }
+        }
     }
 }
