@@ -10,9 +10,11 @@ struct StoreKitPaymentsTests {
     @Test(arguments: [false, true])
     func `over a store that answers whoever asks the contract of connections holds`(tellsTwice: Bool) async throws {
         let (store, storage) = (DirectStore(tellsTwice: tellsTwice), MemorySecureStorage())
-        try await StoreConnectionContract(pack: "pack", coins: "coins") {
+        let contract = StoreConnectionContract(pack: "pack", coins: "coins") {
             DirectStoreConnection(store: store, storage: storage)
-        }.verify()
+        }
+        let leftOut = try await contract.verify()
+        #expect(leftOut.first == "renewal" && leftOut.count == 10, "nobody can act on this store but the app")
         #expect(store.unfinished.isEmpty)
     }
 
@@ -163,6 +165,7 @@ private final class DirectStoreConnection: StoreConnection {
     private let store: DirectStore
     private let payments: StoreKitPayments
     private let listeners: [Task<Void, Never>]
+    private let told = StoreNotices()
 
     init(
         store: DirectStore, storage: (any SecureStorage)? = nil, sheet: @escaping @Sendable () async -> Void = {}
@@ -187,13 +190,14 @@ private final class DirectStoreConnection: StoreConnection {
         self.updates = updates
         self.store = store
         self.payments = payments
+        told.tell(Self.home)
     }
 
+    private static let home = Storefront(countryCode: "USA", id: "143441", locale: "en_US", currency: "USD")
+
     func canMakePayments() async throws -> Bool { true }
-    func storefront() async throws -> Storefront {
-        Storefront(countryCode: "USA", id: "143441", locale: "en_US", currency: "USD")
-    }
-    var storefrontUpdates: AsyncStream<Storefront> { AsyncStream { $0.finish() } }
+    func storefront() async throws -> Storefront { Self.home }
+    var storefrontUpdates: AsyncStream<Storefront> { told.storefronts }
     func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         let sold = ids.intersection(["pack", "coins"]).sorted().map {
             StoreProduct(id: $0, kind: .consumable, price: Price(amount: 1, currency: "USD"))
@@ -207,5 +211,6 @@ private final class DirectStoreConnection: StoreConnection {
     func close() async {
         for listener in listeners { listener.cancel() }
         await payments.close()
+        told.finish()
     }
 }
