@@ -49,7 +49,7 @@ bench: ## Measure the hot paths beside their references
 	swift build -c release --product Benchmarks -j $(JOBS)
 	@"$$(swift build -c release --show-bin-path)/Benchmarks" $(ARGS)
 
-crash: ## Kill the app and the server at every point of a purchase (the tests do it too)
+crash: ## Kill the app, the server and the simulated store at every point of what they do (the tests do it too)
 	@Scripts/install-dependencies run
 	swift build --product CrashLoop -j $(JOBS)
 	@"$$(swift build --show-bin-path)/CrashLoop" all 1
@@ -57,6 +57,11 @@ crash: ## Kill the app and the server at every point of a purchase (the tests do
 api: ## Ask the simulator everything its OpenAPI document allows and forbids, TIME=120 seconds (the tests do it for 15)
 	@Scripts/install-dependencies test
 	@SOUK_API_SECONDS=$(or $(TIME),120) Scripts/run-tests --filter OpenAPIJudgeTests
+
+lives: ## Live random lives in the simulator and in a naive store, LIVES=500 of STEPS=200, from SEED=1 on
+	@Scripts/install-dependencies test
+	@SOUK_LIVES=$(or $(LIVES),500) SOUK_LIFE_STEPS=$(or $(STEPS),200) SOUK_LIFE_SEED=$(or $(SEED),1) \
+		Scripts/run-tests --filter RandomLivesTests
 
 fuzz: ## Look for bytes that crash us, TIME=600 seconds in each of four paths (check does it for a minute)
 	@Scripts/install-dependencies test

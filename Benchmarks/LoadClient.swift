@@ -35,7 +35,30 @@ final class LoadClient {
 
     deinit { close(descriptor) }
 
-    /// Sends one request and reads its whole answer. Throws unless the status is 200.
+    /// Nanoseconds until every connection has had all its requests answered.
+    static func together(port: Int, _ requests: [[[UInt8]]]) async throws -> Double {
+        let clock = ContinuousClock()
+        let start = clock.now
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for requests in requests {
+                group.addTask {
+                    try await withCheckedThrowingContinuation { continuation in
+                        Thread.detachNewThread {
+                            continuation.resume(
+                                with: Result {
+                                    let client = try LoadClient(port: port)
+                                    for request in requests { try client.exchange(request) }
+                                })
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        return (clock.now - start).nanoseconds
+    }
+
+    /// Sends one request and reads its whole answer. Throws unless it is a success.
     func exchange(_ request: [UInt8]) throws {
         guard request.withUnsafeBytes({ send(descriptor, $0.baseAddress, $0.count, 0) }) == request.count else {
             throw BenchmarkFailure("the connection broke while sending")
@@ -48,16 +71,17 @@ final class LoadClient {
             }
             guard count > 0 else { throw BenchmarkFailure("the connection ended in the middle of an answer") }
             received += count
-            if expected == Int.max, let length = lengthOfAnswer(received) { expected = length }
+            if expected == Int.max, let length = try lengthOfAnswer(received) { expected = length }
         }
     }
 
     /// Header and body, once the header is complete.
-    private func lengthOfAnswer(_ received: Int) -> Int? {
+    private func lengthOfAnswer(_ received: Int) throws -> Int? {
         let text = buffer[..<received]
         guard let end = text.firstRange(of: [13, 10, 13, 10]) else { return nil }
         let header = String(decoding: text[..<end.lowerBound], as: UTF8.self).lowercased()
-        guard header.hasPrefix("http/1.1 200"), let field = header.range(of: "content-length: ") else { return 0 }
+        guard header.hasPrefix("http/1.1 2") else { throw BenchmarkFailure("answered: \(header.prefix(40))") }
+        guard let field = header.range(of: "content-length: ") else { return end.upperBound }
         return end.upperBound + (Int(header[field.upperBound...].prefix(while: \.isNumber)) ?? 0)
     }
 }

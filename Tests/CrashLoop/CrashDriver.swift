@@ -23,7 +23,7 @@ struct CrashDriver {
         }
         """#
     private static let product = "com.example.unlock"
-    private static let patience = 400
+    private static let patience = 1000
 
     private let folder: String
     private let network: any HTTPTransport
@@ -44,23 +44,35 @@ struct CrashDriver {
         let driver = CrashDriver(
             folder: folder, network: network, observer: StoreObserver(url: url, network: network),
             root: store.summary.rootCertificate)
-        let app = try await driver.loop("app", every: every) { try await driver.killApp(at: $0) }
-        let server = try await driver.loop("server", every: every) { try await driver.killServer(at: $0) }
+        let app = try await loop("app", every: every) { try await driver.killApp(at: $0) }
+        let server = try await loop("server", every: every) { try await driver.killServer(at: $0) }
         await store.close()
         await listener.stop()
         print(
             "killed the app \(app) times and the server \(server) times: each purchase acknowledged and finished once")
     }
 
+    /// The simulated store by itself.
+    static func runStores(every: Int) async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/souk-crash-\(UUID().uuidString.lowercased())"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let network = CurlTransport.platformDefault()
+        let count = try await loop("store", every: every) {
+            try await StoreCrash.attempt($0, in: folder, over: network)
+        }
+        print("killed the store \(count) times: what was answered was there afterwards, and nothing twice")
+    }
+
     /// Returns how often the fuse burned.
-    private func loop(_ side: String, every: Int, _ attempt: (Int) async throws -> Bool) async throws -> Int {
+    private static func loop(_ side: String, every: Int, _ attempt: (Int) async throws -> Bool) async throws -> Int {
         var burned = 0
         var point = 1
         while try await attempt(point) {
             burned += 1
             FileHandle.standardError.write(Data("\r\(side) killed at point \(point)  ".utf8))
             point += every
-            guard point < Self.patience else { throw CrashFailure("the \(side) still dies at point \(point)") }
+            guard point < patience else { throw CrashFailure("the \(side) still dies at point \(point)") }
         }
         FileHandle.standardError.write(Data("\n".utf8))
         guard burned > 0 else { throw CrashFailure("no fuse of the \(side) ever burned: nothing was tested") }

@@ -1,12 +1,14 @@
 import Foundation
 import Primitives
 
-/// Kills an app, or the server it talks to, at every point of a purchase, one after the other, and checks that after the
-/// restart the purchase ends acknowledged and finished exactly once.
+/// Kills an app, the server it talks to, or the simulated store, at every point of what it does, one after the other, and
+/// checks that after the restart nothing that was answered is lost and nothing has happened twice.
 ///
-///     CrashLoop all [EVERY]       both sides, at every point or at each EVERY-th
+///     CrashLoop all [EVERY]       all three, at every point or at each EVERY-th
+///     CrashLoop purchases [EVERY] the app and its server
+///     CrashLoop stores [EVERY]    the simulated store alone
 ///
-/// The other two forms are what it starts itself: `CrashLoop app …` and `CrashLoop server …`.
+/// The other forms are what it starts itself: `CrashLoop app …`, `CrashLoop server …` and `CrashLoop store …`.
 @main
 enum CrashLoop {
     static func main() async {
@@ -15,10 +17,12 @@ enum CrashLoop {
             switch arguments.first {
             case "app": try await AppChild.run(Settings(arguments))
             case "server": try await ServerChild.run(Settings(arguments))
-            case "all":
-                let every = arguments.dropFirst().first.flatMap { Int($0) } ?? 1
-                try await CrashDriver.run(every: max(1, every))
-            default: throw CrashFailure("say CrashLoop all [EVERY]")
+            case "store": try await StoreChild.run(Settings(arguments))
+            case "all", "purchases", "stores":
+                let every = max(1, arguments.dropFirst().first.flatMap { Int($0) } ?? 1)
+                if arguments.first != "stores" { try await CrashDriver.run(every: every) }
+                if arguments.first != "purchases" { try await CrashDriver.runStores(every: every) }
+            default: throw CrashFailure("say CrashLoop all, purchases or stores, and perhaps EVERY")
             }
             exit(0)
         } catch {

@@ -4,7 +4,8 @@ Reads one JSON object on standard input:
     {"root": "<base64 of the root's DER>" or "<path of the DER file>", "bundleID": "...", "environment": "Sandbox",
      "appAppleID": 123, "transaction": "<JWS>", "renewal": "<JWS>", "notification": "<JWS>", "appTransaction": "<JWS>",
      "realtimeRequest": "<JWS>"}
-The documents and appAppleID are optional. Prints one JSON object with a member for each document given:
+The documents and appAppleID are optional; a list of JWS instead of one is answered by a list. Prints one JSON object with
+a member for each document given:
     {"transaction": {"ok": true, "payload": {...}}, "renewal": {"ok": false, "error": "INVALID_ENVIRONMENT"}}
 Exit status 0 when every document was accepted, 1 when one was not, 2 when the request makes no sense.
 
@@ -30,6 +31,14 @@ def plain(value):
         return [plain(element) for element in value]
     value = getattr(value, "value", value)
     return value if value is None or isinstance(value, (str, int, float)) else str(value)
+
+
+def verdict(judge, document):
+    try:
+        return {"ok": True, "payload": plain(judge(document))}
+    except VerificationException as error:
+        cause = f": {error.__cause__}" if error.__cause__ else ""
+        return {"ok": False, "error": error.status.name + cause}
 
 
 def main():
@@ -62,14 +71,12 @@ def main():
     for name, judge in judges.items():
         if name not in request:
             continue
-        try:
-            answer[name] = {"ok": True, "payload": plain(judge(request[name]))}
-        except VerificationException as error:
-            cause = f": {error.__cause__}" if error.__cause__ else ""
-            answer[name] = {"ok": False, "error": error.status.name + cause}
+        given = request[name]
+        answer[name] = [verdict(judge, one) for one in given] if isinstance(given, list) else verdict(judge, given)
     json.dump(answer, sys.stdout)
     print()
-    return 0 if answer and all(entry["ok"] for entry in answer.values()) else 1
+    verdicts = [one for entry in answer.values() for one in (entry if isinstance(entry, list) else [entry])]
+    return 0 if verdicts and all(one["ok"] for one in verdicts) else 1
 
 
 if __name__ == "__main__":

@@ -139,8 +139,16 @@ private final class KeptDemo {
     @Test(.timeLimit(.minutes(10)))
     func `a purchase survives the death of the app and of the server`() async throws {
         let every = ProcessInfo.processInfo.environment["SOUK_CRASH_EVERY"] ?? "1"
-        let outcome = try await SoukExecutable.run(["all", every], program: "CrashLoop")
+        let outcome = try await SoukExecutable.run(["purchases", every], program: "CrashLoop")
         #expect(outcome.status == 0, "\(outcome.errors)")
         #expect(outcome.output.contains("acknowledged and finished once"))
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `what the simulated store has answered survives its death`() async throws {
+        let every = ProcessInfo.processInfo.environment["SOUK_CRASH_EVERY"] ?? "12"
+        let outcome = try await SoukExecutable.run(["stores", every], program: "CrashLoop")
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(outcome.output.contains("nothing twice"))
     }
 }

@@ -33,12 +33,19 @@ struct Conditions: Sendable, Hashable {
     static let retryDays = 60
 
     /// When the grace period that begins at `end` is over; `nil` where there is none. A week's subscription has at most
-    /// 6 days.
+    /// 6 days, and a shorter one a day less than it is long.
     func graceEnd(after end: Date, of plan: Plan) -> Date? {
-        let days = gracePeriods.last { $0.at <= end }?.value ?? 0
-        let isWeekly = plan.period == .weeks(1) || plan.period == .days(7)
-        let length = isWeekly ? min(days, 6) : days
-        return length > 0 ? end.addingTimeInterval(Double(length) * 86400) : nil
+        let days = min(gracePeriods.last { $0.at <= end }?.value ?? 0, Self.longestGrace(of: plan.period))
+        return days > 0 ? end.addingTimeInterval(Double(days) * 86400) : nil
+    }
+
+    private static func longestGrace(of period: SubscriptionPeriod) -> Int {
+        switch period.unit {
+        case .second, .minute, .hour: 0
+        case .day where period.value <= 7: period.value - 1
+        case .week where period.value == 1: 6
+        case .day, .week, .month, .year: .max
+        }
     }
 
     func paymentsFail(at instant: Date) -> Bool { failingPayments.last { $0.at <= instant }?.value ?? false }

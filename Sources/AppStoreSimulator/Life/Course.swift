@@ -231,7 +231,7 @@ struct Course: Sendable, Hashable {
 
     /// The payment due at `due` failed: it is tried again until it succeeds, or until there is no more point in it.
     private mutating func payLate(_ next: Due, due: Date, under conditions: Conditions) -> Bool {
-        let grace = conditions.graceEnd(after: due, of: next.run.plan)
+        let grace = conditions.graceEnd(after: due, of: current.plan)
         let retry = due.addingTimeInterval(Double(Conditions.retryDays) * 86400)
         let stop = min(retry, record.renewal.offSince ?? retry)
         let recovery = recovery(from: due, under: conditions)

@@ -1,0 +1,214 @@
+import AppStoreSimulator
+import Foundation
+import HTTPListener
+import Primitives
+import SignedData
+import StoreModel
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The App Store simulator: purchases through HTTP, a year of renewals, the time to open a store. `SOUK_BENCH_SHORT`
+/// leaves out the largest store.
+enum StoreBenchmark {
+    private static let catalogue = #"""
+        {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
+         "products": [{"productID": "coins", "type": "Consumable", "displayPrice": "0.99"}],
+         "subscriptionGroups": [{"id": "plus", "name": "Plus", "subscriptions": [
+           {"productID": "monthly", "displayPrice": "4.99", "recurringSubscriptionPeriod": "P1M", "groupNumber": 1}]}]}
+        """#
+
+    private static var sizes: [Int] {
+        ProcessInfo.processInfo.environment["SOUK_BENCH_SHORT"] == nil ? [1000, 100_000, 1_000_000] : [1000, 100_000]
+    }
+
+    private static func configuration(_ folder: String) throws -> SimulatedAppStore.Configuration {
+        var configuration = SimulatedAppStore.Configuration(
+            catalogue: try Catalogue(parsing: Array(catalogue.utf8), file: "benchmark"), dataDirectory: folder)
+        configuration.timeRate = .frozen
+        configuration.start = Date(timeIntervalSince1970: 1_769_853_600)
+        configuration.seed = 1
+        return configuration
+    }
+
+    private static func inFolder<Value>(_ body: (String) async throws -> Value) async throws -> Value {
+        let folder = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        return try await body(folder)
+    }
+
+    // MARK: - Purchases
+
+    /// One customer after another buys through HTTP; what is answered is on the disk.
+    static func purchases() async throws -> [Figure] {
+        var figures: [Figure] = []
+        for connections in [1, 8] { figures.append(try await purchases(over: connections)) }
+        return figures
+    }
+
+    private static func purchases(over connections: Int) async throws -> Figure {
+        try await inFolder { folder in
+            let store = try await SimulatedAppStore.open(try configuration(folder + "/store"))
+            let listener = HTTPListener(handler: store.handler)
+            let port = try listener.start().port
+            var devices: [String] = []
+            for number in 0..<connections {
+                let account = AccountName(unchecked: "account-\(number)")
+                try await store.createAccount(account)
+                devices.append(try await store.signIn(account: account).deviceID)
+            }
+            let each = 400 / connections
+            var times: [(purchase: Double, sync: Double)] = []
+            for round in 0...5 {
+                let requests = devices.map { device in
+                    (0..<each).map { payment("\(round)-\($0)", from: device) }
+                }
+                let elapsed = try await LoadClient.together(port: port, requests)
+                let sync = try syncs(each * connections / 4, in: folder)
+                if round > 0 { times.append((elapsed / Double(each * connections), sync)) }
+            }
+            await listener.stop()
+            await store.close()
+            let (purchase, sync) = (median(times.map(\.purchase)), median(times.map(\.sync)))
+            return Figure(
+                name: "purchase over HTTP, \(connections) connection\(connections == 1 ? "" : "s")",
+                reference: "4 KiB written and fdatasync, one after the other", nanoseconds: purchase,
+                referenceNanoseconds: sync, budget: connections == 1 ? "≤ 6 × the reference" : "≥ 1000 a second",
+                more: [
+                    ("purchasesPerSecond", .number((1e9 / purchase).rounded())),
+                    ("referencePerSecond", .number((1e9 / sync).rounded())),
+                ])
+        }
+    }
+
+    private static func payment(_ id: String, from device: String) -> [UInt8] {
+        let body = #"{"id": "\#(id)", "productID": "coins", "quantity": 1}"#
+        let head = "POST /store/v1/devices/\(device)/payments HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        return Array(
+            (head + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body).utf8)
+    }
+
+    /// Nanoseconds to append 4 KiB to a file and have it on the disk.
+    private static func syncs(_ count: Int, in folder: String) throws -> Double {
+        let descriptor = open(folder + "/reference", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        guard descriptor >= 0 else { throw BenchmarkFailure("no file in \(folder)") }
+        defer { close(descriptor) }
+        let page = [UInt8](repeating: 7, count: 4096)
+        let elapsed = try ContinuousClock().measure {
+            for _ in 0..<count {
+                #if canImport(Darwin)
+                    let isSynced = write(descriptor, page, page.count) == page.count && fsync(descriptor) == 0
+                #else
+                    let isSynced = write(descriptor, page, page.count) == page.count && fdatasync(descriptor) == 0
+                #endif
+                guard isSynced else { throw BenchmarkFailure("the disk did not take a page") }
+            }
+        }
+        return elapsed.nanoseconds / Double(count)
+    }
+
+    // MARK: - Renewals
+
+    /// A year passes, then everything that was sold is computed and one in a thousand signed; and how long the store took
+    /// to open.
+    static func renewals() async throws -> [Figure] {
+        let empty = try await opening(nil)
+        var figures = [
+            opened("opening a store", "with nothing in it", empty, beside: empty, "≤ 0.5 s")
+        ]
+        for size in sizes {
+            let (renewal, open) = try await year(of: size)
+            figures.append(renewal)
+            figures.append(
+                opened("opening a store", "with \(size) subscriptions", open, beside: empty, "≤ 2 × the reference"))
+        }
+        return figures
+    }
+
+    private static func opened(_ what: String, _ which: String, _ time: Double, beside empty: Double, _ budget: String)
+        -> Figure
+    {
+        Figure(
+            name: "\(what) \(which)", reference: "a store with nothing in it", nanoseconds: time,
+            referenceNanoseconds: empty, budget: budget)
+    }
+
+    private static func opening(_ folder: String?) async throws -> Double {
+        guard let folder else { return try await inFolder { try await opening($0) } }
+        var times: [Double] = []
+        for _ in 0...4 {
+            let clock = ContinuousClock()
+            let start = clock.now
+            let store = try await SimulatedAppStore.open(try configuration(folder))
+            times.append((clock.now - start).nanoseconds)
+            await store.close()
+        }
+        return median(Array(times.dropFirst()))
+    }
+
+    private static func year(of size: Int) async throws -> (renewals: Figure, opening: Double) {
+        try await inFolder { folder in
+            var store = try await SimulatedAppStore.open(try configuration(folder))
+            try await store.populate(size, subscribingTo: "monthly")
+            await store.close()
+            let open = try await opening(folder)
+            store = try await SimulatedAppStore.open(try configuration(folder))
+            let clock = ContinuousClock()
+            let before = Memory.resident
+            Memory.forgetPeak()
+            let start = clock.now
+            try await store.advance(.init(period: .years(1)))
+            let advanced = clock.now - start
+            let signing = 1000
+            var read = (transactions: 0, signed: 0)
+            // A small store again and again, so that there is something to measure.
+            let repetitions = max(1, 20_000 / size)
+            let elapsed = try clock.measure {
+                for _ in 0..<repetitions { read = try store.readEverything(signingEach: signing) }
+            }
+            let peak = Memory.peak
+            await store.close()
+            guard read.transactions == 13 * size else {
+                throw BenchmarkFailure("\(size) subscriptions sold \(read.transactions) transactions in a year")
+            }
+            let renewals = Double(12 * size * repetitions)
+            let each = elapsed.nanoseconds / renewals
+            return (
+                Figure(
+                    name: "renewal in virtual time, \(size) subscriptions", reference: "what the budget allows",
+                    nanoseconds: each, referenceNanoseconds: 10_000, budget: "≥ 100000 a second, flat memory",
+                    more: [
+                        ("renewalsPerSecond", .number((1e9 / each).rounded())),
+                        ("advancingSeconds", rounded(advanced.nanoseconds / 1e9)), ("signed", .number(read.signed)),
+                        ("megabytesBefore", rounded(before)), ("megabytesPeak", rounded(peak)),
+                    ]), open
+            )
+        }
+    }
+}
+
+/// What this process has in memory, in megabytes; 0 where the system does not say.
+enum Memory {
+    static var resident: Double { value(of: "VmRSS:") }
+    static var peak: Double { value(of: "VmHWM:") }
+
+    /// The peak is counted from now on.
+    static func forgetPeak() {
+        let file = open("/proc/self/clear_refs", O_WRONLY)
+        guard file >= 0 else { return }
+        defer { close(file) }
+        _ = write(file, "5", 1)
+    }
+
+    private static func value(of name: String) -> Double {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
+        return (Double(line.filter(\.isNumber)) ?? 0) / 1024
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import SQLStorage
+import StoreModel
+
+/// Subscribers in any number, and all that time has sold them: for measuring.
+extension SimulatedAppStore {
+    /// Makes `count` accounts that subscribe to `product` now. Throws `unknownProduct` for what is no subscription.
+    package func populate(_ count: Int, subscribingTo product: ProductID) async throws {
+        guard configuration.catalogue[product]?.subscription != nil else {
+            throw SimulatorError(.unknownProduct, "The store sells no subscription \(product).")
+        }
+        let group = 10_000
+        for first in stride(from: 0, to: count, by: group) {
+            try await database.write { [catalogue = configuration.catalogue, virtualClock] sql in
+                let books = Books(sql)
+                let now = try books.now(virtualClock)
+                let row = try sql.first("SELECT coalesce(max(id), 0) AS last FROM account")
+                let last: Int64 = try row?["last"] ?? 0
+                var life = StoreLife(
+                    catalogue: catalogue, conditions: try books.conditions(), numbers: try books.numbers())
+                for number in first..<min(first + group, count) {
+                    let account = last + Int64(number - first) + 1
+                    try books.add(
+                        account: AccountName(unchecked: "subscriber-\(account)"), appTransactionID: "70\(account)",
+                        at: now)
+                    let order = Order(accountID: account, productID: product)
+                    for case .subscription(let record) in life.sell(order, StoreLife.Standing(), at: now).facts {
+                        try books.save(record)
+                    }
+                }
+                try books.save(life.numbers)
+            }
+        }
+    }
+
+    /// Computes every transaction of every subscription as of now, and signs each `interval`-th. Nothing is kept.
+    package func readEverything(signingEach interval: Int) throws -> (transactions: Int, signed: Int) {
+        let now = virtualClock.now()
+        return try database.read { sql in
+            let books = Books(sql)
+            let conditions = try books.conditions()
+            var (count, signed) = (0, 0)
+            try books.eachSubscription { record in
+                for transaction in Course(of: record, under: conditions, at: now).transactions {
+                    count += 1
+                    guard count.isMultiple(of: interval) else { continue }
+                    _ = try signer.sign(
+                        transaction, appTransactionID: "70\(record.accountID)", at: now, isFresh: true)
+                    signed += 1
+                }
+            }
+            return (count, signed)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import StoreKitAdapter
+import StoreModel
+import Testing
+
+@testable import AppStoreSimulator
+
+/// Stores inside a test, as many as it takes.
+@Suite(.serialized) struct EmbeddingTests {
+    /// As in README.md.
+    @Test func `five lines make a store`() async throws {
+        let folder = try ScratchFolder()
+        let catalogue = try Fixtures.catalogue()
+        let store = try await SimulatedAppStore.open(.init(catalogue: catalogue, dataDirectory: folder.path))
+        try await store.createAccount("anna")
+        try await store.buy(.init(productID: "monthly"), for: "anna")
+        try await store.advance(.init(period: .months(1)))
+        #expect(try await store.transactions(of: "anna").count == 2)
+        await store.close()
+    }
+
+    @Test func `three hundred stores live in one process, each in its own time, and leave nothing behind`() async throws
+    {
+        let count = 300
+        try await Self.live(in: 0..<8)
+        let before = Process.now
+        let roots = try await Self.live(in: 0..<count)
+        #expect(Set(roots).count == count)
+        let after = Process.now
+        // What other tests of the same process hold at the time is not ours.
+        #expect(after.files < before.files + count / 3, "\(before) before, \(after) afterwards")
+        #expect(after.threads < before.threads + count / 3, "\(before) before, \(after) afterwards")
+    }
+
+    /// Opens all of them before the first is closed. Returns the fingerprints of their roots.
+    @discardableResult
+    private static func live(in numbers: Range<Int>) async throws -> [String] {
+        let folder = try ScratchFolder()
+        let catalogue = try Fixtures.catalogue()
+        let stores = try await withThrowingTaskGroup(of: SimulatedAppStore.self) { group in
+            for number in numbers {
+                group.addTask {
+                    var configuration = SimulatedAppStore.Configuration(
+                        catalogue: catalogue, dataDirectory: "\(folder.path)/\(number)")
+                    configuration.timeRate = .frozen
+                    configuration.start = Fixtures.start.addingTimeInterval(Double(number) * 86400)
+                    return try await SimulatedAppStore.open(configuration)
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for store in stores {
+                group.addTask {
+                    let start = store.clock.now()
+                    let months = 1 + Int(start.timeIntervalSince(Fixtures.start) / 86400) % 5
+                    try await store.createAccount("anna")
+                    let device = DeviceID(unchecked: try await store.signIn(account: "anna").deviceID)
+                    try await store.add(Payment(id: "p", productID: "monthly.alt"), from: device)
+                    try await store.advance(.init(period: .months(months)))
+                    let sold = try await store.transactions(of: "anna")
+                    #expect(sold.count == months + 1)
+                    #expect(try await store.updates(for: device, after: nil).updates.count == months + 1)
+                    #expect(store.clock.now() > start)
+                }
+            }
+            try await group.waitForAll()
+        }
+        let roots = stores.map(\.summary.rootFingerprint)
+        await withTaskGroup(of: Void.self) { group in
+            for store in stores { group.addTask { await store.close() } }
+        }
+        return roots
+    }
+
+    private struct Process: CustomStringConvertible {
+        var files: Int
+        var threads: Int
+
+        /// Zero where the system does not say.
+        static var now: Process {
+            func count(_ folder: String) -> Int {
+                (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? 0
+            }
+            return Process(files: count("/proc/self/fd"), threads: count("/proc/self/task"))
+        }
+
+        var description: String { "\(files) files and \(threads) threads" }
+    }
+}

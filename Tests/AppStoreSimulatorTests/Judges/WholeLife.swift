@@ -1,0 +1,177 @@
+import Foundation
+import StoreKitAdapter
+import StoreModel
+
+@testable import AppStoreSimulator
+
+/// Every turn that a purchase can take, one after the other, and everything the store signed on the way.
+struct WholeLife {
+    /// What was signed after which turn.
+    struct Document: Sendable {
+        var turn: String
+        var jws: String
+    }
+
+    private(set) var transactions: [Document] = []
+    private(set) var renewals: [Document] = []
+    private(set) var appTransactions: [Document] = []
+
+    static let catalogueText = """
+        {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
+         "products": [
+           {"productID": "coins", "type": "Consumable", "displayPrice": "0.99"},
+           {"productID": "pack", "type": "NonConsumable", "displayPrice": "9.99", "familyShareable": true}],
+         "nonRenewingSubscriptions": [{"productID": "pass", "displayPrice": "4.99"}],
+         "subscriptionGroups": [
+           \(group("trial", #""introductoryOffer": {"paymentMode": "free", "subscriptionPeriod": "P1W"}"#)),
+           \(group("paygo", #""introductoryOffer": \#(offer("payAsYouGo", nil))"#)),
+           \(group("upfront", #""introductoryOffer": \#(offer("payUpFront", nil))"#)),
+           \(group("offers", #""adHocOffers": [\#(offer("payAsYouGo", "promo"))], "codeOffers": [\#(offer("free", "code"))], "#
+            + #""winbackOffers": [\#(offer("payUpFront", "back"))]"#)),
+           \(group("home", #""familyShareable": true"#)), \(group("week", "", period: "P1W"))]}
+        """
+
+    /// Two levels: `NAME.1` is above `NAME.2`.
+    private static func group(_ name: String, _ member: String, period: String = "P1M") -> String {
+        let products = (1...2).map {
+            #"{"productID": "\#(name).\#($0)", "displayPrice": "\#(10 - $0).99", "groupNumber": \#($0), "#
+                + #""recurringSubscriptionPeriod": "\#(period)"\#(member.isEmpty ? "" : ", ")\#(member)}"#
+        }
+        return #"{"id": "\#(name)", "name": "\#(name)", "subscriptions": [\#(products.joined(separator: ", "))]}"#
+    }
+
+    private static func offer(_ mode: String, _ id: String?) -> String {
+        let name = id.map { #""offerID": "\#($0)", "# } ?? ""
+        return #"{\#(name)"paymentMode": "\#(mode)", "subscriptionPeriod": "P1M", "numberOfPeriods": 2, "#
+            + #""displayPrice": "0.49"}"#
+    }
+
+    private static let accounts: [AccountName] = ["anna", "berta", "child"]
+
+    /// Lives through all of it.
+    static func live(in store: SimulatedAppStore) async throws -> WholeLife {
+        var life = WholeLife()
+        for account in accounts { try await store.createAccount(account) }
+        let device = DeviceID(unchecked: try await store.signIn(account: "anna").deviceID)
+        try await life.buy(in: store, device)
+        try await life.change(in: store)
+        try await life.failToPay(in: store)
+        try await life.giveBack(in: store)
+        try await life.share(in: store)
+        try await life.wait(in: store, device)
+        return life
+    }
+
+    /// Takes down what the store signs now.
+    private mutating func note(_ turn: String, _ store: SimulatedAppStore) async throws {
+        for account in Self.accounts {
+            for transaction in try await store.transactions(of: account) {
+                transactions.append(Document(turn: turn, jws: transaction.signedTransaction))
+                if let renewal = transaction.signedRenewalInfo {
+                    renewals.append(Document(turn: turn, jws: renewal))
+                }
+            }
+        }
+    }
+
+    private mutating func buy(in store: SimulatedAppStore, _ device: DeviceID) async throws {
+        appTransactions.append(Document(turn: "the app", jws: try store.appTransaction(of: device)))
+        for product in ["coins", "pack", "pass", "trial.2", "paygo.2", "upfront.2", "offers.2", "week.2"] {
+            try await store.buy(.init(productID: ProductID(unchecked: product), appAccountToken: UUID()), for: "anna")
+        }
+        try await note("bought, with each introductory offer", store)
+        try await store.advance(.init(period: .months(1)))
+        try await note("renewed", store)
+        try await store.buy(.init(productID: "offers.2", offerID: "promo", offerKind: .promotional), for: "anna")
+        try await store.advance(.init(period: .months(1)))
+        try await note("a promotional offer", store)
+        try await store.redeem(.init(code: "code", productID: "offers.1"), for: "berta")
+        try await note("an offer code", store)
+        try await store.expire("offers.1", for: "berta")
+        try await note("an expiry", store)
+        try await store.buy(.init(productID: "offers.1", offerID: "back", offerKind: .winBack), for: "berta")
+        try await note("a win-back offer", store)
+    }
+
+    private mutating func change(in store: SimulatedAppStore) async throws {
+        try await store.increasePrice(of: "paygo.2", .init(price: "12.99", needsConsent: true))
+        try await note("a price increase", store)
+        try await store.answerPriceIncrease(of: "paygo.2", agreeing: true, for: "anna")
+        try await note("consent", store)
+        try await store.buy(.init(productID: "trial.1"), for: "anna")
+        try await note("an upgrade", store)
+        try await store.buy(.init(productID: "trial.2"), for: "anna")
+        try await note("a downgrade", store)
+        try await store.advance(.init(period: .months(1)))
+        try await note("the downgrade's renewal", store)
+        try await store.cancel("trial.2", for: "anna")
+        try await note("auto-renewal off", store)
+        try await store.resume("trial.2", for: "anna")
+        try await note("auto-renewal on", store)
+        try await store.renew("trial.2", for: "anna")
+        try await note("an early renewal", store)
+    }
+
+    private mutating func failToPay(in store: SimulatedAppStore) async throws {
+        try await store.set(.gracePeriod, to: "16d")
+        for product in ["upfront.2", "trial.2"] {
+            try await store.failBilling(ProductID(unchecked: product), for: "anna")
+        }
+        try await store.advance(.init(period: .months(1)))
+        try await note("a failed payment", store)
+        try await store.resolveBilling("trial.2", for: "anna")
+        try await note("recovery", store)
+        try await store.failBilling("trial.2", for: "anna")
+        try await store.advance(.init(period: .days(50)))
+        try await note("grace and billing retry", store)
+        try await store.resolveBilling("trial.2", for: "anna")
+        try await note("a late recovery", store)
+        try await store.advance(.init(period: .days(70)))
+        try await note("expired for want of payment", store)
+        try await store.setWithdrawn("week.2", true)
+        try await store.advance(.init(period: .weeks(1)))
+        try await note("no longer sold", store)
+    }
+
+    private mutating func giveBack(in store: SimulatedAppStore) async throws {
+        let sold = try await store.transactions(of: "anna").filter { $0.state == "purchased" }
+        for (place, transaction) in sold.enumerated() {
+            try await store.refund(
+                transaction.transactionID,
+                .init(reason: place == 0 ? .appIssue : .other, percentage: place == 1 ? 12.5 : nil))
+        }
+        try await note("refunds", store)
+        for transaction in sold { try await store.reverseRefund(transaction.transactionID) }
+        try await note("refunds reversed", store)
+        if let last = sold.last { try await store.revoke(last.transactionID) }
+        try await note("a revocation", store)
+    }
+
+    private mutating func share(in store: SimulatedAppStore) async throws {
+        try await store.buy(.init(productID: "pack"), for: "berta")
+        try await store.buy(.init(productID: "home.2"), for: "berta")
+        try await store.createFamily("home", organizer: "berta")
+        try await store.join("home", "child")
+        try await note("a family", store)
+        try await store.advance(.init(period: .months(1)))
+        try await note("the family's renewal", store)
+        try await store.leave("home", "child")
+        try await note("the family left", store)
+    }
+
+    private mutating func wait(in store: SimulatedAppStore, _ device: DeviceID) async throws {
+        let asked = try await store.buy(.init(productID: "coins", simulatesAskToBuy: true), for: "child")
+        try await store.answerAskToBuy(asked.transactionID, .approve)
+        try await note("approved", store)
+        let denied = try await store.buy(.init(productID: "coins", simulatesAskToBuy: true), for: "child")
+        try await store.answerAskToBuy(denied.transactionID, .decline)
+        try await store.change("child", .init(interruptedPurchases: true))
+        let interrupted = try await store.buy(.init(productID: "week.1"), for: "child")
+        try await store.resolveInterruption(interrupted.transactionID)
+        try await note("an interruption resolved", store)
+        try await store.switchAccount(of: device, to: "child")
+        appTransactions.append(Document(turn: "another account", jws: try store.appTransaction(of: device)))
+        try await store.change("child", .init(storefront: "DEU"))
+        try await note("another storefront", store)
+    }
+}

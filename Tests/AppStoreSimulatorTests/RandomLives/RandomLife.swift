@@ -1,0 +1,379 @@
+import Foundation
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// Lives one life in the store and in the naive one at once, and compares them after every step.
+struct RandomLife {
+    struct Difference: Error, CustomStringConvertible {
+        var step: Int
+        let description: String
+    }
+
+    private let test: TestStore
+    private var naive: NaiveStore
+    private let names = (0..<LifeStep.accounts).map { AccountName(unchecked: "account \($0)") }
+    private var devices: [LifeDevice] = []
+    private var clock = Fixtures.start
+    /// When something last happened to an account, and of when it was last told something.
+    private var last = [Date](repeating: .distantPast, count: LifeStep.accounts)
+    private var told = [Date](repeating: .distantPast, count: LifeStep.accounts)
+    private var payments = 0
+
+    /// Throws `Difference` at the first step after which the two do not agree.
+    static func live(_ steps: [LifeStep], among goods: NaiveGoods) async throws {
+        let catalogue = try Catalogue(parsing: Array(goods.catalogueText.utf8), file: "random.storekit")
+        try await TestStore.with(change: { $0.catalogue = catalogue }) { test in
+            var life = try await RandomLife(test, goods)
+            for (number, step) in steps.enumerated() {
+                do {
+                    try await life.take(step)
+                    try life.compare()
+                } catch var difference as Difference {
+                    difference.step = number
+                    throw difference
+                } catch {
+                    throw Difference(step: number, description: "\(error)")
+                }
+            }
+        }
+    }
+
+    private init(_ test: TestStore, _ goods: NaiveGoods) async throws {
+        self.test = test
+        naive = NaiveStore(goods, at: Fixtures.start, nextSale: 200_000_000_000)
+        for name in names {
+            try await test.store.createAccount(name)
+            naive.addAccount()
+        }
+        for number in 0..<LifeStep.devices {
+            let account = number % LifeStep.accounts
+            devices.append(
+                LifeDevice(
+                    id: DeviceID(unchecked: try await test.store.signIn(account: names[account]).deviceID),
+                    account: account))
+        }
+    }
+
+    private func differ(_ text: String) -> Difference { Difference(step: 0, description: text) }
+
+    // MARK: - Steps
+
+    private mutating func take(_ step: LifeStep) async throws {
+        let store = test.store
+        switch step {
+        case .pass(let seconds): try await pass(.init(seconds: Double(seconds)))
+        case .passPeriod(let text): try await pass(.init(period: SubscriptionPeriod(iso8601: text)))
+        case .buy(let account, let product, let offer):
+            let instant = prepare(account)
+            let expected = naive.buy(account, product, offer: offer, isCode: false, at: instant)
+            let answer = try await attempt {
+                try await store.buy(.init(productID: product, offerID: offer), for: names[account])
+            }
+            try expect(expected, answer, account, instant)
+        case .redeem(let account, let product, let code):
+            let instant = prepare(account)
+            let expected = naive.buy(account, product, offer: code, isCode: true, at: instant)
+            let answer = try await attempt {
+                try await store.redeem(.init(code: code, productID: product), for: names[account])
+            }
+            try expect(expected, answer, account, instant)
+        case .pay(let number, let product, let offer): try await pay(number, product, offer)
+        case .setRenews(let account, let product, let renews):
+            try await change(account, product, { $0.setRenews(renews, $1) }) { name in
+                renews
+                    ? try await store.resume(product, for: name) : try await store.cancel(product, for: name)
+            }
+        case .setFails(let account, let product, let fails):
+            try await change(account, product, { $0.setFails(fails, $1) }) { name in
+                fails
+                    ? try await store.failBilling(product, for: name)
+                    : try await store.resolveBilling(product, for: name)
+            }
+        case .renew(let account, let product):
+            _ = prepare(account)
+            if let index = naive.running(account, product), !naive.canRenew(index) {
+                let answer = try await attempt { try await store.renew(product, for: names[account]) }
+                return try expect(.refused, answer, account, clock)
+            }
+            try await change(account, product, { $0.renew($1) }) { try await store.renew(product, for: $0) }
+        case .expire(let account, let product):
+            try await change(account, product, { $0.expire($1) }) { try await store.expire(product, for: $0) }
+        case .setGrace, .setAllFail, .raise, .withdraw: try await changeForAll(step)
+        case .answer(let account, let product, let agrees): try await answer(account, product, agrees)
+        case .refund(let account, let place): try await refund(account, place)
+        case .reverse(let account, let place): try await reverse(account, place)
+        case .poll(let number, let forgets): try await poll(number, forgets: forgets)
+        case .finish(let number, let place): try await finish(number, place)
+        }
+    }
+
+    private mutating func pass(_ request: StoreControlWire.Advance) async throws {
+        let before = max(clock, last.max() ?? clock)
+        try await test.store.advance(request)
+        clock = test.store.clock.now()
+        guard clock > before else { throw differ("time went back from \(before) to \(clock)") }
+    }
+
+    /// When the next event of an account is; the naive store is brought there.
+    private mutating func prepare(_ account: Int) -> Date {
+        let instant = max(clock, Self.after(last[account]), Self.after(told[account]))
+        naive.pass(account, until: instant)
+        return instant
+    }
+
+    private static func after(_ date: Date) -> Date { Moments.next(date) }
+
+    private func attempt(
+        _ body: () async throws -> StoreControlWire.Transaction
+    ) async throws -> StoreControlWire.Transaction? {
+        do {
+            return try await body()
+        } catch is StoreFailure {
+            return nil
+        } catch let error as SimulatorError where error.code != .unsupported {
+            return nil
+        }
+    }
+
+    private mutating func expect(
+        _ expected: NaiveStore.Outcome, _ answer: StoreControlWire.Transaction?, _ account: Int, _ instant: Date
+    ) throws {
+        switch expected {
+        case .refused:
+            if let answer { throw differ("\(answer.productID) should have been refused") }
+            return
+        case .sold(let id), .had(let id):
+            guard answer?.transactionID.rawValue == "\(id)" else {
+                throw differ(
+                    "\(id) was expected to be sold or owned, not \(answer?.transactionID.rawValue ?? "nothing")")
+            }
+        }
+        last[account] = instant
+    }
+
+    private mutating func change(
+        _ account: Int, _ product: ProductID, _ expected: (inout NaiveStore, Int) -> Void,
+        _ body: (AccountName) async throws -> StoreControlWire.Transaction
+    ) async throws {
+        let instant = prepare(account)
+        let index = naive.running(account, product)
+        let answer = try await attempt { try await body(names[account]) }
+        guard (answer == nil) == (index == nil) else {
+            throw differ("a running subscription was \(index == nil ? "not " : "")expected")
+        }
+        guard let index else { return }
+        expected(&naive, index)
+        last[account] = instant
+        guard answer?.transactionID.rawValue == "\(naive.subscriptions[index].last.id)" else {
+            throw differ(
+                "\(naive.subscriptions[index].last.id) was expected, not \(answer?.transactionID.rawValue ?? "")")
+        }
+    }
+
+    private mutating func changeForAll(_ step: LifeStep) async throws {
+        // Later than all that was said to anybody.
+        try await pass(.init(seconds: 1))
+        for account in names.indices { naive.pass(account, until: clock) }
+        let store = test.store
+        switch step {
+        case .setGrace(let days):
+            naive.graceDays = days
+            try await store.set(.gracePeriod, to: .string(days == 0 ? "off" : "\(days)d"))
+        case .setAllFail(let fails):
+            naive.setAllFail(fails, at: clock)
+            try await store.set(.renewalsFail, to: .bool(fails))
+        case .raise(let product, let price, let needsConsent):
+            naive.increases.append(
+                .init(product: product, at: clock, price: price, needsConsent: needsConsent))
+            try await store.increasePrice(
+                of: product, .init(price: NaiveGoods.text(price), needsConsent: needsConsent))
+        case .withdraw(let product):
+            naive.withdrawn.insert(product)
+            try await store.setWithdrawn(product, true)
+        default: return
+        }
+        last = last.map { _ in clock }
+    }
+
+    private mutating func answer(_ account: Int, _ product: ProductID, _ agrees: Bool) async throws {
+        let instant = prepare(account)
+        let index = naive.running(account, product).flatMap { naive.awaitsConsent($0) ? $0 : nil }
+        let answer = try await attempt {
+            try await test.store.answerPriceIncrease(of: product, agreeing: agrees, for: names[account])
+        }
+        guard (answer == nil) == (index == nil) else {
+            throw differ("a question about the price was \(index == nil ? "not " : "")expected")
+        }
+        guard let index else { return }
+        naive.answer(agrees, index)
+        last[account] = instant
+    }
+
+    private mutating func refund(_ account: Int, _ place: Int) async throws {
+        let instant = prepare(account)
+        let sales = naive.sales(of: account)
+        // The latest are the more interesting.
+        guard place < sales.count else { return }
+        let sale = sales[sales.count - 1 - place]
+        let answer = try await attempt { try await test.store.refund(TransactionID(unchecked: "\(sale.id)")) }
+        guard (answer == nil) == (sale.revoked != nil) else { throw differ("the refund of \(sale.id) ended otherwise") }
+        guard sale.revoked == nil else { return }
+        naive.refund(sale.id)
+        last[account] = instant
+    }
+
+    private mutating func reverse(_ account: Int, _ place: Int) async throws {
+        let instant = prepare(account)
+        let sales = naive.sales(of: account).filter { $0.revoked != nil }
+        guard place < sales.count else { return }
+        let sale = sales[sales.count - 1 - place]
+        _ = try await test.store.reverseRefund(TransactionID(unchecked: "\(sale.id)"))
+        naive.reverse(sale.id)
+        last[account] = instant
+    }
+
+    // MARK: - Devices
+
+    private mutating func pay(_ number: Int, _ product: ProductID, _ offer: String?) async throws {
+        let account = devices[number].account
+        let instant = prepare(account)
+        payments += 1
+        let payment = PaymentID(unchecked: "payment \(payments)")
+        let outcome = naive.buy(account, product, offer: offer, isCode: false, at: instant)
+        devices[number].awaited[payment] = outcome
+        try await test.store.add(
+            Payment(id: payment, productID: product, offerID: offer), from: devices[number].id)
+        last[account] = instant
+    }
+
+    private mutating func poll(_ number: Int, forgets: Bool) async throws {
+        let account = devices[number].account
+        let instant = max(clock, last[account])
+        naive.pass(account, until: instant)
+        if forgets { devices[number].cursor = nil }
+        let answer = try await test.store.updates(for: devices[number].id, after: devices[number].cursor)
+        told[account] = max(told[account], instant)
+        if let wrong = devices[number].hear(answer, naive) { throw differ("device \(number): \(wrong)") }
+    }
+
+    private mutating func finish(_ number: Int, _ place: Int) async throws {
+        let account = devices[number].account
+        let instant = max(clock, last[account])
+        naive.pass(account, until: instant)
+        let sales = naive.sales(of: account).filter { !$0.isFinished }
+        guard place < sales.count else { return }
+        let sale = sales[place]
+        try await test.store.finish(TransactionID(unchecked: "\(sale.id)"), from: devices[number].id)
+        told[account] = max(told[account], instant)
+        naive.finish(sale.id)
+    }
+
+    // MARK: - Comparison
+
+    private mutating func compare() throws {
+        for (account, name) in names.enumerated() {
+            // What was refused may have taken its moment too.
+            last[account] = max(
+                last[account], try test.store.database.read { try Books($0).known(name).lastEvent })
+            let instant = max(clock, last[account])
+            naive.pass(account, until: instant)
+            let (transactions, courses) = try test.store.look({ try $0.known(name) }) { books, known, now in
+                let conditions = try books.conditions()
+                return (
+                    try books.transactions(of: known.id, at: now).map(\.0),
+                    try books.subscriptions(of: known.id).map { Course(of: $0, under: conditions, at: now) }
+                )
+            }
+            told[account] = max(told[account], instant)
+            let expected = naive.sales(of: account)
+            for (ours, theirs) in zip(transactions.map(Self.sale), expected.map(\.unmarked)) where ours != theirs {
+                throw differ("at \(instant.formatted(.iso8601))\n  sold:     \(ours)\n  expected: \(theirs)")
+            }
+            guard transactions.count == expected.count else {
+                throw differ(
+                    "at \(instant.formatted(.iso8601)) \(transactions.count) were sold and \(expected.count) expected, "
+                        + "the last \(expected.last.map { "\($0)" } ?? "none") and "
+                        + "\(transactions.last.map { "\(Self.sale($0))" } ?? "none")")
+            }
+            for course in courses { try compare(course, account, instant) }
+        }
+    }
+
+    private func compare(_ course: Course, _ account: Int, _ instant: Date) throws {
+        guard let index = naive.index(account, course.record.groupID) else {
+            throw differ("nobody subscribed to \(course.record.groupID)")
+        }
+        let subscription = naive.subscriptions[index]
+        let what =
+            "the subscription \(subscription.last.product) of account \(account) at \(instant.formatted(.iso8601))"
+        let status = naive.status(index, at: instant)
+        guard course.status.rawValue == status else {
+            throw differ("\(what) has the status \(course.status.rawValue), \(status) was expected")
+        }
+        guard course.record.startedAt.wholeMicroseconds == subscription.started.wholeMicroseconds else {
+            throw differ("\(what) began \(course.record.startedAt), \(subscription.started) was expected")
+        }
+        if case .over(let reason) = subscription.standing, status == 2, course.expirationIntent?.rawValue != reason {
+            throw differ("\(what) ended for \(course.expirationIntent?.rawValue ?? 0), not \(reason)")
+        }
+        if case .late(_, let grace, let end) = subscription.standing, status != 5 {
+            guard course.retryEnd == end, course.graceEnd == (status == 4 ? grace : nil) else {
+                throw differ("\(what) is tried until \(end), in grace until \(grace.map { "\($0)" } ?? "-")")
+            }
+        }
+        guard status != 2, status != 5 else { return }
+        guard course.autoRenews == subscription.renews else {
+            throw differ("\(what) should renew: \(subscription.renews)")
+        }
+        let plan = course.nextSale().plan.productID
+        guard plan == naive.plan(index) else { throw differ("\(what) goes on with \(plan), not \(naive.plan(index))") }
+    }
+
+    private static func sale(_ record: TransactionRecord) -> NaiveStore.Sale {
+        NaiveStore.Sale(
+            id: record.id, original: record.originalID, product: record.productID, purchased: record.purchaseDate,
+            expires: record.expiresDate,
+            price: Int(record.price.milliunits), offerKind: record.offer?.kind.rawValue,
+            offerID: record.offer?.id,
+            offerMode: record.offer.map {
+                $0.paymentMode == .freeTrial ? "free" : $0.paymentMode == .payAsYouGo ? "payAsYouGo" : "payUpFront"
+            },
+            isRenewal: record.isRenewal, isUpgraded: record.upgradedAt != nil, revoked: record.revocation?.at
+        ).unmarked
+    }
+}
+
+extension NaiveStore.Sale {
+    /// As sold, whoever has finished it.
+    var unmarked: Self {
+        var sale = self
+        sale.isFinished = false
+        sale.purchased = sale.purchased.wholeMicroseconds
+        sale.expires = sale.expires?.wholeMicroseconds
+        sale.revoked = sale.revoked?.wholeMicroseconds
+        return sale
+    }
+}
+
+extension NaiveStore.Sale: CustomStringConvertible {
+    var description: String {
+        func text(_ date: Date?) -> String {
+            date.map { "\($0.formatted(.iso8601)) (\(Int64(($0.timeIntervalSince1970 * 1_000_000).rounded())) µs)" }
+                ?? "–"
+        }
+        return "\(id) of \(original), \(product), \(text(purchased)) to \(text(expires)), \(price), "
+            + "offer \(offerKind ?? 0) \(offerID ?? "–") \(offerMode ?? "–"), "
+            + "renewal \(isRenewal), upgraded \(isUpgraded), revoked \(text(revoked))"
+    }
+}
+
+extension Date {
+    /// Instants in seconds are not exact in binary.
+    fileprivate var wholeMicroseconds: Date {
+        Date(timeIntervalSince1970: (timeIntervalSince1970 * 1_000_000).rounded() / 1_000_000)
+    }
+}
