@@ -129,6 +129,24 @@ import Testing
         #expect(service.stop() == 0)
     }
 
+    @Test func `a long state is imported, and what is none is named`() async throws {
+        let folder = try TemporaryFolder()
+        let service = try SoukService(["simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store")])
+        let file = folder.file("state.json")
+        #expect(try await store(service, ["export", file]).status == 0)
+        var state = try JSONValue(parsing: Array(try Data(contentsOf: URL(fileURLWithPath: file))))
+        state["remark"] = .string(String(repeating: "x", count: 3 << 20))
+        #expect(try await store(service, ["import", try folder.write("long.json", state.text())]).status == 0)
+        let none = try await store(service, ["import", try folder.write("none.json", "{}")])
+        #expect(none.status == 1 && none.errors.contains("no state of a store"))
+        let torn = try await store(service, ["import", try folder.write("torn.json", "{")])
+        #expect(torn.status == 2 && torn.errors.contains("torn.json: not JSON"))
+        let nowhere = try await store(service, ["export", "/nowhere/state.json"])
+        #expect(nowhere.status == 2 && nowhere.errors.contains("/nowhere/state.json"))
+        let printed = try await store(service, ["export", "-"])
+        #expect(try JSONValue(parsing: printed.output)["format"] == "souk-store")
+    }
+
     private func signIn(_ account: String, at url: String) async throws -> String? {
         let body = JSONValue.object(["account": .string(account)] as JSONMembers)
         let request = HTTPRequest(method: .post, url: url + "/store/v1/devices", json: body)

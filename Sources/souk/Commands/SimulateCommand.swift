@@ -49,7 +49,10 @@ enum SimulateCommand {
         }
         configuration.seed = try arguments.integer("seed", in: 0...Int.max).map(UInt64.init)
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
-        let doorway = try Doorway(.init(port: try arguments.integer("port", in: 0...65535) ?? 0))
+        var listening = HTTPListener.Configuration(port: try arguments.integer("port", in: 0...65535) ?? 0)
+        // A whole state is imported at once; everything else has its own, lower limit.
+        listening.maximumBodyBytes = 256 << 20
+        let doorway = try Doorway(listening)
         let store = try await doorway.whileClosed {
             try folder.make()
             do {
