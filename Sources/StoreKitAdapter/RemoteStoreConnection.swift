@@ -58,24 +58,41 @@ public final class RemoteStoreConnection: StoreConnection {
     deinit { listener.cancel() }
 
     public func canMakePayments() async throws -> Bool {
-        try await ask(.get, try await devicePath(), as: StoreWire.Device.self).canMakePayments
+        try await ask(.get, "", as: StoreWire.Device.self).canMakePayments
     }
 
     public func storefront() async throws -> Storefront {
-        try await ask(.get, try await devicePath(), as: StoreWire.Device.self).storefront
+        try await ask(.get, "", as: StoreWire.Device.self).storefront
     }
 
     public var storefrontUpdates: AsyncStream<Storefront> { told.storefronts }
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         // Asking for no id would ask for all products.
-        guard !ids.isEmpty else { return ProductAnswer(products: []) }
-        let query = ids.sorted().map { "id=\(PercentEncoding.encode($0.rawValue))" }.joined(separator: "&")
-        return try await ask(.get, try await devicePath() + "/products?\(query)", as: ProductAnswer.self)
+        var all = ProductAnswer(products: [])
+        for query in Self.queries(for: ids) {
+            let answer = try await ask(.get, "/products?\(query)", as: ProductAnswer.self)
+            all.products += answer.products
+            all.invalidProductIDs += answer.invalidProductIDs
+        }
+        return all
+    }
+
+    /// A question stands in one line, which servers allow only so many bytes.
+    private static let longestQuery = 4096
+
+    private static func queries(for ids: Set<ProductID>) -> [String] {
+        ids.sorted().map { "id=\(PercentEncoding.encode($0.rawValue))" }.reduce(into: []) { queries, id in
+            if let last = queries.last, last.utf8.count + id.utf8.count < longestQuery {
+                queries[queries.count - 1] += "&" + id
+            } else {
+                queries.append(id)
+            }
+        }
     }
 
     public func add(_ payment: Payment) async throws {
-        _ = try await ask(.post, try await devicePath() + "/payments", payment, as: StoreWire.Accepted.self)
+        _ = try await ask(.post, "/payments", payment, as: StoreWire.Accepted.self)
     }
 
     /// Throws `missingOfferParameters` without a code: there is no sheet on which to ask for one.
@@ -83,27 +100,27 @@ public final class RemoteStoreConnection: StoreConnection {
         guard redemption.code != nil else {
             throw StoreFailure(code: .missingOfferParameters, reason: "The simulator has no sheet; give it the code.")
         }
-        _ = try await ask(.post, try await devicePath() + "/offer-codes", redemption, as: JSONValue.self)
+        _ = try await ask(.post, "/offer-codes", redemption, as: JSONValue.self)
     }
 
     public var messages: AsyncStream<[StoreMessage]> { told.messages }
 
     public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
-        let path = try await devicePath() + "/messages/\(PercentEncoding.encode(message))"
+        let path = "/messages/\(PercentEncoding.encode(message))"
         _ = try await ask(.post, path, StoreWire.MessageAnswer(answer: answer), as: JSONValue.self)
     }
 
     public func finish(_ transaction: TransactionID) async throws {
         let id = PercentEncoding.encode(transaction.rawValue)
-        _ = try await ask(.post, try await devicePath() + "/transactions/\(id)/finish", as: JSONValue.self)
+        _ = try await ask(.post, "/transactions/\(id)/finish", as: JSONValue.self)
     }
 
     public func restore() async throws -> [StoreTransaction] {
-        try await ask(.post, try await devicePath() + "/restore", as: StoreWire.Transactions.self).transactions
+        try await ask(.post, "/restore", as: StoreWire.Transactions.self).transactions
     }
 
     public func receipt() async throws -> [UInt8]? {
-        let answer = try await ask(.get, try await devicePath() + "/receipt", as: StoreControlWire.Receipt.self)
+        let answer = try await ask(.get, "/receipt", as: StoreControlWire.Receipt.self)
         guard let receipt = Base64.decode(answer.receipt) else {
             throw StoreFailure(code: .unknown, reason: "The store's receipt is not base64.")
         }
@@ -112,7 +129,7 @@ public final class RemoteStoreConnection: StoreConnection {
 
     /// How the customer got the app, signed for this device: a JWS of Apple's app transaction.
     public func appTransaction() async throws -> String {
-        let path = try await devicePath() + "/app-transaction"
+        let path = "/app-transaction"
         return try await ask(.get, path, as: StoreWire.AppTransaction.self).signedAppTransaction
     }
 
@@ -121,16 +138,29 @@ public final class RemoteStoreConnection: StoreConnection {
         await listener.value
     }
 
-    private func devicePath() async throws -> String { Self.path(of: try await device.current()) }
-
     private static func path(of device: StoreWire.Device) -> String {
         "/devices/\(PercentEncoding.encode(device.deviceID))"
     }
 
+    /// Asks at the device's own path. A simulator that began anew has done nothing of it, and is asked again as a new device.
     private func ask<Answer: Decodable>(
         _ method: HTTPRequest.Method, _ path: String, _ body: (any Encodable & Sendable)? = nil, as type: Answer.Type
     ) async throws -> Answer {
-        try await configuration.ask(method, path, body, as: type, timeout: configuration.timeout)
+        let known = try await device.current()
+        do {
+            return try await ask(method, path, body, of: known, as: type)
+        } catch let failure as StoreFailure where failure.code == .unknownDevice {
+            await device.forget(known)
+            return try await ask(method, path, body, of: try await device.current(), as: type)
+        }
+    }
+
+    private func ask<Answer: Decodable>(
+        _ method: HTTPRequest.Method, _ path: String, _ body: (any Encodable & Sendable)?, of device: StoreWire.Device,
+        as type: Answer.Type
+    ) async throws -> Answer {
+        try await configuration.ask(
+            method, Self.path(of: device) + path, body, as: type, timeout: configuration.timeout)
     }
 
     private static func listen(
@@ -139,11 +169,16 @@ public final class RemoteStoreConnection: StoreConnection {
     ) async {
         var cursor: String?
         var storefront: Storefront?
+        var signedIn: StoreWire.Device?
         var failures = 0
         while !Task.isCancelled {
-            var signedIn: StoreWire.Device?
             do {
                 let current = try await device.current()
+                if current.deviceID != signedIn?.deviceID {
+                    // The simulator began anew: nothing it said before counts any more.
+                    cursor = nil
+                    storefront = nil
+                }
                 signedIn = current
                 if storefront == nil {
                     storefront = current.storefront
@@ -164,12 +199,7 @@ public final class RemoteStoreConnection: StoreConnection {
                 cursor = answer.cursor
                 failures = 0
             } catch {
-                if let signedIn, (error as? StoreFailure)?.code == .unknownDevice {
-                    // The simulator began anew: nothing it said before counts any more.
-                    await device.forget(signedIn)
-                    cursor = nil
-                    storefront = nil
-                }
+                if let signedIn, (error as? StoreFailure)?.code == .unknownDevice { await device.forget(signedIn) }
                 failures += 1
                 try? await configuration.sleep(.milliseconds(100 << min(failures - 1, 6)))
             }

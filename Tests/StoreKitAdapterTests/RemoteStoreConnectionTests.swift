@@ -100,6 +100,79 @@ struct RemoteStoreConnectionTests {
         await connection.close()
     }
 
+    @Test func `a sign-in that fails after everybody left is not remembered either`() async throws {
+        let mayFail = Gate()
+        simulator.answer { _, _ in
+            try await mayFail.pass()
+            throw HTTPError(.connectionFailed, "refused")
+        }
+        let session = DeviceSession(configuration: .init(url: "http://store", account: "anna", transport: simulator))
+        let leaving = Task { try await session.current() }
+        await simulator.requests.wait { !$0.isEmpty }
+        leaving.cancel()
+        await #expect(throws: CancellationError.self) { try await leaving.value }
+        mayFail.open()
+        while await session.signIn != nil { await Task.yield() }
+        simulator.answer { _, _ in nil }
+        #expect(try await session.current().deviceID == "device 1")
+    }
+
+    @Test func `a question that finds the simulator begun anew is asked again`() async throws {
+        simulator.answer { words, _ in
+            if words.contains("/updates?") {
+                // The listener has not heard yet that device 1 is gone.
+                return words.contains("device%201") && !words.contains("after=")
+                    ? try .of(StoreWire.Updates(updates: [], cursor: "7")) : nil
+            }
+            return words.contains("device%201") ? .problem(404, "unknownDevice", "There is no such device.") : nil
+        }
+        let connection = simulator.connect()
+        await simulator.requests.wait { $0.contains { $0.contains("device%201/updates?wait=20.0&after=7") } }
+        try await connection.finish("1")
+        #expect(simulator.requests.all.contains("POST /store/v1/devices/device%202/transactions/1/finish"))
+        await connection.close()
+    }
+
+    @Test func `what a device was told counts for no other`() async throws {
+        let isGone = Gate()
+        simulator.answer { words, _ in
+            guard words.contains("device%201") else { return nil }
+            guard words.contains("/updates?") else {
+                return .problem(404, "unknownDevice", "There is no such device.")
+            }
+            guard words.contains("after=") else { return try .of(StoreWire.Updates(updates: [], cursor: "7")) }
+            // The answer of the old simulator comes when its device is another already.
+            try await isGone.pass()
+            return try .of(StoreWire.Updates(updates: [], cursor: "8"))
+        }
+        let connection = simulator.connect()
+        await simulator.requests.wait { $0.contains { $0.contains("after=7") } }
+        try await connection.finish("1")
+        isGone.open()
+        await simulator.requests.wait { $0.contains { $0.contains("device%202/updates?") } }
+        let first = simulator.requests.all.first { $0.contains("device%202/updates?") }
+        #expect(first == "GET /store/v1/devices/device%202/updates?wait=20.0&storefront=143441")
+        await connection.close()
+    }
+
+    @Test func `more products than fit a line are asked for in parts`() async throws {
+        let asked = CallLog<[ProductID]>()
+        simulator.answer { words, request in
+            guard words.contains("/products?") else { return nil }
+            #expect(words.utf8.count < 5000)
+            let ids = request.target.split(separator: "?")[1].split(separator: "&").map {
+                ProductID(unchecked: String($0.dropFirst("id=".count)))
+            }
+            asked.record(ids)
+            return try .of(ProductAnswer(products: [], invalidProductIDs: ids))
+        }
+        let ids = Set((0..<1000).map { ProductID(unchecked: "com.example.darkroom.\($0)") })
+        let connection = simulator.connect()
+        #expect(Set(try await connection.products(ids).invalidProductIDs) == ids)
+        #expect(asked.all.flatMap(\.self).count == 1000, "each is asked for once")
+        await connection.close()
+    }
+
     @Test func `updates come in order, each asked for after the one before`() async throws {
         simulator.answer { words, _ in
             switch words {

@@ -31,7 +31,7 @@ struct PaymentQueueStateMachine {
         case .purchase(let payment): return purchase(payment)
         case .inquired(let payment): return payments.include(payment.id) ? [.submit(payment)] : []
         case .inquiryFailed(let id, let error): return answer(id, .failed(error: error))
-        case .submissionFailed(let id, let error): return fail(id, error)
+        case .submissionFailed(let id, let error): return submissionFailed(id, error)
         case .gaveUp(let id):
             return answer(id, .failed(error: PaymentError(.cancelled, "The purchase is no longer waited for.")))
         case .update(let update): return route(update)
@@ -74,6 +74,12 @@ struct PaymentQueueStateMachine {
     private mutating func fail(_ id: PaymentID, _ error: any Error) -> [Action] {
         guard payments.refuse(id) == .caller else { return [] }
         return [.answer(id, PaymentAnswer(outcome: .failed(error: PaymentError(storeAnswered: error))))]
+    }
+
+    /// The question's own answer was lost. What the store has told of the payment meanwhile says more.
+    private mutating func submissionFailed(_ id: PaymentID, _ error: any Error) -> [Action] {
+        guard payments.include(id), !deliveries.awaitedPayments.contains(id) else { return [] }
+        return fail(id, error)
     }
 
     private mutating func answer(

@@ -3,7 +3,7 @@ import StoreModel
 /// The device's sign-in, made once and shared by all who ask at the same time.
 actor DeviceSession {
     private let configuration: RemoteStoreConnection.Configuration
-    private var signIn: Task<StoreWire.Device, any Error>?
+    private(set) var signIn: Task<StoreWire.Device, any Error>?
 
     init(configuration: RemoteStoreConnection.Configuration) { self.configuration = configuration }
 
@@ -17,17 +17,17 @@ actor DeviceSession {
         let task =
             signIn
             ?? Task { [configuration] in
-                try await configuration.ask(
-                    .post, "/devices", StoreWire.SignIn(account: configuration.account), as: StoreWire.Device.self,
-                    timeout: configuration.timeout)
+                do {
+                    return try await configuration.ask(
+                        .post, "/devices", StoreWire.SignIn(account: configuration.account),
+                        as: StoreWire.Device.self, timeout: configuration.timeout)
+                } catch {
+                    // Whoever asks next signs in anew, also when all who waited for this one have left.
+                    signIn = nil
+                    throw error
+                }
             }
         signIn = task
-        do {
-            return try await abandonable { try await task.value }
-        } catch {
-            // A caller that left says nothing about the sign-in that others wait for.
-            if signIn == task, !Task.isCancelled { signIn = nil }
-            throw error
-        }
+        return try await abandonable { try await task.value }
     }
 }

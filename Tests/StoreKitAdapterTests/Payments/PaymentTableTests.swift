@@ -92,6 +92,17 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
+    @Test func `a lost answer of the store's is nothing against what the store has told of the payment`() {
+        let lost = StoreFailure(code: .unreachable, reason: "The connection broke.")
+        let declined = StoreFailure(code: .declined, reason: "Not today.")
+        expect([
+            (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]), (.submissionFailed("p", lost), []),
+            (acknowledged("1"), ["finish 1", "answer p purchased pack"]), (buy("q"), ["submit q"]),
+            (update("q", .deferred), ["answer q failed deferred"]), (.submissionFailed("q", lost), []),
+            (update("q", .failed(declined)), ["complete failed declined of q"]),
+        ])
+    }
+
     @Test func `a decline of what was deferred is told once, with its payment (652)`() {
         let declined = StoreFailure(code: .declined, reason: "Not today.")
         expect([
