@@ -109,8 +109,10 @@ extension SimulatedAppStore {
     private static func jump(_ request: StoreControlWire.Advance) throws -> @Sendable (Date) -> Date {
         switch (request.period, request.seconds) {
         case (let period?, nil):
-            let length = period.end(from: Date(milliseconds: 0)).timeIntervalSince1970
-            guard length > 0, length <= longestJump else { throw tooFar }
+            let zero = Date(milliseconds: 0)
+            let length = period.end(from: zero)
+            // Years are those of the calendar.
+            guard length > zero, length <= SubscriptionPeriod.years(200).end(from: zero) else { throw tooFar }
             return { period.end(from: $0) }
         case (nil, let seconds?):
             guard seconds > 0, seconds <= longestJump else { throw tooFar }

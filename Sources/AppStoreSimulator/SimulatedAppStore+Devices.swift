@@ -68,7 +68,8 @@ extension SimulatedAppStore {
     ///
     /// What the store has to say to the customer comes with every answer. Asking with a cursor says that everything up to
     /// it has arrived. Who names another storefront than the device's is answered at once, and so is whoever shows a cursor
-    /// of another account: the device has changed hands, and begins anew with what is unfinished. Throws `invalidValue` for
+    /// of another account, or of a time that is not yet: the device has changed hands or the books were replaced, and it
+    /// begins anew with what is unfinished. Throws `invalidValue` for
     /// a cursor that no answer held.
     public func updates(
         for id: DeviceID, after text: String?, wait: Double = 0, storefront: String? = nil
@@ -80,11 +81,12 @@ extension SimulatedAppStore {
         if let cursor { try await noteArrival(at: id, upTo: cursor) }
         while true {
             let mark = signal.mark()
-            let (device, country, feed, answered) = try look({ try $0.known(id).account }) { books, account, now in
+            let (device, start, country, feed, answered) = try look({ try $0.known(id).account }) {
+                books, account, now in
                 let device = try books.known(id)
-                let start = cursor.flatMap { $0.isOf(device.account) ? $0.at : nil }
+                let start = cursor.flatMap { $0.isOf(device.account, by: now) ? $0.at : nil }
                 return (
-                    device, try books.country(of: device.account),
+                    device, start, try books.country(of: device.account),
                     try Feed(books, for: device, after: start, until: now, limit: Self.updateLimit),
                     try books.answeredMessages(of: account.id)
                 )
@@ -93,7 +95,7 @@ extension SimulatedAppStore {
             let current = market.storefront
             let messages = OpenMessage.all(of: feed.courses, market.catalogue).map(\.message)
                 .filter { answered[$0.id] == nil }
-            let isOthers = cursor.map { !$0.isOf(device.account) } ?? false
+            let isOthers = cursor != nil && start == nil
             // A message that was put aside is news as well; every other change of them comes with an update.
             let isNews = cursor.map { cursor in answered.values.contains { $0 > cursor.at } } ?? !messages.isEmpty
             if !feed.items.isEmpty || isOthers || isNews || storefront.map({ $0 != current.id }) == true
@@ -133,20 +135,23 @@ extension SimulatedAppStore {
 
         var text: String { "\(at.milliseconds)" + (account.map { ".\($0)" } ?? "") }
 
-        func isOf(_ account: Books.Account) -> Bool { self.account == nil || self.account == account.id }
+        /// Whether it may be one that the account's device was given by `now`; the books may have been replaced since.
+        func isOf(_ account: Books.Account, by now: Date) -> Bool {
+            at <= now && (self.account == nil || self.account == account.id)
+        }
     }
 
     /// Asking after a cursor says that what is told only once has arrived: a device that forgets its cursor goes on there.
     private func noteArrival(at id: DeviceID, upTo cursor: Cursor) async throws {
         let isNews = try look({ try $0.known(id).account }) { books, _, now in
             let device = try books.known(id)
-            return try cursor.isOf(device.account) && cursor.at > device.seen && cursor.at <= now
+            return try cursor.isOf(device.account, by: now) && cursor.at > device.seen
                 && !Feed(books, for: device, after: device.seen, until: cursor.at).isEmptyOfNews
         }
         guard isNews else { return }
         try await database.write { sql in
             let books = Books(sql)
-            guard let device = try books.device(id), cursor.isOf(device.account) else { return }
+            guard let device = try books.device(id), cursor.isOf(device.account, by: cursor.at) else { return }
             try books.set(seen: cursor.at, of: id)
         }
     }

@@ -117,6 +117,7 @@ public final class SimulatedAppStore: Sendable {
         _ body: @escaping @Sendable (inout BookEntry) throws -> Value
     ) async throws -> Value {
         let entered = Locked<[Int64]>([])
+        let ticket = moments.ticket()
         let result: Result<Value, any Error>
         do {
             result = .success(
@@ -125,7 +126,7 @@ public final class SimulatedAppStore: Sendable {
                     let accounts = try whom(books)
                     let ids = accounts.map(\.id)
                     let last = accounts.map(\.lastEvent).max() ?? .distantPast
-                    let now = moments.enter(ids, clock: try books.now(virtualClock), last: last)
+                    let now = moments.enter(ids, clock: try books.now(virtualClock), last: last, as: ticket)
                     entered.withLock { $0 = ids }
                     let catalogue = markets[try books.country(of: accounts[0])].catalogue
                     var entry = try BookEntry(books, accounts, at: now, catalogue: catalogue)
@@ -137,9 +138,8 @@ public final class SimulatedAppStore: Sendable {
         } catch {
             result = .failure(error)
         }
-        let accounts = entered.withLock { $0 }
-        moments.left(accounts)
-        signal.raise(accounts)
+        moments.left(ticket)
+        signal.raise(entered.withLock { $0 })
         return try result.get()
     }
 
@@ -148,12 +148,14 @@ public final class SimulatedAppStore: Sendable {
     func enterAll<Value: Sendable>(
         _ body: @escaping @Sendable (Books, Date) throws -> Value
     ) async throws -> Value {
+        let ticket = moments.ticket()
         let result: Result<Value, any Error>
         do {
             result = .success(
                 try await database.write { [moments, virtualClock] sql in
                     let books = Books(sql)
-                    let now = moments.enterAll(clock: try books.now(virtualClock), last: try books.lastEvent())
+                    let now = moments.enterAll(
+                        clock: try books.now(virtualClock), last: try books.lastEvent(), as: ticket)
                     let value = try body(books, now)
                     try books.setLastEvent(ofAll: now)
                     return value
@@ -161,7 +163,7 @@ public final class SimulatedAppStore: Sendable {
         } catch {
             result = .failure(error)
         }
-        moments.leftAll()
+        moments.left(ticket)
         signal.raiseAll()
         return try result.get()
     }
@@ -170,11 +172,17 @@ public final class SimulatedAppStore: Sendable {
     func look<Value: Sendable>(
         _ whom: (Books) throws -> Books.Account, _ body: (Books, Books.Account, Date) throws -> Value
     ) throws -> Value {
-        let known = try database.read { try whom(Books($0)) }
-        let now = moments.tell(known.id, max(virtualClock.now(), known.lastEvent))
-        return try database.read { sql in
-            let books = Books(sql)
-            return try body(books, try whom(books), now)
+        var account = try database.read { try whom(Books($0)) }
+        while true {
+            let known = account
+            let now = moments.tell(known.id, max(virtualClock.now(), known.lastEvent))
+            let answer: Value? = try database.read { sql in
+                let books = Books(sql)
+                account = try whom(books)
+                // A device that changed hands meanwhile is told of its new account's instant.
+                return account.id == known.id ? try body(books, account, now) : nil
+            }
+            if let answer { return answer }
         }
     }
 }

@@ -52,6 +52,18 @@ struct AccountTests {
         }
     }
 
+    @Test func `a plan chosen abroad is sold there`() async throws {
+        try await TestStore.with { test in
+            try await test.store.createAccount("anna", with: .init(storefront: "DEU"))
+            try await test.buy("paygo")
+            try await test.buy("pro")
+            try await test.store.resume("pro", renewingTo: "yearly", for: "anna")
+            try await test.advance(.months(2))
+            let renewed = try #require(try await test.payloads().last { $0.productId == "yearly" })
+            #expect(renewed.storefront == "DEU" && renewed.currency == "EUR")
+        }
+    }
+
     @Test func `another storefront reaches devices at once, with its products and its money`() async throws {
         try await TestStore.with { test in
             let store = test.store

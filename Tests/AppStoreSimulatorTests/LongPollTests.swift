@@ -18,6 +18,19 @@ struct LongPollTests {
         }
     }
 
+    @Test(arguments: ["9223372036854775807", "253402300800000000", "8000000000000000.1"])
+    func `a cursor of a time that is not yet begins anew, and hears what happens`(cursor: String) async throws {
+        try await TestStore.with { test in
+            let device = try await test.device()
+            let bought = try await test.buy("pack")
+            let first = try await test.store.updates(for: device, after: cursor, wait: 30)
+            #expect(first.updates.map(\.transaction?.id) == [bought.transactionID])
+            let again = try await test.buy("coins")
+            let second = try await test.store.updates(for: device, after: first.cursor)
+            #expect(second.updates.map(\.transaction?.id) == [again.transactionID])
+        }
+    }
+
     @Test func `a waiting device hears nothing of another account`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()

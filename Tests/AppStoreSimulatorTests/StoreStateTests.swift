@@ -198,6 +198,20 @@ struct StoreStateTests {
         }
     }
 
+    @Test func `200 years of the calendar pass at once, and not a day more`() async throws {
+        try await TestStore.with { test in
+            try await test.buy("weekly")
+            try await test.advance(.years(200))
+            #expect(await test.store.clockState().now == Fixtures.date("2226-01-31T10:00:00Z"))
+            // Every week of two centuries.
+            #expect(try await test.payloads().count == 10_436)
+            for tooLong in [SubscriptionPeriod.years(201), .months(2401)] {
+                let error = await #expect(throws: SimulatorError.self) { try await test.advance(tooLong) }
+                #expect(error?.code == .invalidValue)
+            }
+        }
+    }
+
     // MARK: - Fixtures
 
     @Test func `a state goes from one store to another and back unchanged`() async throws {
@@ -287,6 +301,50 @@ struct StoreStateTests {
             }
             #expect(try await test.store.exportState()["tables"] == good["tables"])
             #expect(try await test.store.transactions(of: "anna").count == 1)
+        }
+    }
+    @Test(
+        arguments: [
+            ("run", "", 0), ("run", "count", 2_000_000), ("run", "count", 0), ("run", "offset", -1),
+            ("run", "anchor", .max), ("account", "last_at", .max), ("account", "created_at", .min),
+            ("store", "next_sale", .max), ("store", "next_sale", -1), ("store", "clock_reading", .max),
+            ("condition", "at", .max),
+        ] as [(String, String, Int64)])
+    func `a state with numbers that no store has is refused and breaks nothing`(
+        table: String, column: String, number: Int64
+    ) async throws {
+        try await TestStore.with { test in
+            try await test.buy("monthly")
+            try await test.store.set(.renewalsFail, to: true)
+            let good = try await test.store.exportState()
+            var bad = good
+            if column.isEmpty {
+                bad["tables"]?[table] = []
+            } else {
+                var row = good["tables"]?[table]?[0] ?? nil
+                row[column] = .number(number)
+                bad["tables"]?[table] = [row]
+            }
+            let refused = bad
+            let error = await #expect(throws: SimulatorError.self) { try await test.store.importState(refused) }
+            #expect(error?.code == .invalidValue)
+            #expect(try await test.store.exportState() == good)
+            try await test.advance(.months(1))
+            #expect(try await test.store.subscriptions(of: "anna").count == 1)
+        }
+    }
+
+    @Test func `a device that heard of a later time hears everything after an earlier state was imported`() async throws
+    {
+        try await TestStore.with { test in
+            let device = try await test.device()
+            let early = try await test.store.exportState()
+            try await test.advance(.years(1))
+            let cursor = try await test.store.updates(for: device, after: nil).cursor
+            try await test.store.importState(early)
+            let bought = try await test.buy("pack")
+            let heard = try await test.store.updates(for: device, after: cursor)
+            #expect(heard.updates.map(\.transaction?.id) == [bought.transactionID])
         }
     }
 }

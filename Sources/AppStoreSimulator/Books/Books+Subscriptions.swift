@@ -110,15 +110,22 @@ extension Books {
             record.runs = try runs(of: original)
             record.revocations = try revocations(of: original)
         }
+        guard !record.runs.isEmpty else {
+            throw SQLError(.unexpectedValue, "The store's books hold the subscription \(original) without a period.")
+        }
         return record
     }
 
     private func runs(of original: Int64) throws -> [Run] {
         try sql.query("SELECT * FROM run WHERE original = ?1 ORDER BY place", [.integer(original)]).map { row in
-            Run(
+            let (offset, count): (Int, Int) = (try row["offset"], try row["count"])
+            guard offset >= 0, count > 0, offset + count <= Int(TransactionNumber.span) else {
+                throw SQLError(.unexpectedValue, "The store's books hold \(count) periods at once, which none sells.")
+            }
+            return Run(
                 base: try row["base"], first: try row["first"], anchor: try row.date("anchor"),
-                offset: try row["offset"], soldAt: try row.date("sold_at"), plan: try row.plan(),
-                offer: try row.offer("offer"), count: try row["count"], isRenewal: try row["is_renewal"],
+                offset: offset, soldAt: try row.date("sold_at"), plan: try row.plan(),
+                offer: try row.offer("offer"), count: count, isRenewal: try row["is_renewal"],
                 upgradedAt: try row.optionalDate("upgraded_at"), cutAt: try row.optionalDate("cut_at"))
         }
     }

@@ -188,7 +188,11 @@ struct Books {
 
     func numbers() throws -> Numbers {
         guard let row = try sql.first("SELECT next_sale FROM store") else { throw Self.empty }
-        return Numbers(sale: try row["next_sale"])
+        let sale: Int64 = try row["next_sale"]
+        guard (1...Int64.max / TransactionNumber.span - 1).contains(sale) else {
+            throw SQLError(.unexpectedValue, "The store's books have come to the sale \(sale), which has no number.")
+        }
+        return Numbers(sale: sale)
     }
 
     func save(_ numbers: Numbers) throws {

@@ -11,15 +11,22 @@ extension SQLValue {
 }
 
 extension SQLRow {
-    func date(_ name: String) throws -> Date {
-        let milliseconds: Int64 = try self[name]
-        return Date(milliseconds: milliseconds)
-    }
+    func date(_ name: String) throws -> Date { try Self.date(try self[name]) }
 
     func optionalDate(_ name: String) throws -> Date? {
-        let milliseconds: Int64? = try self[name]
-        return milliseconds.map { Date(milliseconds: $0) }
+        let count: Int64? = try self[name]
+        return try count.map(Self.date)
     }
+
+    private static func date(_ count: Int64) throws -> Date {
+        guard writtenDates.contains(count) else {
+            throw SQLError(.unexpectedValue, "The store's books hold the instant \(count), which no calendar has.")
+        }
+        return Date(milliseconds: count)
+    }
+
+    /// Years that have four digits, and what is before everything.
+    private static let writtenDates = -62_135_769_600_000_000...253_402_300_799_999_999 as ClosedRange<Int64>
 
     func id(_ name: String) throws -> UUID? {
         let text: String? = try self[name]

@@ -6,12 +6,21 @@ import Primitives
 ///
 /// On a clock that stands still an event is a microsecond later than what was told; on a running one it takes nothing.
 final class Moments: Sendable {
+    /// Something that is being written, and may be run more than once until it is.
+    struct Ticket: Sendable, Hashable { fileprivate let number: Int }
+
+    private struct Entry {
+        /// `nil`: all of them.
+        var accounts: [Int64]?
+        var instant: Date
+    }
+
     private struct State {
         /// The latest instant of which an account was told something.
         var told: [Int64: Date] = [:]
-        /// When what is being written for an account happens.
-        var entering: [Int64: Date] = [:]
-        var enteringAll: Date?
+        /// When what is being written happens. Several entries of one account may share a commit.
+        var entering: [Ticket: Entry] = [:]
+        var tickets = 0
         /// No event is earlier: somebody may have been told about it in an earlier run.
         var floor: Date
     }
@@ -25,35 +34,41 @@ final class Moments: Sendable {
     /// the account's last event if that is later.
     func tell(_ account: Int64, _ reading: Date) -> Date {
         state.withLock { state in
-            let pending = [state.entering[account], state.enteringAll].compactMap(\.self).min()
+            let pending = state.entering.values.filter { $0.accounts?.contains(account) ?? true }.map(\.instant).min()
             let instant = pending.map { min(reading, Self.before($0)) } ?? reading
             if state.told.count >= Self.remembered {
-                // What is before the clock is so for every event to come.
-                let past = state.told.filter { $0.value >= reading }
-                state.told = past.count < Self.remembered ? past : [:]
-                if past.count >= Self.remembered { state.floor = max(state.floor, past.values.max() ?? reading) }
+                // Every event to come is later than whatever is forgotten.
+                state.floor = max(state.floor, Self.next(state.told.values.max() ?? reading))
+                state.told = [:]
             }
             state.told[account] = max(state.told[account] ?? instant, instant)
             return instant
         }
     }
 
+    func ticket() -> Ticket {
+        state.withLock { state in
+            state.tickets += 1
+            return Ticket(number: state.tickets)
+        }
+    }
+
     /// The instant of an event that is about to be written for `accounts`; `last` is that of their latest one.
-    func enter(_ accounts: [Int64], clock: Date, last: Date) -> Date {
+    func enter(_ accounts: [Int64], clock: Date, last: Date, as ticket: Ticket) -> Date {
         state.withLock { state in
             let told = accounts.compactMap { state.told[$0] }.max() ?? .distantPast
             let instant = max(clock, Self.next(last), Self.next(told), state.floor)
-            for account in accounts { state.entering[account] = instant }
+            state.entering[ticket] = Entry(accounts: accounts, instant: instant)
             return instant
         }
     }
 
     /// The same for what concerns every account.
-    func enterAll(clock: Date, last: Date) -> Date {
+    func enterAll(clock: Date, last: Date, as ticket: Ticket) -> Date {
         state.withLock { state in
             let told = state.told.values.max() ?? .distantPast
             let instant = max(clock, Self.next(last), Self.next(told), state.floor)
-            state.enteringAll = instant
+            state.entering[ticket] = Entry(accounts: nil, instant: instant)
             return instant
         }
     }
@@ -67,11 +82,7 @@ final class Moments: Sendable {
     }
 
     /// What was entered is in the books, or was given up.
-    func left(_ accounts: [Int64]) {
-        state.withLock { for account in accounts { $0.entering[account] = nil } }
-    }
-
-    func leftAll() { state.withLock { $0.enteringAll = nil } }
+    func left(_ ticket: Ticket) { state.withLock { $0.entering[ticket] = nil } }
 
     static func next(_ instant: Date) -> Date { Date(milliseconds: instant.milliseconds + 1) }
     static func before(_ instant: Date) -> Date { Date(milliseconds: instant.milliseconds - 1) }

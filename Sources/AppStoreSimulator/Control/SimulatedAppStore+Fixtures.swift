@@ -46,7 +46,7 @@ extension SimulatedAppStore {
                 anchor.reading = max(fixture.now, try books.clock().reading).wholeMilliseconds
                 anchor.revision = revision + 1
                 try books.save(anchor)
-                _ = try (books.conditions(), books.accounts())
+                _ = try (books.conditions(), books.accounts(), books.numbers())
                 try books.eachSubscription { _ in }
                 return (anchor, try books.settings(), try books.lastEvent())
             } catch let error as SQLError where error.code != .closed {

@@ -11,8 +11,8 @@ extension SimulatedAppStore {
         _ transaction: TransactionID, _ request: StoreControlWire.Refund = .init()
     ) async throws -> StoreControlWire.Transaction {
         let percentage = try request.percentage.map { percentage in
-            guard percentage > 0, percentage <= 100 else {
-                throw SimulatorError(.invalidValue, "A refund is of more than 0 and at most 100 percent.")
+            guard percentage >= 0.001, percentage <= 100 else {
+                throw SimulatorError(.invalidValue, "A refund is of 0.001 to 100 percent.")
             }
             return Int((percentage * 1000).rounded())
         }

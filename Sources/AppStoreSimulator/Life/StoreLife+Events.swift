@@ -32,7 +32,9 @@ extension StoreLife {
             $0.renewal.plan =
                 product == course.current.plan.productID
                 ? course.current.plan
-                : Plan(productID: product, period: terms.period, price: price(of: item, at: now), pricedAt: now)
+                : Plan(
+                    productID: product, period: terms.period, price: price(of: item, at: now), pricedAt: now,
+                    storefront: catalogue.storefront.countryCode)
         }
     }
 

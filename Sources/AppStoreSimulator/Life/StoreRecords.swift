@@ -117,7 +117,11 @@ struct Numbers: Sendable, Hashable {
 extension Date {
     /// The store's instants are whole microseconds, counted since 1970: what happens within a millisecond has its order.
     init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1_000_000) }
-    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1_000_000).rounded()) }
+    /// What no calendar has is the first or the last instant that can be written down.
+    var milliseconds: Int64 {
+        let count = (timeIntervalSince1970 * 1_000_000).rounded()
+        return Int64(exactly: count) ?? (count < 0 ? .min : .max)
+    }
     /// What the store says to others has whole milliseconds, as Apple's dates have.
     var wholeMilliseconds: Date {
         // Half a microsecond is given back: instants in seconds are not exact in binary.

@@ -102,7 +102,9 @@ struct StoreSigner: Sendable {
     /// Signatures of one millisecond have their order as well: each microsecond counts as a millisecond.
     private static func signedDate(_ now: Date) -> Date {
         let (whole, part) = now.milliseconds.quotientAndRemainder(dividingBy: 1000)
-        return Date(milliseconds: (whole + part) * 1000)
+        // What is told just before an event of the next millisecond is told before it.
+        let place = part >= 990 ? part - 999 : part
+        return Date(milliseconds: (whole + place) * 1000)
     }
 
     private func remembered(_ document: Document, isFresh: Bool, _ sign: () throws -> String) throws -> String {
