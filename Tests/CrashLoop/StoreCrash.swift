@@ -103,7 +103,7 @@ struct StoreCrash {
         try await pay("p4", "coins")
         try await change("resume")
         guard let pack = told["p2"] else { throw CrashFailure("point \(killAt): the pack was not told") }
-        try await ask(.post, "/control/v1/transactions/\(pack)/refund", Array("{}".utf8), accepting: 422)
+        try await ask(.post, "/control/v1/transactions/\(pack)/refund", Array("{}".utf8), accepting: 409)
         refunded = pack
         try await pay("p5", "coins")
         try await poll()

@@ -55,7 +55,9 @@ struct NaiveStore {
         var changes: [Date] = []
 
         var last: Sale { sales[sales.count - 1] }
-        var isRevoked: Bool { last.revoked != nil }
+        /// What is taken back when all is over ends nothing.
+        var takenBackAfterwards: Set<Int64> = []
+        var isRevoked: Bool { last.revoked != nil && !takenBackAfterwards.contains(last.id) }
         var isOver: Bool { if case .over = standing { true } else { false } }
 
         func hasAccess(at now: Date) -> Bool {
@@ -367,6 +369,10 @@ struct NaiveStore {
             let customer =
                 before.map { $0.isOver || $0.isRevoked ? "expired" : "existing" } ?? "new"
             guard offer.customers.contains(customer) else { return nil }
+            // Each customer gets it once, even if it is still to come.
+            let isAsked = before?.asked?.offer?.id == id && before?.asked?.terms.product == product.id
+            let wasSold = before?.sales.contains { $0.offerID == id && $0.product == product.id } ?? false
+            if isAsked || wasSold { return nil }
             if let introductory, offer.isStackable { return (introductory, offer) }
             return (offer, nil)
         }
@@ -477,6 +483,7 @@ struct NaiveStore {
     mutating func refund(_ id: Int64) {
         change(id) { [now] in $0.revoked = now }
         for index in subscriptions.indices where subscriptions[index].last.id == id {
+            if subscriptions[index].isOver { subscriptions[index].takenBackAfterwards.insert(id) }
             // Nobody tries to collect for what was given back.
             if case .late = subscriptions[index].standing { subscriptions[index].standing = .over(reason: 2) }
         }
@@ -488,6 +495,7 @@ struct NaiveStore {
             $0.revoked = nil
             $0.isFinished = false
         }
+        for index in subscriptions.indices { subscriptions[index].takenBackAfterwards.remove(id) }
     }
 
     mutating func finish(_ id: Int64) { change(id) { $0.isFinished = true } }

@@ -88,18 +88,18 @@ struct RandomLife {
                     ? try await store.resume(product, for: name) : try await store.cancel(product, for: name)
             }
         case .setFails(let account, let product, let fails):
-            try await change(account, product, { $0.setFails(fails, $1) }) { name in
+            // One alone cannot pay while nobody can.
+            try await change(account, product, if: { naive, _ in fails || !naive.allFail }, { $0.setFails(fails, $1) })
+            {
+                name in
                 fails
                     ? try await store.failBilling(product, for: name)
                     : try await store.resolveBilling(product, for: name)
             }
         case .renew(let account, let product):
-            _ = prepare(account)
-            if let index = naive.running(account, product), !naive.canRenew(index) {
-                let answer = try await attempt { try await store.renew(product, for: names[account]) }
-                return try expect(.refused, answer, account, clock)
+            try await change(account, product, if: { $0.canRenew($1) }, { $0.renew($1) }) {
+                try await store.renew(product, for: $0)
             }
-            try await change(account, product, { $0.renew($1) }) { try await store.renew(product, for: $0) }
         case .expire(let account, let product):
             try await change(account, product, { $0.expire($1) }) { try await store.expire(product, for: $0) }
         case .setGrace, .setAllFail, .raise, .withdraw: try await changeForAll(step)
@@ -156,11 +156,11 @@ struct RandomLife {
     }
 
     private mutating func change(
-        _ account: Int, _ product: ProductID, _ expected: (inout NaiveStore, Int) -> Void,
-        _ body: (AccountName) async throws -> StoreControlWire.Transaction
+        _ account: Int, _ product: ProductID, if isPossible: (NaiveStore, Int) -> Bool = { _, _ in true },
+        _ expected: (inout NaiveStore, Int) -> Void, _ body: (AccountName) async throws -> StoreControlWire.Transaction
     ) async throws {
         let instant = prepare(account)
-        let index = naive.running(account, product)
+        let index = naive.running(account, product).flatMap { isPossible(naive, $0) ? $0 : nil }
         let answer = try await attempt { try await body(names[account]) }
         guard (answer == nil) == (index == nil) else {
             throw differ("a running subscription was \(index == nil ? "not " : "")expected")
