@@ -77,6 +77,11 @@ public actor PaymentQueue {
             id: configuration.makePaymentID(), productID: product, quantity: quantity, appAccountToken: appAccountToken,
             offer: offer, introductoryOfferEligibility: introductoryOfferEligibility,
             simulatesAskToBuy: simulatesAskToBuy)
+        guard payments[payment.id] == nil else {
+            let taken = PaymentError(
+                .storeFailed, "A payment named \(payment.id) is under way; let makePaymentID give each its own name.")
+            return PaymentAnswer(outcome: .failed(error: taken))
+        }
         let waiter = Waiter<PaymentAnswer>()
         payments[payment.id] = waiter
         do {
@@ -139,14 +144,15 @@ public actor PaymentQueue {
     public func finish(_ transaction: TransactionID) { handle(.finishRequested(transaction)) }
 
     /// Stops listening and answers everybody who waits; unfinished transactions stay at the store for the next launch.
+    /// However often it is called, it returns when nothing runs any more.
     public func shutDown() async {
-        guard !isShutDown else { return }
-        isShutDown = true
-        listener?.cancel()
-        handle(.shutDown)
-        let running = Array(work.values)
-        for task in running { task.cancel() }
-        for task in running { await task.value }
+        if !isShutDown {
+            isShutDown = true
+            listener?.cancel()
+            handle(.shutDown)
+            for task in work.values { task.cancel() }
+        }
+        for task in Array(work.values) { await task.value }
         completed.finish()
     }
 

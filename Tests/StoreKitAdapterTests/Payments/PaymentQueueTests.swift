@@ -220,6 +220,48 @@ struct PaymentQueueTests {
         for await _ in queue.completions {}
     }
 
+    @Test func `whoever shuts down once more waits for the end as well`() async {
+        let mayAnswer = Gate()
+        let ended = CallLog<String>()
+        server.answer { _ in
+            // A server that does not notice that it is no longer waited for.
+            _ = await Task { try await mayAnswer.pass() }.result
+            ended.record("delivery")
+            return .acknowledged
+        }
+        let queue = queue()
+        await queue.start()
+        async let answer = queue.purchase("pack")
+        await server.presented.wait { !$0.isEmpty }
+        let calls = ["first", "second"].map { name in
+            Task {
+                await queue.shutDown()
+                ended.record(name)
+            }
+        }
+        #expect(await answer.outcome.words == "failed shutDown")
+        for _ in 0..<100 { await Task.yield() }
+        mayAnswer.open()
+        for call in calls { await call.value }
+        #expect(ended.all.first == "delivery")
+    }
+
+    @Test func `two payments that are named alike are both answered`() async throws {
+        let paid = CallLog<Payment>()
+        store.whenPaying { payment, _ in paid.record(payment) }
+        let queue = PaymentQueue(configuration: .init(connection: store, makePaymentID: { "p" })) { [server] in
+            await server.deliver($0)
+        }
+        await queue.start()
+        async let first = queue.purchase("pack")
+        await paid.wait { !$0.isEmpty }
+        #expect(await queue.purchase("coins").outcome.words == "failed storeFailed")
+        store.sell(paid.all[0])
+        #expect(await first.outcome.words == "purchased pack")
+        #expect(paid.all.count == 1)
+        await queue.shutDown()
+    }
+
     @Test func `restoring gives what the store has, and callers share one request`() async throws {
         let transactions = ["1", "2"].map { StoreTransaction.of($0) }
         store.set(restorable: transactions)
