@@ -79,8 +79,6 @@ extension SimulatedAppStore {
 
     static let clockMoved: Int64 = -1
     private static let longestJump = 200.0 * 365 * 86400
-    /// The year 9000: dates have four digits for their year.
-    private static let endOfTime = Date(timeIntervalSince1970: 221_845_392_000)
 
     /// Moves the clock on; whatever falls due on the way has happened when this returns.
     ///
@@ -96,7 +94,7 @@ extension SimulatedAppStore {
             let now = max(try books.now(virtualClock), try books.lastEvent())
             anchor.base = base.now().wholeMilliseconds
             anchor.reading = jump(now).wholeMilliseconds
-            guard anchor.reading < Self.endOfTime else { throw Self.tooFar }
+            guard anchor.reading < ClockAnchor.endOfTime else { throw Self.tooFar }
             anchor.revision += 1
             try books.save(anchor)
             return anchor

@@ -75,8 +75,7 @@ public final class SimulatedAppStore: Sendable {
             // Whatever somebody was told before the store was closed was before now.
             let floor = isNew ? .distantPast : Moments.next(clock.now())
             let store = try SimulatedAppStore(configuration, summary, database, clock, Moments(floor: floor), chain)
-            let settings = try database.read { try Books($0).settings() }
-            store.faults.withLock { $0 = InjectedFaults(settings) }
+            try store.followSettings()
             return store
         } catch {
             await database.close()

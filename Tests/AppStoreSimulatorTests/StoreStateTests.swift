@@ -212,6 +212,34 @@ struct StoreStateTests {
         }
     }
 
+    @Test func `a clock that runs stops where its dates cannot be written`() async throws {
+        try await TestStore.with(rate: try #require(TimeRate("2s"))) { test in
+            let device = try await test.device()
+            test.base.advance(by: 4 * 86400)
+            #expect(await test.store.clockState().now == Fixtures.date("9000-01-01T00:00:00Z"))
+            let bought = try await test.buy("pack")
+            #expect(try await test.store.updates(for: device, after: nil).updates.count == 1)
+            #expect(bought.purchaseDate.map { $0 >= Fixtures.date("9000-01-01T00:00:00Z") } == true)
+        }
+    }
+
+    @Test func `what several set at once is in force, each of it`() async throws {
+        try await TestStore.with { test in
+            for value in ["systemError", "off", "unknown"] as [JSONValue] {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for api in InjectedFaults.API.allCases {
+                        group.addTask { _ = try await test.store.set(.errors(api), to: value) }
+                    }
+                    try await group.waitForAll()
+                }
+                for api in InjectedFaults.API.allCases {
+                    let failure = test.store.faults.withLock { $0.answer(to: api).failure }
+                    #expect((failure == nil) == (value == "off"), "\(api)")
+                }
+            }
+        }
+    }
+
     // MARK: - Fixtures
 
     @Test func `a state goes from one store to another and back unchanged`() async throws {

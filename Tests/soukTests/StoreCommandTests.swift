@@ -43,6 +43,9 @@ import Testing
                             .lowerBound.utf16Offset(in: $0)
                     }
                 ).count == 1, "\(accounts)")
+        let family = "👩‍👩‍👧‍👦👨‍👩‍👧‍👦"
+        _ = try await store(service, ["account", "create", family])
+        #expect(try await store(service, ["account", "list"]).output.contains("\(family)  "))
         let none = try await store(service, ["transactions", "ada"])
         #expect(none.output == "none\n")
         let bought = try await store(service, ["buy", "ada", Self.monthly, "--json"])

@@ -26,6 +26,8 @@ struct Feed: Sendable {
     private(set) var courses: [Course] = []
     /// When time alone does something to the account next.
     private(set) var nextChange: Date?
+    /// Where each transaction is told, but for what is only said about how it goes on.
+    private var places: [Int64: Int] = [:]
 
     /// Whether it holds nothing but sales, which are told until they are delivered.
     var isEmptyOfNews: Bool { items.allSatisfy { $0.state == .purchased && $0.payment == nil } }
@@ -70,6 +72,7 @@ struct Feed: Sendable {
     }
 
     private mutating func add(_ transaction: TransactionRecord, _ course: Course?) {
+        places[transaction.id] = places[transaction.id] ?? items.count
         items.append(
             Item(
                 at: transaction.purchaseDate, productID: transaction.productID,
@@ -85,7 +88,7 @@ struct Feed: Sendable {
                 Item(at: news.at, payment: payment, productID: update.productID, state: state, failure: update.failure))
             return
         }
-        if let index = items.firstIndex(where: { $0.transaction?.id == id && $0.state != .renewalChanged }) {
+        if let index = places[id] {
             // A payment that is answered again has its answer where it was asked again.
             if let payment {
                 items[index].payment = payment
@@ -97,6 +100,7 @@ struct Feed: Sendable {
         guard let (transaction, course) = try books.transaction(id, at: end) else { return }
         // What was sold without this device's asking is told until it is delivered, and then no more.
         if update.state == .purchased, payment == nil, try books.isFinished(transaction) { return }
+        places[id] = items.count
         items.append(
             Item(
                 at: news.at, payment: payment, productID: transaction.productID,

@@ -84,6 +84,15 @@ extension CatalogueReader {
             fail(.badPeriod, "\(place.pointer)/\(name)", "\"\(text)\" is no period; write P1W, P1M, P1Y or the like")
             return nil
         }
+        let start = Date(timeIntervalSince1970: 0)
+        let end = period.end(from: start)
+        guard end >= SubscriptionPeriod.days(1).end(from: start), end <= SubscriptionPeriod.years(3).end(from: start)
+        else {
+            fail(
+                .badPeriod, "\(place.pointer)/\(name)",
+                "\(text) is too short or too long; write a period from a day to three years, such as P1M")
+            return nil
+        }
         return period
     }
 

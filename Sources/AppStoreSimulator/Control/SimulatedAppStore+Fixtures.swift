@@ -33,7 +33,7 @@ extension SimulatedAppStore {
                 "The state is of the bundle id \(fixture.bundleID), this store of \(configuration.bundleID).")
         }
         let base = configuration.baseClock
-        let (anchor, set, last) = try await database.write { [virtualClock] sql in
+        let (anchor, last) = try await database.write { [virtualClock] sql in
             let books = Books(sql)
             var anchor = try books.clock()
             let revision = max(anchor.revision, virtualClock.anchor.revision)
@@ -48,7 +48,7 @@ extension SimulatedAppStore {
                 try books.save(anchor)
                 _ = try (books.conditions(), books.accounts(), books.numbers())
                 try books.eachSubscription { _ in }
-                return (anchor, try books.settings(), try books.lastEvent())
+                return (anchor, try books.lastEvent())
             } catch let error as SQLError where error.code != .closed {
                 throw SimulatorError(
                     .invalidValue, "The state does not hold together: \(error.message)", underlying: error)
@@ -56,7 +56,7 @@ extension SimulatedAppStore {
         }
         moments.forget(floor: max(anchor.reading, last))
         virtualClock.moveOn(to: anchor)
-        faults.withLock { $0 = InjectedFaults(set) }
+        try followSettings()
         signal.raiseAll()
     }
 }

@@ -93,7 +93,8 @@ extension SimulatedAppStore {
         try database.read { sql in
             let books = Books(sql)
             let held = try account.map { try books.held(of: books.known($0).id) } ?? books.held()
-            let names = Dictionary(uniqueKeysWithValues: try books.accounts().map { ($0.id, $0.name.rawValue) })
+            var names: [Int64: String] = [:]
+            for id in Set(held.map(\.order.accountID)) { names[id] = try books.account(id)?.name.rawValue }
             return held.map {
                 StoreControlWire.PendingOrder(
                     transactionID: TransactionID(unchecked: "\($0.number)"), account: names[$0.order.accountID] ?? "",

@@ -53,16 +53,25 @@ extension SimulatedAppStore {
         if setting == .timeRate, let rate = value.stringValue.flatMap({ TimeRate($0) }) {
             try await setTimeRate(rate)
         } else {
-            let set = try await enterAll { books, now in
-                try books.apply(setting, value, at: now)
-                return try books.settings()
-            }
-            faults.withLock { $0 = InjectedFaults(set) }
+            try await enterAll { books, now in try books.apply(setting, value, at: now) }
+            try followSettings()
         }
         return StoreControlWire.Setting(name: setting.name, value: value)
     }
 
     // MARK: - Errors and slowness
+
+    /// Takes errors and slowness from the books. Of several who set something at once, whoever is last looks once more.
+    func followSettings() throws {
+        func read() throws -> InjectedFaults { InjectedFaults(try database.read { try Books($0).settings() }) }
+        var known = try read()
+        while true {
+            faults.withLock { $0 = known }
+            let now = try read()
+            if now == known { return }
+            known = now
+        }
+    }
 
     /// Lets the answer to a device wait, or fails it, as the settings want it. What waits goes on when the store closes.
     func meet(_ api: InjectedFaults.API) async throws {

@@ -21,13 +21,17 @@ package struct ClockAnchor: Sendable, Hashable {
         let passed = max(0, base.timeIntervalSince(self.base)) * rate
         // A thousandth of a millisecond is given back: instants in seconds are not exact in binary.
         let milliseconds = ((reading.timeIntervalSince1970 + passed) * 1000 + 0.001).rounded(.down)
-        return Date(timeIntervalSince1970: milliseconds / 1000)
+        return min(Date(timeIntervalSince1970: milliseconds / 1000), max(reading, Self.endOfTime))
     }
+
+    /// The year 9000, where every clock stops: dates have four digits for their year, and what is due lies after now.
+    package static let endOfTime = Date(timeIntervalSince1970: 221_845_392_000)
 
     /// The instant of the base at which the clock reads `reading`; `nil` when it never will.
     package func base(at reading: Date) -> Date? {
         let left = reading.timeIntervalSince(self.reading)
         if left <= 0 { return base }
+        guard reading <= Self.endOfTime else { return nil }
         return rate > 0 ? base.addingTimeInterval(left / rate) : nil
     }
 }

@@ -10,7 +10,7 @@ enum StoreText {
         guard !rows.isEmpty else { return "none" }
         let widths = titles.indices.map { column in ([titles] + rows).map { $0[column].count }.max() ?? 0 }
         func line(_ cells: [String]) -> String {
-            let padded = zip(cells, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }
+            let padded = zip(cells, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
             return padded.joined(separator: "  ").trimmingTrailingSpaces()
         }
         return ([Terminal.dim(line(titles))] + rows.map(line)).joined(separator: "\n")
