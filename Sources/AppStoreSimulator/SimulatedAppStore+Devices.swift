@@ -103,7 +103,7 @@ extension SimulatedAppStore {
                 || signal.isClosed || Task.isCancelled
             {
                 return StoreWire.Updates(
-                    updates: try feed.items.map { try update($0, for: device, at: feed.end) },
+                    updates: try feed.items.map { try update($0, for: device, at: feed.asked) },
                     cursor: Cursor(at: feed.end, account: device.account.id).text, storefront: current,
                     messages: messages.isEmpty ? nil : messages)
             }

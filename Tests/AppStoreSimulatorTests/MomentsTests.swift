@@ -61,6 +61,28 @@ struct MomentsTests {
             moments.enter([7000], clock: clock, last: .distantPast, as: ticket) > clock.addingTimeInterval(0.5))
     }
 
+    @Test func `whatever happens is signed later than all before, at any speed`() {
+        let moments = Moments(floor: .distantPast)
+        var (last, signed, clock) = (Date.distantPast, Int64.min, clock)
+        for step in 0..<5000 {
+            // Many within a millisecond, then a few milliseconds one after another.
+            if step % 1500 >= 1400 { clock.addTimeInterval(0.001) }
+            clock = clock.wholeMilliseconds
+            if step % 3 == 0 {
+                let told = moments.tell(1, max(clock, last))
+                #expect(told >= max(clock, last) && Moments.signed(told) >= signed)
+                signed = Moments.signed(told)
+            }
+            let ticket = moments.ticket()
+            let instant = moments.enter([1], clock: clock, last: last, as: ticket)
+            let before = moments.tell(1, instant.addingTimeInterval(1))
+            #expect(before < instant && instant > last && Moments.signed(instant) > signed)
+            #expect(Moments.signed(before) >= signed && Moments.signed(before) < Moments.signed(instant))
+            moments.left(ticket)
+            (last, signed) = (instant, Moments.signed(instant))
+        }
+    }
+
     @Test func `what is signed just before an event is dated before it`() async throws {
         try await TestStore.with { test in
             let bought = try await test.buy("pack")

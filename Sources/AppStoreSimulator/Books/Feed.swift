@@ -22,7 +22,9 @@ struct Feed: Sendable {
     private(set) var items: [Item] = []
     /// The instant up to which it tells everything.
     private(set) var end: Date
-    /// How each subscription of the account stands at the instant asked for.
+    /// The instant asked for, as of which it is told.
+    let asked: Date
+    /// How each subscription of the account stands then.
     private(set) var courses: [Course] = []
     /// When time alone does something to the account next.
     private(set) var nextChange: Date?
@@ -36,6 +38,7 @@ struct Feed: Sendable {
     /// not seen. Of more than `limit` items the first are told, but never a part of what happened at one instant.
     init(_ books: Books, for device: Books.Device, after start: Date?, until end: Date, limit: Int = .max) throws {
         self.end = end
+        asked = end
         let told = max(start ?? device.seen, device.seen)
         let conditions = try books.conditions()
         for record in try books.subscriptions(of: device.account.id) {

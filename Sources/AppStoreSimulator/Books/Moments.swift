@@ -35,7 +35,8 @@ final class Moments: Sendable {
     func tell(_ account: Int64, _ reading: Date) -> Date {
         state.withLock { state in
             let pending = state.entering.values.filter { $0.accounts?.contains(account) ?? true }.map(\.instant).min()
-            let instant = pending.map { min(reading, Self.before($0)) } ?? reading
+            let latest = state.told[account].map { Self.raise(reading, to: Self.signed($0)) } ?? reading
+            let instant = pending.map { min(latest, Self.before($0)) } ?? latest
             if state.told.count >= Self.remembered {
                 // Every event to come is later than whatever is forgotten.
                 state.floor = max(state.floor, Self.next(state.told.values.max() ?? reading))
@@ -56,8 +57,8 @@ final class Moments: Sendable {
     /// The instant of an event that is about to be written for `accounts`; `last` is that of their latest one.
     func enter(_ accounts: [Int64], clock: Date, last: Date, as ticket: Ticket) -> Date {
         state.withLock { state in
-            let told = accounts.compactMap { state.told[$0] }.max() ?? .distantPast
-            let instant = max(clock, Self.next(last), Self.next(told), state.floor)
+            let told = max(last, accounts.compactMap { state.told[$0] }.max() ?? last)
+            let instant = Self.raise(max(clock, Self.next(told), state.floor), to: Self.signed(told) + 1)
             state.entering[ticket] = Entry(accounts: accounts, instant: instant)
             return instant
         }
@@ -66,8 +67,8 @@ final class Moments: Sendable {
     /// The same for what concerns every account.
     func enterAll(clock: Date, last: Date, as ticket: Ticket) -> Date {
         state.withLock { state in
-            let told = state.told.values.max() ?? .distantPast
-            let instant = max(clock, Self.next(last), Self.next(told), state.floor)
+            let told = max(last, state.told.values.max() ?? last)
+            let instant = Self.raise(max(clock, Self.next(told), state.floor), to: Self.signed(told) + 1)
             state.entering[ticket] = Entry(accounts: nil, instant: instant)
             return instant
         }
@@ -83,6 +84,22 @@ final class Moments: Sendable {
 
     /// What was entered is in the books, or was given up.
     func left(_ ticket: Ticket) { state.withLock { $0.entering[ticket] = nil } }
+
+    /// The millisecond of which something is signed at an instant. Signatures of one millisecond have their order as well:
+    /// each microsecond counts as a millisecond, and what is told just before the next one's event comes before it.
+    static func signed(_ instant: Date) -> Int64 {
+        let (whole, part) = instant.milliseconds.quotientAndRemainder(dividingBy: 1000)
+        return whole + (part >= 990 ? part - 999 : part)
+    }
+
+    /// That instant, or the first one after it that is signed as of `millisecond`.
+    private static func raise(_ instant: Date, to millisecond: Int64) -> Date {
+        let missing = millisecond - signed(instant)
+        let raised = instant.milliseconds + max(0, missing)
+        // A millisecond has room for so many; the rest goes where they are signed.
+        return raised % 1000 < 900 && missing < 900
+            ? Date(milliseconds: raised) : Date(milliseconds: max(millisecond, signed(instant)) * 1000)
+    }
 
     static func next(_ instant: Date) -> Date { Date(milliseconds: instant.milliseconds + 1) }
     static func before(_ instant: Date) -> Date { Date(milliseconds: instant.milliseconds - 1) }

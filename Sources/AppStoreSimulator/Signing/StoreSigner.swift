@@ -99,13 +99,7 @@ struct StoreSigner: Sendable {
         return try signer.sign(payload)
     }
 
-    /// Signatures of one millisecond have their order as well: each microsecond counts as a millisecond.
-    private static func signedDate(_ now: Date) -> Date {
-        let (whole, part) = now.milliseconds.quotientAndRemainder(dividingBy: 1000)
-        // What is told just before an event of the next millisecond is told before it.
-        let place = part >= 990 ? part - 999 : part
-        return Date(milliseconds: (whole + place) * 1000)
-    }
+    private static func signedDate(_ now: Date) -> Date { Date(milliseconds: Moments.signed(now) * 1000) }
 
     private func remembered(_ document: Document, isFresh: Bool, _ sign: () throws -> String) throws -> String {
         if !isFresh, let known = signed.withLock({ $0[document] }) { return known }
