@@ -110,7 +110,7 @@ struct Founding: Sendable {
             [
                 .text(configuration.bundleID.rawValue), .integer(Int64(bitPattern: seed)),
                 .integer(200_000_000_000 + range),
-                .integer(base.milliseconds), .integer(start.milliseconds), .real(anchor.rate),
+                .integer(base.microseconds), .integer(start.microseconds), .real(anchor.rate),
                 .integer(anchor.revision),
             ])
         try books.save(configuration.catalogue.settings.storeSettings, at: start)

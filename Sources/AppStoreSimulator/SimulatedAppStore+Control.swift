@@ -107,7 +107,7 @@ extension SimulatedAppStore {
     private static func jump(_ request: StoreControlWire.Advance) throws -> @Sendable (Date) -> Date {
         switch (request.period, request.seconds) {
         case (let period?, nil):
-            let zero = Date(milliseconds: 0)
+            let zero = Date(microseconds: 0)
             let length = period.end(from: zero)
             // Years are those of the calendar.
             guard length > zero, length <= SubscriptionPeriod.years(200).end(from: zero) else { throw tooFar }

@@ -129,11 +129,11 @@ extension SimulatedAppStore {
             guard let at = parts[0], at >= 0, parts.count == 1 || parts.count == 2 && parts[1] != nil else {
                 throw SimulatorError(.invalidValue, "The cursor is not one of this store's; ask again without it.")
             }
-            self.at = Date(milliseconds: at)
+            self.at = Date(microseconds: at)
             account = parts.count == 2 ? parts[1] : nil
         }
 
-        var text: String { "\(at.milliseconds)" + (account.map { ".\($0)" } ?? "") }
+        var text: String { "\(at.microseconds)" + (account.map { ".\($0)" } ?? "") }
 
         /// Whether it may be one that the account's device was given by `now`; the books may have been replaced since.
         func isOf(_ account: Books.Account, by now: Date) -> Bool {

@@ -67,7 +67,7 @@ extension Books {
 
     func endShare(ofPurchase id: Int64, at now: Date) throws {
         try sql.execute(
-            "UPDATE purchase SET share_until = ?2 WHERE id = ?1", [.integer(id), .integer(now.milliseconds)])
+            "UPDATE purchase SET share_until = ?2 WHERE id = ?1", [.integer(id), .integer(now.microseconds)])
     }
 
     // MARK: - Devices

@@ -56,6 +56,6 @@ extension Books {
     private func set(_ name: String, _ value: JSONValue, at now: Date) throws {
         try sql.execute(
             "INSERT OR REPLACE INTO condition (at, name, value) VALUES (?1, ?2, ?3)",
-            [.integer(now.milliseconds), .text(name), .text("\(value)")])
+            [.integer(now.microseconds), .text(name), .text("\(value)")])
     }
 }

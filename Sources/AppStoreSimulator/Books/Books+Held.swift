@@ -14,7 +14,7 @@ extension Books {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             """,
             [
-                .integer(held.number), .integer(order.accountID), .integer(held.at.milliseconds),
+                .integer(held.number), .integer(order.accountID), .integer(held.at.microseconds),
                 .text(held.reason.rawValue), .text(order.productID.rawValue), .integer(Int64(order.quantity)),
                 SQLValue(order.appAccountToken), SQLValue(order.offerID), SQLValue(order.offerKind?.rawValue),
                 SQLValue(order.allowsIntroductory),

@@ -18,7 +18,7 @@ extension Books {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
             """,
             [
-                .integer(update.accountID), .integer(now.milliseconds), SQLValue(update.device?.rawValue),
+                .integer(update.accountID), .integer(now.microseconds), SQLValue(update.device?.rawValue),
                 SQLValue(update.payment?.rawValue), .text(update.productID.rawValue), .text(update.state.rawValue),
                 SQLValue(update.transactionID), SQLValue(update.isAlreadyOwned),
                 SQLValue(update.failure?.code.rawValue), SQLValue(update.failure?.reason),
@@ -49,7 +49,7 @@ extension Books {
             ORDER BY at, id
             """,
             [
-                .integer(device.account.id), .integer(start.milliseconds), .integer(end.milliseconds),
+                .integer(device.account.id), .integer(start.microseconds), .integer(end.microseconds),
                 .text(device.id.rawValue),
             ]
         ).map(Self.news)

@@ -14,7 +14,7 @@ extension Books {
             """,
             [
                 .integer(record.id), .integer(record.accountID), .text(record.productID.rawValue),
-                .text(record.kind.rawValue), .integer(record.purchaseDate.milliseconds),
+                .text(record.kind.rawValue), .integer(record.purchaseDate.microseconds),
                 .integer(Int64(record.quantity)), SQLValue(record.appAccountToken),
                 .integer(record.price.milliunits), .text(record.price.currency),
                 SQLValue(record.storefront),

@@ -21,8 +21,8 @@ extension Books {
             """,
             [
                 .integer(record.originalID), .integer(record.accountID), .text(record.groupID),
-                SQLValue(record.appAccountToken), .integer(record.startedAt.milliseconds),
-                .integer(record.changedAt.milliseconds), SQLValue(record.hasUsedIntroductoryOffer),
+                SQLValue(record.appAccountToken), .integer(record.startedAt.microseconds),
+                .integer(record.changedAt.microseconds), SQLValue(record.hasUsedIntroductoryOffer),
             ] + renewal.plan.columns + [
                 try SQLValue(renewal.offer), SQLValue(renewal.offSince), SQLValue(renewal.failsFrom),
                 SQLValue(renewal.failsUntil), SQLValue(renewal.consentedAt),
@@ -44,7 +44,7 @@ extension Books {
             """,
             [
                 .integer(original), .integer(Int64(place)), .integer(run.base), .integer(Int64(run.first)),
-                .integer(run.anchor.milliseconds), .integer(Int64(run.offset)), .integer(run.soldAt.milliseconds),
+                .integer(run.anchor.microseconds), .integer(Int64(run.offset)), .integer(run.soldAt.microseconds),
             ] + run.plan.columns + [
                 try SQLValue(run.offer), .integer(Int64(run.count)), SQLValue(run.isRenewal),
                 SQLValue(run.upgradedAt), SQLValue(run.cutAt),
@@ -139,7 +139,7 @@ extension Books {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             """,
             [
-                .integer(id), .integer(original), .integer(revocation.at.milliseconds),
+                .integer(id), .integer(original), .integer(revocation.at.microseconds),
                 .text(revocation.kind.rawValue), SQLValue(revocation.reason), SQLValue(revocation.percentage),
                 SQLValue(revocation.reversedAt),
             ])

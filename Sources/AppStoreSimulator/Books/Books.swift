@@ -66,7 +66,7 @@ struct Books {
             INSERT INTO account (name, app_transaction, created_at, last_at)
             VALUES (?1, ?2, ?3, coalesce((SELECT max(at) FROM condition), 0))
             """,
-            [.text(name.rawValue), .text(appTransactionID), .integer(now.milliseconds)])
+            [.text(name.rawValue), .text(appTransactionID), .integer(now.microseconds)])
     }
 
     /// What a tester set of an account.
@@ -85,20 +85,20 @@ struct Books {
     func set(lastEvent: Date, of accounts: [Int64]) throws {
         for account in accounts {
             try sql.execute(
-                "UPDATE account SET last_at = ?2 WHERE id = ?1", [.integer(account), .integer(lastEvent.milliseconds)])
+                "UPDATE account SET last_at = ?2 WHERE id = ?1", [.integer(account), .integer(lastEvent.microseconds)])
         }
     }
 
     /// What concerns the whole store has happened to each of its accounts.
     func setLastEvent(ofAll date: Date) throws {
-        try sql.execute("UPDATE account SET last_at = ?1", [.integer(date.milliseconds)])
+        try sql.execute("UPDATE account SET last_at = ?1", [.integer(date.microseconds)])
     }
 
     /// When something last happened to anybody.
     func lastEvent() throws -> Date {
         let row = try sql.first("SELECT max(last_at) AS last FROM account")
         let last: Int64? = try row?["last"]
-        return last.map { Date(milliseconds: $0) } ?? .distantPast
+        return last.map { Date(microseconds: $0) } ?? .distantPast
     }
 
     private static func account(_ row: SQLRow) throws -> Account {
@@ -127,20 +127,20 @@ struct Books {
     func add(device id: DeviceID, number: Int64, account: Int64, at now: Date) throws {
         try sql.execute(
             "INSERT INTO device (id, number, account, seen) VALUES (?1, ?2, ?3, ?4)",
-            [.text(id.rawValue), .integer(number), .integer(account), .integer(now.milliseconds)])
+            [.text(id.rawValue), .integer(number), .integer(account), .integer(now.microseconds)])
     }
 
     /// A device that changes hands starts anew.
     func move(_ device: DeviceID, to account: Int64, at now: Date) throws {
         try sql.execute(
             "UPDATE device SET account = ?2, seen = ?3 WHERE id = ?1",
-            [.text(device.rawValue), .integer(account), .integer(now.milliseconds)])
+            [.text(device.rawValue), .integer(account), .integer(now.microseconds)])
     }
 
     func set(seen: Date, of device: DeviceID) throws {
         try sql.execute(
             "UPDATE device SET seen = ?2 WHERE id = ?1 AND seen < ?2",
-            [.text(device.rawValue), .integer(seen.milliseconds)])
+            [.text(device.rawValue), .integer(seen.microseconds)])
     }
 
     /// Marks a transaction as delivered. `false` when the account has no such transaction by `now`.
@@ -216,7 +216,7 @@ struct Books {
             throw Self.empty
         }
         return ClockAnchor(
-            base: Date(milliseconds: try row["clock_base"]), reading: Date(milliseconds: try row["clock_reading"]),
+            base: Date(microseconds: try row["clock_base"]), reading: Date(microseconds: try row["clock_reading"]),
             rate: try row["clock_rate"], revision: try row["clock_revision"])
     }
 
@@ -224,7 +224,7 @@ struct Books {
         try sql.execute(
             "UPDATE store SET clock_base = ?1, clock_reading = ?2, clock_rate = ?3, clock_revision = ?4",
             [
-                .integer(clock.base.milliseconds), .integer(clock.reading.milliseconds), .real(clock.rate),
+                .integer(clock.base.microseconds), .integer(clock.reading.microseconds), .real(clock.rate),
                 .integer(clock.revision),
             ])
     }

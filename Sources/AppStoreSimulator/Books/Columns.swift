@@ -5,7 +5,7 @@ import StoreModel
 
 /// How the records' smaller parts stand in columns.
 extension SQLValue {
-    init(_ date: Date?) { self.init(date?.milliseconds) }
+    init(_ date: Date?) { self.init(date?.microseconds) }
     init(_ id: UUID?) { self.init(id?.uuidString) }
     init(_ offer: AppliedOffer?) throws { self.init(try offer.map { try OfferColumn($0).text() }) }
 }
@@ -22,7 +22,7 @@ extension SQLRow {
         guard writtenDates.contains(count) else {
             throw SQLError(.unexpectedValue, "The store's books hold the instant \(count), which no calendar has.")
         }
-        return Date(milliseconds: count)
+        return Date(microseconds: count)
     }
 
     /// Years that have four digits, and what is before everything.
@@ -69,7 +69,7 @@ extension Plan {
     var columns: [SQLValue] {
         [
             .text(productID.rawValue), .text(period.iso8601), .integer(price.milliunits), .text(price.currency),
-            .integer(pricedAt.milliseconds), SQLValue(storefront),
+            .integer(pricedAt.microseconds), SQLValue(storefront),
         ]
     }
 }

@@ -88,19 +88,19 @@ final class Moments: Sendable {
     /// The millisecond of which something is signed at an instant. Signatures of one millisecond have their order as well:
     /// each microsecond counts as a millisecond, and what is told just before the next one's event comes before it.
     static func signed(_ instant: Date) -> Int64 {
-        let (whole, part) = instant.milliseconds.quotientAndRemainder(dividingBy: 1000)
+        let (whole, part) = instant.microseconds.quotientAndRemainder(dividingBy: 1000)
         return whole + (part >= 990 ? part - 999 : part)
     }
 
     /// That instant, or the first one after it that is signed as of `millisecond`.
     private static func raise(_ instant: Date, to millisecond: Int64) -> Date {
         let missing = millisecond - signed(instant)
-        let raised = instant.milliseconds + max(0, missing)
+        let raised = instant.microseconds + max(0, missing)
         // A millisecond has room for so many; the rest goes where they are signed.
         return raised % 1000 < 900 && missing < 900
-            ? Date(milliseconds: raised) : Date(milliseconds: max(millisecond, signed(instant)) * 1000)
+            ? Date(microseconds: raised) : Date(microseconds: max(millisecond, signed(instant)) * 1000)
     }
 
-    static func next(_ instant: Date) -> Date { Date(milliseconds: instant.milliseconds + 1) }
-    static func before(_ instant: Date) -> Date { Date(milliseconds: instant.milliseconds - 1) }
+    static func next(_ instant: Date) -> Date { Date(microseconds: instant.microseconds + 1) }
+    static func before(_ instant: Date) -> Date { Date(microseconds: instant.microseconds - 1) }
 }

@@ -51,7 +51,7 @@ struct OpenMessage: Sendable {
     private init(_ course: Course, _ reason: StoreMessage.Reason, since: Date) {
         self.course = course
         message = StoreMessage(
-            id: "\(reason.rawValue)-\(course.record.originalID)-\(since.milliseconds)", reason: reason,
+            id: "\(reason.rawValue)-\(course.record.originalID)-\(since.microseconds)", reason: reason,
             productID: course.current.plan.productID)
     }
 
@@ -80,6 +80,6 @@ extension Books {
     func setAnswered(_ message: StoreMessage.ID, of account: Int64, at now: Date) throws {
         try sql.execute(
             "INSERT OR REPLACE INTO answered_message (account, id, at) VALUES (?1, ?2, ?3)",
-            [.integer(account), .text(message), .integer(now.milliseconds)])
+            [.integer(account), .text(message), .integer(now.microseconds)])
     }
 }

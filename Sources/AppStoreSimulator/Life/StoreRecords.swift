@@ -116,9 +116,9 @@ struct Numbers: Sendable, Hashable {
 
 extension Date {
     /// The store's instants are whole microseconds, counted since 1970: what happens within a millisecond has its order.
-    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1_000_000) }
+    init(microseconds: Int64) { self.init(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
     /// What no calendar has is the first or the last instant that can be written down.
-    var milliseconds: Int64 {
+    var microseconds: Int64 {
         let count = (timeIntervalSince1970 * 1_000_000).rounded()
         return Int64(exactly: count) ?? (count < 0 ? .min : .max)
     }

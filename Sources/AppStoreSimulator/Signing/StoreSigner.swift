@@ -99,7 +99,7 @@ struct StoreSigner: Sendable {
         return try signer.sign(payload)
     }
 
-    private static func signedDate(_ now: Date) -> Date { Date(milliseconds: Moments.signed(now) * 1000) }
+    private static func signedDate(_ now: Date) -> Date { Date(microseconds: Moments.signed(now) * 1000) }
 
     private func remembered(_ document: Document, isFresh: Bool, _ sign: () throws -> String) throws -> String {
         if !isFresh, let known = signed.withLock({ $0[document] }) { return known }
