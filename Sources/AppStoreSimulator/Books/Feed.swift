@@ -102,7 +102,9 @@ struct Feed: Sendable {
         }
         guard let (transaction, course) = try books.transaction(id, at: end) else { return }
         // What was sold without this device's asking is told until it is delivered, and then no more.
-        if update.state == .purchased, payment == nil, try books.isFinished(transaction) { return }
+        // So is what was taken back, given back and delivered anew.
+        let isSale = update.state == .purchased || transaction.revocation == nil
+        if isSale, payment == nil, try books.isFinished(transaction) { return }
         places[id] = items.count
         items.append(
             Item(

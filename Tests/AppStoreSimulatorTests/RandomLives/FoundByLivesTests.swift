@@ -132,4 +132,16 @@ struct FoundByLivesTests {
         books.pass(until: "2026-03-16T09:00:00Z")
         #expect(try books.course("plus").status == .gracePeriod)
     }
+
+    @Test func `what was given back and finished is not told again because it was once taken back`() async throws {
+        try await TestStore.with { test in
+            let device = try await test.device()
+            let bought = try await test.buy("pack")
+            try await test.store.refund(bought.transactionID)
+            try await test.store.reverseRefund(bought.transactionID)
+            #expect(try await test.store.updates(for: device, after: nil).updates.map(\.state) == ["purchased"])
+            try await test.store.finish(bought.transactionID, from: device)
+            #expect(try await test.store.updates(for: device, after: nil).updates.isEmpty)
+        }
+    }
 }

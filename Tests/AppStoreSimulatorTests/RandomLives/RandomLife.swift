@@ -245,8 +245,12 @@ struct RandomLife {
         let payment = PaymentID(unchecked: "payment \(payments)")
         let outcome = naive.buy(account, product, offer: offer, isCode: false, at: instant)
         devices[number].awaited[payment] = outcome
+        let kind = naive.goods[product]?.offers.first { $0.id == offer }?.kind
         try await test.store.add(
-            Payment(id: payment, productID: product, offerID: offer), from: devices[number].id)
+            Payment(
+                id: payment, productID: product,
+                offer: offer.map { PaymentOffer(kind: kind == 4 ? .winBack : .promotional, id: $0) }),
+            from: devices[number].id)
         last[account] = instant
     }
 
