@@ -13,6 +13,8 @@ struct LifeDevice {
     var awaited: [PaymentID: NaiveStore.Outcome] = [:]
     /// Payments that were answered by now, after the cursor of the time.
     private var answered: Set<PaymentID> = []
+    /// Those whose answer may be told once more, since the device forgot how far it was.
+    private var forgotten: Set<PaymentID> = []
 
     init(id: DeviceID, account: Int) {
         self.id = id
@@ -25,11 +27,12 @@ struct LifeDevice {
         guard let end = Self.date(answer.cursor) else { return "the cursor \(answer.cursor) is none" }
         let forgot = cursor == nil
         cursor = answer.cursor
+        if forgot { forgotten = answered }
         let sales = naive.sales(of: account).filter { $0.purchased <= end }
         var heard: [String: Int] = [:]
         for update in answer.updates {
             guard let transaction = update.transaction else {
-                if let wrong = hearFailure(update, forgot) { return wrong }
+                if let wrong = hearFailure(update) { return wrong }
                 continue
             }
             guard let sale = sales.first(where: { "\($0.id)" == transaction.id.rawValue }) else {
@@ -41,7 +44,7 @@ struct LifeDevice {
                 return "\(sale.id) was told as \(update.state), revoked: \(sale.revoked.map { "\($0)" } ?? "no")"
             }
             if let payment = update.paymentID {
-                if let wrong = hear(payment, of: sale, forgot) { return wrong }
+                if let wrong = hear(payment, of: sale) { return wrong }
             } else if sale.isFinished, update.state == "purchased" {
                 return "\(sale.id) was told after it was finished"
             }
@@ -60,19 +63,18 @@ struct LifeDevice {
         return start.flatMap { missedChange(answer, naive, after: $0, until: end) }
     }
 
-    private mutating func hearFailure(_ update: StoreWire.Update, _ forgot: Bool) -> String? {
+    private mutating func hearFailure(_ update: StoreWire.Update) -> String? {
         guard let payment = update.paymentID else { return "a failure without a payment was told" }
-        guard awaited.removeValue(forKey: payment) == .refused || forgot && answered.contains(payment) else {
+        guard awaited.removeValue(forKey: payment) == .refused || forgotten.remove(payment) != nil else {
             return "the payment \(payment) failed: \(update.failure?.reason ?? update.state)"
         }
         answered.insert(payment)
         return nil
     }
 
-    private mutating func hear(_ payment: PaymentID, of sale: NaiveStore.Sale, _ forgot: Bool) -> String? {
+    private mutating func hear(_ payment: PaymentID, of sale: NaiveStore.Sale) -> String? {
         guard let outcome = awaited.removeValue(forKey: payment) else {
-            // Told again to whoever does not know how far it was.
-            return forgot && answered.contains(payment) ? nil : "\(payment) was answered twice"
+            return forgotten.remove(payment) != nil ? nil : "\(payment) was answered twice"
         }
         answered.insert(payment)
         switch outcome {

@@ -48,7 +48,12 @@ struct NaiveStore {
         var renews = true
         var fails = false
         var consented: Date?
-        var standing = Standing.paid
+        var standing = Standing.paid {
+            didSet {
+                // The end of a grace period that is over before comes no more.
+                if case .late(_, let grace?, _) = oldValue, standing != oldValue { changes.removeAll { $0 == grace } }
+            }
+        }
         var hasUsedIntroductory = false
         var started: Date
         /// When it changed otherwise than by a sale.
