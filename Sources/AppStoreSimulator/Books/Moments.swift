@@ -101,6 +101,7 @@ final class Moments: Sendable {
             ? Date(microseconds: raised) : Date(microseconds: max(millisecond, signed(instant)) * 1000)
     }
 
-    static func next(_ instant: Date) -> Date { Date(microseconds: instant.microseconds + 1) }
-    static func before(_ instant: Date) -> Date { Date(microseconds: instant.microseconds - 1) }
+    /// Neither goes beyond what can be written down.
+    static func next(_ instant: Date) -> Date { Date(microseconds: min(instant.microseconds, .max - 1) + 1) }
+    static func before(_ instant: Date) -> Date { Date(microseconds: max(instant.microseconds, .min + 1) - 1) }
 }
