@@ -216,7 +216,7 @@ struct Books {
             throw Self.empty
         }
         return ClockAnchor(
-            base: Date(microseconds: try row["clock_base"]), reading: Date(microseconds: try row["clock_reading"]),
+            base: try row.date("clock_base"), reading: try row.date("clock_reading"),
             rate: try row["clock_rate"], revision: try row["clock_revision"])
     }
 
