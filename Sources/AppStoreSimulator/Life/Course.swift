@@ -178,7 +178,7 @@ struct Course: Sendable, Hashable {
         }
         // An offer's price stays what it was.
         if next.offer == nil, let increase = conditions.increase(for: next.plan, at: end) {
-            guard increase.isAgreed(by: record.renewal.consentedAt.flatMap { $0 <= end ? $0 : nil }) else {
+            guard increase.isAgreed(by: record.renewal.consentedAt) else {
                 _ = expire(.priceIncrease, at: end)
                 return nil
             }

@@ -29,6 +29,8 @@ extension StoreLife {
         return Self.changed(course, at: now) {
             $0.renewal.offSince = nil
             $0.renewal.offer = nil
+            // Who comes back to a plan agrees to what it costs by now.
+            if product == course.current.plan.productID { $0.renewal.consentedAt = now }
             $0.renewal.plan =
                 product == course.current.plan.productID
                 ? course.current.plan

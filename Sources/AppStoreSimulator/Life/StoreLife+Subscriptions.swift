@@ -119,8 +119,11 @@ extension StoreLife {
         let isNew = record.renewal.plan.productID != plan.productID
         if isNew || offer != nil || record.renewal.offSince != nil {
             if isNew || offer != nil {
-                record.renewal.plan = plan.productID == course.current.plan.productID ? course.current.plan : plan
+                let isBack = plan.productID == course.current.plan.productID
+                record.renewal.plan = isBack ? course.current.plan : plan
                 record.renewal.offer = offer
+                // Who comes back to a plan agrees to what it costs by now.
+                if isBack, isNew { record.renewal.consentedAt = now }
             }
             record.renewal.offSince = nil
             record.changedAt = now

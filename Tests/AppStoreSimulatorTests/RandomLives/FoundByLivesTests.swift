@@ -144,4 +144,26 @@ struct FoundByLivesTests {
             #expect(try await test.store.updates(for: device, after: nil).updates.isEmpty)
         }
     }
+
+    @Test func `who comes back to a plan while its payment is late agrees to its price`() throws {
+        var conditions = Conditions()
+        conditions.gracePeriods = [.init(at: .distantPast, value: 16)]
+        conditions.priceIncreases = [
+            .init(
+                productID: "monthly.alt", at: Fixtures.date("2026-02-10T00:00:00Z"),
+                price: Price(amount: 7, currency: "USD"), needsConsent: true)
+        ]
+        var books = try Books(conditions)
+        _ = books.buy("monthly.alt")
+        _ = books.buy("yearly", payment: "q")
+        books.pass(until: "2026-02-15T00:00:00Z")
+        try books.happen("plus") { StoreLife.setPaymentsFail(true, $0, at: $1) }
+        books.pass(until: "2026-03-02T00:00:00Z")
+        #expect(try books.course("plus").status == .gracePeriod)
+        _ = books.buy("monthly.alt", payment: "r")
+        #expect(try books.course("plus").status == .gracePeriod)
+        books.pass(until: "2026-03-03T00:00:00Z")
+        try books.happen("plus") { StoreLife.setPaymentsFail(false, $0, at: $1) }
+        #expect(books.transactions.last?.price.amount == 7 && books.transactions.last?.productID == "monthly.alt")
+    }
 }

@@ -197,7 +197,7 @@ struct NaiveStore {
             $0.product == terms.product && $0.at > terms.since && $0.at <= date && $0.needsConsent
         }
         guard let asking else { return true }
-        return subscription.consented.map { $0 >= asking.at && $0 <= date } ?? false
+        return subscription.consented.map { $0 >= asking.at } ?? false
     }
 
     /// Why nothing is sold at `due`, Apple's `expirationIntent`.
@@ -349,6 +349,8 @@ struct NaiveStore {
         let planned = subscription.asked?.terms.product ?? subscription.terms.product
         if planned != terms.product || offer != nil {
             let isSame = terms.product == subscription.terms.product
+            // Who comes back agrees to what the plan costs by now.
+            if isSame, planned != terms.product { subscription.consented = now }
             subscription.asked = isSame && offer == nil ? nil : (isSame ? subscription.terms : terms, offer)
         }
         if planned != terms.product || offer != nil || !subscription.renews { subscription.changes.append(now) }
