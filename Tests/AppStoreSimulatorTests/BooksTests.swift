@@ -184,7 +184,7 @@ struct BooksTests {
             #expect(trial.purchaseDate == Fixtures.start && trial.originalPurchaseDate == Fixtures.start)
             #expect(trial.expiresDate == Fixtures.start.addingTimeInterval(7 * 86400))
             #expect(trial.signedDate == test.store.clock.now())
-            #expect(trial.isUpgraded == nil && trial.revocationDate == nil)
+            #expect(trial.isUpgraded == false && trial.revocationDate == nil)
             #expect(trial.webOrderLineItemId != nil && trial.appTransactionId?.hasPrefix("70") == true)
             let renewal = try #require(payloads.last)
             #expect(renewal.transactionReason == .renewal && renewal.price == 4990 && renewal.offerType == nil)

@@ -132,7 +132,7 @@ struct StoreSigner: Sendable {
             revocationReason: record.revocation?.reason.map { .init(rawValue: $0) },
             revocationType: record.revocation.map { .init(rawValue: $0.kind.rawValue) },
             revocationPercentage: record.revocation?.percentage,
-            isUpgraded: record.upgradedAt == nil ? nil : true,
+            isUpgraded: record.kind == .autoRenewableSubscription ? record.upgradedAt != nil : nil,
             offerType: record.offer.map { .init(rawValue: $0.kind.rawValue) }, offerIdentifier: record.offer?.id,
             offerDiscountType: record.offer.map { .init(rawValue: $0.paymentMode.rawValue) },
             offerPeriod: record.offer?.period.iso8601, environment: .sandbox,
