@@ -87,14 +87,24 @@ extension SimulatedAppStore {
     @discardableResult
     public func advance(_ request: StoreControlWire.Advance) async throws -> StoreControlWire.ClockState {
         let jump = try Self.jump(request)
+        return try await moveClock { anchor, books, now in
+            anchor.reading = jump(max(now, try books.lastEvent())).wholeMilliseconds
+            guard anchor.reading < ClockAnchor.endOfTime else { throw Self.tooFar }
+        }
+    }
+
+    /// Lets the clock go on differently from now on, where `now` is what it reads; whoever waits looks again.
+    func moveClock(
+        _ change: @escaping @Sendable (inout ClockAnchor, Books, _ now: Date) throws -> Void
+    ) async throws -> StoreControlWire.ClockState {
         let base = configuration.baseClock
         let anchor = try await database.write { [virtualClock] sql in
             let books = Books(sql)
             var anchor = try books.clock()
-            let now = max(try books.now(virtualClock), try books.lastEvent())
+            anchor.reading = try books.now(virtualClock)
             anchor.base = base.now().wholeMilliseconds
-            anchor.reading = jump(now).wholeMilliseconds
-            guard anchor.reading < ClockAnchor.endOfTime else { throw Self.tooFar }
+            let now = anchor.reading
+            try change(&anchor, books, now)
             anchor.revision += 1
             try books.save(anchor)
             return anchor

@@ -117,29 +117,24 @@ public final class SimulatedAppStore: Sendable {
     ) async throws -> Value {
         let entered = Locked<[Int64]>([])
         let ticket = moments.ticket()
-        let result: Result<Value, any Error>
-        do {
-            result = .success(
-                try await database.write { [markets, moments, virtualClock] sql in
-                    let books = Books(sql)
-                    let accounts = try whom(books)
-                    let ids = accounts.map(\.id)
-                    let last = accounts.map(\.lastEvent).max() ?? .distantPast
-                    let now = moments.enter(ids, clock: try books.now(virtualClock), last: last, as: ticket)
-                    entered.withLock { $0 = ids }
-                    let catalogue = markets[try books.country(of: accounts[0])].catalogue
-                    var entry = try BookEntry(books, accounts, at: now, catalogue: catalogue)
-                    let value = try body(&entry)
-                    try entry.settleShares()
-                    try entry.close()
-                    return value
-                })
-        } catch {
-            result = .failure(error)
+        defer {
+            moments.left(ticket)
+            signal.raise(entered.withLock { $0 })
         }
-        moments.left(ticket)
-        signal.raise(entered.withLock { $0 })
-        return try result.get()
+        return try await database.write { [markets, moments, virtualClock] sql in
+            let books = Books(sql)
+            let accounts = try whom(books)
+            let ids = accounts.map(\.id)
+            let last = accounts.map(\.lastEvent).max() ?? .distantPast
+            let now = moments.enter(ids, clock: try books.now(virtualClock), last: last, as: ticket)
+            entered.withLock { $0 = ids }
+            let catalogue = markets[try books.country(of: accounts[0])].catalogue
+            var entry = try BookEntry(books, accounts, at: now, catalogue: catalogue)
+            let value = try body(&entry)
+            try entry.settleShares()
+            try entry.close()
+            return value
+        }
     }
 
     /// Makes one entry that concerns everybody: what holds in the whole store from then on. `body` gets the books and
@@ -148,23 +143,17 @@ public final class SimulatedAppStore: Sendable {
         _ body: @escaping @Sendable (Books, Date) throws -> Value
     ) async throws -> Value {
         let ticket = moments.ticket()
-        let result: Result<Value, any Error>
-        do {
-            result = .success(
-                try await database.write { [moments, virtualClock] sql in
-                    let books = Books(sql)
-                    let now = moments.enterAll(
-                        clock: try books.now(virtualClock), last: try books.lastEvent(), as: ticket)
-                    let value = try body(books, now)
-                    try books.setLastEvent(ofAll: now)
-                    return value
-                })
-        } catch {
-            result = .failure(error)
+        defer {
+            moments.left(ticket)
+            signal.raiseAll()
         }
-        moments.left(ticket)
-        signal.raiseAll()
-        return try result.get()
+        return try await database.write { [moments, virtualClock] sql in
+            let books = Books(sql)
+            let now = moments.enterAll(clock: try books.now(virtualClock), last: try books.lastEvent(), as: ticket)
+            let value = try body(books, now)
+            try books.setLastEvent(ofAll: now)
+            return value
+        }
     }
 
     /// What is so for an account at the instant of which it can be told now: everything before is in the books.

@@ -8,21 +8,8 @@ extension SimulatedAppStore {
     /// Lets time run at another speed from now on, until the store is opened anew.
     @discardableResult
     public func setTimeRate(_ rate: TimeRate) async throws -> StoreControlWire.ClockState {
-        let base = configuration.baseClock
-        let anchor = try await database.write { [virtualClock] sql in
-            let books = Books(sql)
-            var anchor = try books.clock()
-            guard anchor.rate != rate.factor else { return anchor }
-            anchor.reading = try books.now(virtualClock)
-            anchor.base = base.now().wholeMilliseconds
-            anchor.rate = rate.factor
-            anchor.revision += 1
-            try books.save(anchor)
-            return anchor
-        }
-        virtualClock.moveOn(to: anchor)
-        signal.raiseAll()
-        return await clockState()
+        guard virtualClock.anchor.rate != rate.factor else { return await clockState() }
+        return try await moveClock { anchor, _, _ in anchor.rate = rate.factor }
     }
 
     // MARK: - Settings
