@@ -161,3 +161,8 @@ public struct Ed25519AnswerVerifier: AnswerVerifier {
         }
     }
 }
+
+extension Ed25519.PrivateKey: CustomReflectable {
+    /// Nothing, not even where in memory it is.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
