@@ -1,10 +1,12 @@
-"""The members of Apple's data types, as Apple's own client library has them.
+"""The members of Apple's data types and the values of its enumerations, as Apple's own client library has them.
 
-Reads a JSON array of type names on standard input, prints an object with an array of member names for each:
-    ["Summary"] -> {"Summary": ["environment", "appAppleId", ...]}
+Reads a JSON array of type names on standard input, prints an object with, for each, the names of its members or, if it
+is an enumeration, an object of its values by name. APIError is the table of errors:
+    ["Summary", "Status"] -> {"Summary": ["environment", ...], "Status": {"ACTIVE": 1, ...}}
 Exit status 0, or 2 when a type is not in the library.
 """
 
+import enum
 import importlib
 import json
 import sys
@@ -12,8 +14,11 @@ import sys
 import attrs
 
 
-def members(name):
-    model = getattr(importlib.import_module(f"appstoreserverlibrary.models.{name}"), name)
+def described(name):
+    module = "api_client" if name == "APIError" else f"models.{name}"
+    model = getattr(importlib.import_module(f"appstoreserverlibrary.{module}"), name)
+    if issubclass(model, enum.Enum):
+        return {value.name: value.value for value in model}
     names = [field.name for field in attrs.fields(model)]
     # The library keeps unknown values of its enumerations in members of its own: rawStatus beside status.
     return [name for name in names if not (name.startswith("raw") and name[3:4].lower() + name[4:] in names)]
@@ -21,7 +26,7 @@ def members(name):
 
 def main():
     try:
-        json.dump({name: members(name) for name in json.load(sys.stdin)}, sys.stdout)
+        json.dump({name: described(name) for name in json.load(sys.stdin)}, sys.stdout)
     except (ValueError, TypeError, ImportError, AttributeError) as error:
         print(f"apple_models: {error!r}", file=sys.stderr)
         return 2

@@ -102,6 +102,19 @@ struct AppStoreModelConformanceTests {
         #expect(Payload.schema.unknownMembers(of: json).isEmpty, "\(name)")
     }
 
+    /// The folder may hold files of other names another day: what a document is shows in its members.
+    @Test func `every published document fits a payload and comes back unchanged from all it fits`() throws {
+        let folder = try #require(ConformanceModels.folder).appendingPathComponent("models")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
+        try #require(!files.isEmpty)
+        for file in files {
+            let json = try ConformanceModels.json(String(file.dropLast(".json".count)))
+            let fitting = Payloads.all.filter { $0.schema.unknownMembers(of: json).isEmpty }
+            #expect(!fitting.isEmpty, "\(file)")
+            for type in fitting { #expect(try type.init(json: json).json.encoded() == json.encoded(), "\(file)") }
+        }
+    }
+
     @Test func `a transaction reads as Swift values`() throws {
         let payload = try JWSTransactionDecodedPayload(json: ConformanceModels.json("signedTransaction"))
         #expect(payload.expiresDate == Date(timeIntervalSince1970: 1_698_149_000))

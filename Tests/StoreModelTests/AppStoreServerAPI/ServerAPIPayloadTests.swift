@@ -1,0 +1,177 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+enum Payloads {
+    typealias API = AppStoreServerAPI
+
+    /// What the App Store Server API asks and answers, and what it signs.
+    static let all: [any AppStorePayload.Type] = [
+        JWSTransactionDecodedPayload.self, JWSRenewalInfoDecodedPayload.self, AppTransaction.self,
+        ResponseBodyV2DecodedPayload.self, DecodedRealtimeRequestBody.self, API.RealtimeRequestBody.self,
+        API.StatusResponse.self, API.HistoryResponse.self, API.TransactionInfoResponse.self, API.ErrorResponse.self,
+        API.RefundHistoryResponse.self, API.RefundLookupResponse.self, API.OrderLookupResponse.self,
+        API.AppTransactionInfoResponse.self, API.UpdateAppAccountTokenRequest.self,
+        API.ExtendRenewalDateRequest.self, API.ExtendRenewalDateResponse.self,
+        API.MassExtendRenewalDateRequest.self, API.MassExtendRenewalDateResponse.self,
+        API.MassExtendRenewalDateStatusResponse.self, API.ConsumptionRequest.self, API.ConsumptionRequestV1.self,
+        API.SendTestNotificationResponse.self, API.CheckTestNotificationResponse.self,
+        API.NotificationHistoryRequest.self, API.NotificationHistoryResponse.self,
+        API.NotificationHistoryResponseItem.self, API.SendAttemptItem.self,
+    ]
+}
+
+@Suite struct ServerAPIPayloadTests {
+    @Test(arguments: Payloads.all.map { "\($0)" })
+    func `what nobody knows comes back in its order and its spelling`(name: String) throws {
+        let type = try #require(Payloads.all.first { "\($0)" == name })
+        let text = #"{"later":[1.50,{"b":1e2,"a":null}],"than":12345678901234567890,"us":"\u00e9"}"#
+        let json = try JSONValue(parsing: text)
+        let payload = try type.init(json: json)
+        #expect(payload.json.text() == json.text())
+        #expect(payload.json.text().hasPrefix(#"{"later":[1.50,{"b":1e2,"a":null}],"than":12345678901234567890,"#))
+    }
+
+    @Test func `an extension is asked for and answered in Apple's members`() throws {
+        let request = AppStoreServerAPI.MassExtendRenewalDateRequest(
+            extendByDays: 45, extendReasonCode: .serviceIssueOrOutage, requestIdentifier: "r",
+            storefrontCountryCodes: ["USA", "MEX"], productId: "p")
+        let text =
+            #"{"extendByDays":45,"extendReasonCode":3,"requestIdentifier":"r","storefrontCountryCodes":["USA","MEX"],"#
+            + #""productId":"p"}"#
+        #expect(request.json.text() == text)
+        let answer = try AppStoreServerAPI.ExtendRenewalDateResponse(
+            json: JSONValue(parsing: #"{"success":true,"effectiveDate":1698148900000}"#))
+        #expect(answer.effectiveDate == Date(timeIntervalSince1970: 1_698_148_900))
+        #expect(answer.success == true)
+        #expect(answer.webOrderLineItemId == nil)
+    }
+
+    @Test func `a notification's attempts read as Swift values`() throws {
+        let text = #"""
+            {"paginationToken":"t","hasMore":true,"notificationHistory":[{"signedPayload":"s",
+            "firstSendAttemptResult":"NO_RESPONSE","sendAttempts":[
+            {"attemptDate":1698148900000,"sendAttemptResult":"NO_RESPONSE"},
+            {"attemptDate":1698152500000,"sendAttemptResult":"ABDUCTED"}]}]}
+            """#
+        let json = try JSONValue(parsing: text)
+        let history = try AppStoreServerAPI.NotificationHistoryResponse(json: json)
+        let attempts = try #require(history.notificationHistory?.first?.sendAttempts)
+        #expect(attempts.map(\.sendAttemptResult) == [.noResponse, .init(rawValue: "ABDUCTED")])
+        #expect(attempts.last?.attemptDate == Date(timeIntervalSince1970: 1_698_152_500))
+        #expect(AppStoreServerAPI.NotificationHistoryResponse.schema.unknownMembers(of: json) == [])
+        #expect(history.json == json)
+    }
+
+    @Test func `a token that is no UUID stays in the fields`() throws {
+        let request = try AppStoreServerAPI.ConsumptionRequestV1(json: ["appAccountToken": "", "platform": 9])
+        #expect(request.appAccountToken == nil)
+        #expect(request.fields["appAccountToken"] == "")
+        #expect(request.platform == .init(rawValue: 9))
+    }
+
+    @Test(arguments: [
+        (#"{"notificationHistory":[{"sendAttempts":[{"attemptDate":"now"}]}]}"#, "attemptDate"),
+        (#"{"notificationHistory":[{"sendAttempts":[1]}]}"#, "sendAttempts/0"), (#"{"hasMore":"no"}"#, "hasMore"),
+    ])
+    func `a member of another kind is named`(text: String, end: String) throws {
+        let json = try JSONValue(parsing: text)
+        #expect {
+            try AppStoreServerAPI.NotificationHistoryResponse(json: json)
+        } throws: {
+            ($0 as? AppStorePayloadError)?.pointer.hasSuffix("/" + end) == true
+        }
+    }
+}
+
+@Suite struct ErrorCodeTests {
+    @Test func `an error knows its status, its name and whether to ask again`() {
+        let code = AppStoreServerAPI.ErrorCode.originalTransactionIdNotFoundRetryable
+        #expect((code.rawValue, code.status, code.isRetryable) == (4_040_006, 404, true))
+        #expect(code.name == "originalTransactionIdNotFoundRetryable")
+        #expect(AppStoreServerAPI.ErrorCode.rateLimitExceeded.isRetryable)
+        #expect(AppStoreServerAPI.ErrorCode.all.filter(\.isRetryable).count == 5)
+    }
+
+    @Test func `every error of the table has a name, a sentence and a status of HTTP`() {
+        for code in AppStoreServerAPI.ErrorCode.all {
+            #expect(code.name?.isEmpty == false)
+            #expect(code.message.hasSuffix("."))
+            #expect([400, 403, 404, 409, 429, 500].contains(code.status))
+        }
+    }
+
+    @Test func `an error Apple names later is kept and has no name`() {
+        let code = AppStoreServerAPI.ErrorCode(rawValue: 4_990_001)
+        #expect((code.name, code.status, code.isRetryable) == (nil, 499, false))
+        #expect(code.message == "Error 4990001.")
+    }
+
+    @Test func `a refusal is an error with its sentence`() {
+        let refusal = AppStoreServerAPI.ErrorResponse(.transactionIdNotFound)
+        #expect(refusal.json.text() == #"{"errorCode":4040010,"errorMessage":"Transaction id not found."}"#)
+        #expect(refusal.code == .transactionIdNotFound)
+        #expect(AppStoreServerAPI.ErrorResponse(.invalidSort, message: "No.").errorMessage == "No.")
+    }
+}
+
+@Suite struct TransactionHistoryRequestTests {
+    typealias Request = AppStoreServerAPI.TransactionHistoryRequest
+
+    @Test func `a query says what is asked and reads back the same`() throws {
+        let request = Request(
+            startDate: Date(timeIntervalSince1970: 1_698_148_800.123),
+            endDate: Date(timeIntervalSince1970: 1_698_148_900),
+            productIds: ["a", "b"], productTypes: [.autoRenewable, .nonConsumable], sort: .descending,
+            subscriptionGroupIdentifiers: ["g"], inAppOwnershipType: .familyShared, revoked: false)
+        #expect(
+            request.query.map { "\($0)=\($1)" } == [
+                "startDate=1698148800123", "endDate=1698148900000", "productId=a", "productId=b",
+                "productType=AUTO_RENEWABLE", "productType=NON_CONSUMABLE", "sort=DESCENDING",
+                "subscriptionGroupIdentifier=g", "inAppOwnershipType=FAMILY_SHARED", "revoked=false",
+            ])
+        #expect(try Request(query: request.query) == request)
+        #expect(try Request(query: []) == Request())
+        #expect(Request().query.isEmpty)
+    }
+
+    @Test func `names of others are left alone`() throws {
+        #expect(try Request(query: [("revision", "x"), ("hue", "red")]) == Request())
+    }
+
+    @Test func `a flag may be written in any case, as Apple's Python client does`() throws {
+        #expect(try Request(query: [("revoked", "True")]).revoked == true)
+        #expect(try Request(query: [("revoked", "False")]).revoked == false)
+    }
+
+    @Test func `excluding the revoked asks for what was not revoked`() throws {
+        #expect(try Request(query: [("excludeRevoked", "true")]).revoked == false)
+        #expect(try Request(query: [("excludeRevoked", "false")]).revoked == nil)
+        #expect(throws: AppStoreServerAPI.ErrorCode.invalidExcludeRevoked) {
+            try Request(query: [("excludeRevoked", "true"), ("revoked", "true")])
+        }
+    }
+
+    static let refused: [(String, AppStoreServerAPI.ErrorCode)] = [
+        ("startDate=", .invalidStartDate), ("startDate=2026-01-01", .invalidStartDate),
+        ("startDate=-1", .invalidStartDate), ("startDate=1e3", .invalidStartDate),
+        ("startDate=1&startDate=1", .invalidStartDate), ("endDate=9999999999999999", .invalidEndDate),
+        ("startDate=2&endDate=2", .startDateAfterEndDate), ("startDate=3&endDate=2", .startDateAfterEndDate),
+        ("productId=a&productId=", .invalidProductId),
+        ("productType=CONSUMABLE&productType=Consumable", .invalidProductType),
+        ("sort=UP", .invalidSort), ("sort=ASCENDING&sort=ASCENDING", .invalidSort),
+        ("subscriptionGroupIdentifier=", .invalidSubscriptionGroupIdentifier),
+        ("inAppOwnershipType=RENTED", .invalidInAppOwnershipType), ("revoked=1", .invalidRevoked),
+        ("excludeRevoked=no", .invalidExcludeRevoked),
+    ]
+
+    @Test(arguments: refused)
+    func `a value that cannot be is Apple's error for its item`(query: String, code: AppStoreServerAPI.ErrorCode) {
+        let items = query.split(separator: "&").map { item in
+            let halves = item.split(separator: "=", omittingEmptySubsequences: false)
+            return (String(halves[0]), String(halves[1]))
+        }
+        #expect(throws: code) { try Request(query: items) }
+    }
+}
