@@ -23,7 +23,9 @@ extension HTTPError {
             self.init(.connectionFailed, "No connection to the server; is it running?", underlying: underlying)
         case CURLE_OPERATION_TIMEDOUT:
             self.init(.timeout, "No connection to the server within the time allowed.", underlying: underlying)
-        case CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND:
+        case CURLE_GOT_NOTHING:
+            self.init(.noAnswer, "The server ended the connection without an answer.", underlying: underlying)
+        case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND:
             self.init(
                 .connectionLost, "The connection ended before the answer was complete.", underlying: underlying)
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,

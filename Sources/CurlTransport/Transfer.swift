@@ -85,7 +85,7 @@ final class Transfer: @unchecked Sendable {
             response.body = .bytes(collected)
             answer?.deliver(.success(response))
         case (.headers, .success):
-            answer?.deliver(.failure(HTTPError(.protocolError, "The server's answer has no headers.")))
+            answer?.deliver(.failure(HTTPError(.connectionLost, "The connection ended within the answer's headers.")))
         case (_, .failure(let error)):
             answer?.deliver(.failure(error))
         }

@@ -16,6 +16,8 @@ public struct HTTPError: Error, Equatable, Sendable {
         public static let hostNotFound = Code(rawValue: "hostNotFound")
         /// No connection could be made.
         public static let connectionFailed = Code(rawValue: "connectionFailed")
+        /// The connection ended before anything of the answer came; whether the request was acted on is unknown.
+        public static let noAnswer = Code(rawValue: "noAnswer")
         /// The connection ended in the middle of the exchange; whether the request was acted on is unknown.
         public static let connectionLost = Code(rawValue: "connectionLost")
         /// The other side's certificate or the TLS handshake was refused.
@@ -48,7 +50,7 @@ public struct HTTPError: Error, Equatable, Sendable {
 
     /// Whether the same request may succeed later without being changed.
     public var isRetryable: Bool {
-        [.timeout, .hostNotFound, .connectionFailed, .connectionLost].contains(code)
+        [.timeout, .hostNotFound, .connectionFailed, .noAnswer, .connectionLost].contains(code)
     }
 
     public static func == (left: HTTPError, right: HTTPError) -> Bool { left.code == right.code }

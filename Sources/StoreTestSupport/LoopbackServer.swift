@@ -2,11 +2,14 @@ import CurlTransport
 import HTTPCore
 import HTTPListener
 
-/// Runs `body` with the base URL of a real server for `handler` on loopback, then stops the server.
+/// Runs `body` with the base URL of a real server for `handler` on loopback, then stops the server. With a certificate it
+/// speaks TLS.
 public func withLoopbackServer<Value>(
-    _ handler: any HTTPHandler, stopGracePeriod: Duration = .seconds(10), _ body: (String) async throws -> Value
+    _ handler: any HTTPHandler, certificate: LoopbackCertificate? = nil, stopGracePeriod: Duration = .seconds(10),
+    _ body: (String) async throws -> Value
 ) async throws -> Value {
     var configuration = HTTPListener.Configuration()
+    configuration.tls = certificate.map { .init(certificateFile: $0.certificate, privateKeyFile: $0.key) }
     configuration.stopGracePeriod = stopGracePeriod
     let listener = HTTPListener(handler: handler, configuration: configuration)
     let url = try listener.start().url

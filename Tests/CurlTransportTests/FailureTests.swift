@@ -35,9 +35,14 @@ import Testing
         #expect(refused.isRetryable)
     }
 
-    @Test func `a server that says nothing and one that talks nonsense are told apart`() async throws {
+    @Test func `a server that says nothing, one that stops and one that talks nonsense are told apart`() async throws {
         let silent = try ScriptedServer { peer in _ = peer.receive(until: "\r\n\r\n") }
-        #expect(try await error(HTTPRequest(method: .get, url: silent.url)).code == .connectionLost)
+        #expect(try await error(HTTPRequest(method: .get, url: silent.url)).code == .noAnswer)
+        let cut = try ScriptedServer { peer in
+            _ = peer.receive(until: "\r\n\r\n")
+            peer.send("HTTP/1.1 200 OK\r\nX-Half: ")
+        }
+        #expect(try await error(HTTPRequest(method: .get, url: cut.url)).code == .connectionLost)
         let nonsense = try ScriptedServer { peer in
             _ = peer.receive(until: "\r\n\r\n")
             peer.send("SSH-2.0-OpenSSH_9.2\r\n")
@@ -163,5 +168,14 @@ import Testing
             method: .get, url: "http://user:secret@127.0.0.1:1/?token=secret", headers: ["Authorization": "secret"])
         let refused = try await error(request)
         #expect(!"\(refused) \(String(reflecting: refused))".contains("secret"))
+    }
+}
+
+/// Waits without blocking Swift's thread pool.
+func wait(for semaphore: DispatchSemaphore) async -> Bool {
+    await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+            continuation.resume(returning: semaphore.wait(timeout: .now() + 60) == .success)
+        }
     }
 }

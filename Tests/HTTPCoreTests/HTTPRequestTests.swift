@@ -68,6 +68,7 @@ import Testing
     @Test func `errors compare by code and know whether a retry can help`() {
         #expect(HTTPError(.timeout, "a") == HTTPError(.timeout, "b"))
         #expect(HTTPError(.timeout, "a") != HTTPError(.cancelled, "a"))
+        #expect(HTTPError(.noAnswer, "").isRetryable)
         #expect(HTTPError(.connectionLost, "").isRetryable)
         #expect(!HTTPError(.invalidURL, "").isRetryable)
         #expect(!HTTPError(.cancelled, "").isRetryable)

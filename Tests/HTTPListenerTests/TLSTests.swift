@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct TLSTests {
     @Test func `https is answered to a client that trusts the certificate, and to no other`() async throws {
-        try await withFiles { files in
+        try await LoopbackCertificate.withFiles { files in
             try await withListener(echo) {
                 $0.tls = .init(certificateFile: files.certificate, privateKeyFile: files.key)
             } body: { address, _ in
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `a key that does not fit, and a file that is missing or no PEM, are refused by name`() async throws {
-        try await withFiles { files in
+        try await LoopbackCertificate.withFiles { files in
             for (certificate, key, part) in [
                 (files.certificate, files.otherKey, "matching"), (files.certificate, files.key + ".no", ".no"),
                 (files.key, files.key, "CERTIFICATE"), (files.certificate, files.certificate, "PRIVATE KEY"),
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `a listener that does not start closes no descriptor but its own`() async throws {
-        try await withFiles { files in
+        try await LoopbackCertificate.withFiles { files in
             var configuration = HTTPListener.Configuration()
             configuration.tls = .init(certificateFile: files.certificate, privateKeyFile: files.otherKey)
             let (isOver, gone) = (Locked(false), Locked(0))
@@ -82,52 +82,4 @@ import Testing
             #expect(gone.withLock { $0 } == 0)
         }
     }
-
-    private func withFiles(_ body: ((certificate: String, key: String, otherKey: String)) async throws -> Void)
-        async throws
-    {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        func write(_ name: String, _ text: String) throws -> String {
-            let file = folder.appendingPathComponent(name)
-            try text.write(to: file, atomically: true, encoding: .utf8)
-            return file.path
-        }
-        try await body(
-            (
-                certificate: write("certificate.pem", Self.certificate), key: write("key.pem", Self.key),
-                otherKey: write("other.pem", Self.otherKey)
-            ))
-    }
-
-    /// Made for these tests: 127.0.0.1 and localhost, 2020 to 2120.
-    private static let certificate = """
-        -----BEGIN CERTIFICATE-----
-        MIIBbjCCARWgAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1Mb29wYmFj
-        ayB0ZXN0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAYMRYwFAYD
-        VQQDDA1Mb29wYmFjayB0ZXN0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAExKZq
-        AGaE7SD6Z0fvwyyp25OVTVwWP7ta/H2plF2RZue4HBT9Y/6/4avhK7Vn0XGz+RXW
-        bCNgkCkyEnjU7xzhP6NOMEwwGgYDVR0RBBMwEYcEfwAAAYIJbG9jYWxob3N0MA8G
-        A1UdEwEB/wQFMAMBAf8wHQYDVR0OBBYEFFcB0nJRSoCrxvRZoQpNRvWIbAamMAoG
-        CCqGSM49BAMCA0cAMEQCIFHNSOMaS8+M64FkfxAfdLLewWKLQgEvlsrNuQVywAU1
-        AiBZ+FPux5TgPXUDwaYhFm0AaRrW4rgEvttknY1sH8MF1w==
-        -----END CERTIFICATE-----
-        """
-
-    private static let key = """
-        -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcHE+DNLswa/OlgrZ
-        7+I2OqXhtj3GDrh71xlC/A4riFuhRANCAATEpmoAZoTtIPpnR+/DLKnbk5VNXBY/
-        u1r8famUXZFm57gcFP1j/r/hq+ErtWfRcbP5FdZsI2CQKTISeNTvHOE/
-        -----END PRIVATE KEY-----
-        """
-
-    private static let otherKey = """
-        -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgVzp2wlSr075SBX/4
-        hC9VK0YpmOVH50ZjipEHKDD9vJChRANCAARO2u99csqLkVHkUv9/HNSZ6iHRQvyR
-        D29Z0FGzlnYW+tJwWoYDb8u9/I1wThqlB7PKfWp00cq4TbDb+6np+NQu
-        -----END PRIVATE KEY-----
-        """
 }

@@ -2,14 +2,14 @@ import Foundation
 
 /// A server that accepts connections one after another and does with each what the test says. Its blocking calls run on
 /// a thread of their own.
-final class ScriptedServer: Sendable {
+public final class ScriptedServer: Sendable {
     /// One accepted connection.
-    struct Peer: Sendable {
+    public struct Peer: Sendable {
         fileprivate let socket: Int32
 
-        func send(_ text: String) { send(Array(text.utf8)) }
+        public func send(_ text: String) { send(Array(text.utf8)) }
 
-        func send(_ bytes: [UInt8]) {
+        public func send(_ bytes: [UInt8]) {
             var sent = 0
             while sent < bytes.count {
                 let count = bytes.withUnsafeBytes { bytes in
@@ -21,7 +21,7 @@ final class ScriptedServer: Sendable {
         }
 
         /// What arrives up to and including `mark`, or up to the end. What follows the mark is left to be received.
-        func receive(until mark: String) -> String {
+        public func receive(until mark: String) -> String {
             let mark = Array(mark.utf8)
             var all: [UInt8] = []
             var block = [UInt8](repeating: 0, count: 1 << 16)
@@ -39,17 +39,17 @@ final class ScriptedServer: Sendable {
         }
 
         /// Blocks until the other side has closed; throws away what it sends.
-        func waitForEnd() {
+        public func waitForEnd() {
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
             while recv(socket, &buffer, buffer.count, 0) > 0 {}
         }
     }
 
-    let port: Int
-    var url: String { "http://127.0.0.1:\(port)" }
+    public let port: Int
+    public var url: String { "http://127.0.0.1:\(port)" }
 
     /// `connections` are served in order, then the socket is closed. Every one of them must be made.
-    init(_ connections: [@Sendable (Peer) -> Void]) throws {
+    public init(_ connections: [@Sendable (Peer) -> Void]) throws {
         #if canImport(Darwin)
             let socket = Foundation.socket(AF_INET, SOCK_STREAM, 0)
         #else
@@ -80,14 +80,5 @@ final class ScriptedServer: Sendable {
         }
     }
 
-    convenience init(_ serve: @escaping @Sendable (Peer) -> Void) throws { try self.init([serve]) }
-}
-
-/// Waits without blocking Swift's thread pool.
-func wait(for semaphore: DispatchSemaphore) async -> Bool {
-    await withCheckedContinuation { continuation in
-        Thread.detachNewThread {
-            continuation.resume(returning: semaphore.wait(timeout: .now() + 60) == .success)
-        }
-    }
+    public convenience init(_ serve: @escaping @Sendable (Peer) -> Void) throws { try self.init([serve]) }
 }
