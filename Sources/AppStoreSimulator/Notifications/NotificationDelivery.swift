@@ -1,0 +1,127 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// One attempt to bring a notification to the app's server: a POST of its signed payload.
+///
+///     let delivery = NotificationDelivery(transport: transport)
+///     let result = try await delivery.send(signedPayload, to: "https://example.com/notifications")
+///
+/// Redirects are followed as POST. What the server answers is read to its end, or as far as `answerLimit`, and thrown away.
+struct NotificationDelivery: Sendable {
+    let transport: any HTTPTransport
+    /// How long all of it may take in real time, redirects and the last answer's body included.
+    var deadline = Duration.seconds(30)
+
+    /// Bytes of an answer that are read; what comes after them changes nothing any more.
+    static let answerLimit = 64 << 10
+
+    /// Returns how it ended, in Apple's words. Throws when the task is cancelled.
+    func send(
+        _ signedPayload: String, to url: String
+    ) async throws(CancellationError) -> AppStoreServerAPI.SendAttemptResult {
+        let end = ContinuousClock.now + deadline
+        let body = HTTPBody.json(["signedPayload": .string(signedPayload)])
+        var trail = RedirectTrail(from: url)
+        while true {
+            let answer: HTTPResponse
+            do {
+                let request = HTTPRequest(
+                    method: .post, url: trail.url, headers: ["Content-Type": "application/json"], body: body,
+                    timeout: max(end - .now, .milliseconds(1)))
+                answer = try await transport.send(request)
+                try await Self.discard(answer.body)
+            } catch {
+                if Task.isCancelled { throw CancellationError() }
+                return .init(error)
+            }
+            guard RedirectTrail.statuses.contains(answer.status) else { return .init(answer) }
+            if let result = trail.follow(answer.headers["Location"]) { return result }
+        }
+    }
+
+    private static func discard(_ body: HTTPBody) async throws {
+        guard case .stream(let stream) = body else { return }
+        var left = answerLimit
+        while left > 0, let chunk = try await stream.next() { left -= chunk.count }
+        stream.cancel()
+    }
+}
+
+/// The places to which redirects have led so far.
+struct RedirectTrail: Sendable {
+    /// Where the next request goes.
+    private(set) var url: String
+    private var visited: Set<String>
+
+    /// Those that leave a POST what it is. 302 is among them, as it is for most clients of an API.
+    static let statuses: Set<Int> = [301, 302, 307, 308]
+    static let limit = 5
+
+    init(from url: String) {
+        self.url = url
+        visited = [url]
+    }
+
+    /// Goes on where `location`, the header's value, points; or returns how the attempt ends because it cannot.
+    mutating func follow(_ location: String?) -> AppStoreServerAPI.SendAttemptResult? {
+        guard let target = Self.resolve(location ?? "", against: url) else { return .invalidResponse }
+        // Who is to be reached over TLS is not sought elsewhere: the redirect stands as the answer.
+        if Self.isSecure(url), !Self.isSecure(target) { return .unsuccessfulHTTPResponseCode }
+        guard visited.count <= Self.limit, visited.insert(target).inserted else { return .circularRedirect }
+        url = target
+        return nil
+    }
+
+    private static func isSecure(_ url: String) -> Bool { url.lowercased().hasPrefix("https:") }
+
+    /// `location` as an absolute http or https URL without a fragment (RFC 9110 section 10.2.2).
+    private static func resolve(_ location: String, against url: String) -> String? {
+        guard !location.isEmpty, let base = URL(string: url), let target = URL(string: location, relativeTo: base),
+            var parts = URLComponents(url: target, resolvingAgainstBaseURL: true),
+            ["http", "https"].contains(parts.scheme?.lowercased()), parts.host?.isEmpty == false
+        else { return nil }
+        parts.fragment = nil
+        return parts.string
+    }
+}
+
+extension AppStoreServerAPI.SendAttemptResult {
+    /// What the last answer of an attempt makes of it.
+    init(_ answer: HTTPResponse) {
+        switch answer.status {
+        case 200...206: self = Self.hasKnownCharset(answer.headers["Content-Type"]) ? .success : .unsupportedCharset
+        case 100...599: self = .unsuccessfulHTTPResponseCode
+        default: self = .invalidResponse
+        }
+    }
+
+    /// What a transport's failure makes of an attempt.
+    init(_ error: any Error) {
+        self = (error as? HTTPError).flatMap { Self.results[$0.code] } ?? .other
+    }
+
+    private static let results: [HTTPError.Code: Self] = [
+        .timeout: .timedOut, .tlsFailed: .tlsIssue, .noAnswer: .noResponse, .connectionLost: .prematureClose,
+        .bodyFailed: .prematureClose, .hostNotFound: .socketIssue, .connectionFailed: .socketIssue,
+        .protocolError: .invalidResponse, .bodyTooLarge: .invalidResponse,
+    ]
+
+    /// Nobody reads the answer; but a name that means nothing shows a server that is not what it should be.
+    private static func hasKnownCharset(_ contentType: String?) -> Bool {
+        for parameter in (contentType ?? "").split(separator: ";").dropFirst() {
+            let parts = parameter.split(separator: "=", maxSplits: 1).map {
+                $0.trimmingCharacters(in: CharacterSet(charactersIn: " \t\"")).lowercased()
+            }
+            if parts.count == 2, parts[0] == "charset" { return charsets.contains(parts[1]) }
+        }
+        return true
+    }
+
+    /// The names that every web server has at hand; Apple does not say which it knows.
+    private static let charsets: Set<String> = [
+        "utf-8", "utf8", "utf-16", "utf-16be", "utf-16le", "us-ascii", "ascii", "iso-8859-1", "iso-8859-15", "latin1",
+        "windows-1252",
+    ]
+}
