@@ -68,7 +68,7 @@ struct RedirectTrail: Sendable {
     mutating func follow(_ location: String?) -> AppStoreServerAPI.SendAttemptResult? {
         guard let target = Self.resolve(location ?? "", against: url) else { return .invalidResponse }
         // Who is to be reached over TLS is not sought elsewhere: the redirect stands as the answer.
-        if Self.isSecure(url), !Self.isSecure(target) { return .unsuccessfulHTTPResponseCode }
+        if Self.isSecure(url), !Self.isSecure(target) { return .unsuccessfulHttpResponseCode }
         guard visited.count <= Self.limit, visited.insert(target).inserted else { return .circularRedirect }
         url = target
         return nil
@@ -92,7 +92,7 @@ extension AppStoreServerAPI.SendAttemptResult {
     init(_ answer: HTTPResponse) {
         switch answer.status {
         case 200...206: self = Self.hasKnownCharset(answer.headers["Content-Type"]) ? .success : .unsupportedCharset
-        case 100...599: self = .unsuccessfulHTTPResponseCode
+        case 100...599: self = .unsuccessfulHttpResponseCode
         default: self = .invalidResponse
         }
     }

@@ -210,33 +210,4 @@ public enum AppStoreServerAPI {
         public static let upgrade = Self(rawValue: "UPGRADE")
         public static let voluntary = Self(rawValue: "VOLUNTARY")
     }
-
-    /// How an attempt to send a notification ended.
-    public struct SendAttemptResult: OpenAppStoreValue {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        /// The server answered 200 to 206.
-        public static let success = Self(rawValue: "SUCCESS")
-        /// No answer came in time.
-        public static let timedOut = Self(rawValue: "TIMED_OUT")
-        /// There was no TLS session, or the server's certificate was not accepted.
-        public static let tlsIssue = Self(rawValue: "TLS_ISSUE")
-        /// The server's redirects do not end.
-        public static let circularRedirect = Self(rawValue: "CIRCULAR_REDIRECT")
-        /// The connection ended without an answer.
-        public static let noResponse = Self(rawValue: "NO_RESPONSE")
-        /// The network failed.
-        public static let socketIssue = Self(rawValue: "SOCKET_ISSUE")
-        /// The answer names a character set that is not known.
-        public static let unsupportedCharset = Self(rawValue: "UNSUPPORTED_CHARSET")
-        /// What came is no answer of HTTP.
-        public static let invalidResponse = Self(rawValue: "INVALID_RESPONSE")
-        /// The connection ended in the middle of the exchange.
-        public static let prematureClose = Self(rawValue: "PREMATURE_CLOSE")
-        /// The answer's status is not one of success.
-        public static let unsuccessfulHTTPResponseCode = Self(rawValue: "UNSUCCESSFUL_HTTP_RESPONSE_CODE")
-        /// Something else.
-        public static let other = Self(rawValue: "OTHER")
-    }
 }

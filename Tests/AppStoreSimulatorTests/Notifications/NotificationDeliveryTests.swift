@@ -77,7 +77,7 @@ import Testing
         "207 X", "226 X", "299 X", "300 X", "303 X", "304 X", "400 X", "404 X", "410 X", "500 X", "503 X",
     ])
     func `any other status is none`(status: String) async throws {
-        #expect(try await result(Self.empty(status)) == .unsuccessfulHTTPResponseCode)
+        #expect(try await result(Self.empty(status)) == .unsuccessfulHttpResponseCode)
     }
 
     @Test func `each attempt stands by itself: 500, then 200`() async throws {
@@ -85,7 +85,7 @@ import Testing
             ["500 X", "200 OK"].map {
                 Self.answering("HTTP/1.1 \($0)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             })
-        #expect(try await deliver(to: server.url) == .unsuccessfulHTTPResponseCode)
+        #expect(try await deliver(to: server.url) == .unsuccessfulHttpResponseCode)
         #expect(try await deliver(to: server.url) == .success)
     }
 
@@ -220,10 +220,10 @@ import Testing
 
     @Test func `a redirect never leads from https to http`() async throws {
         var trail = RedirectTrail(from: "https://example.com/n")
-        #expect(trail.follow("HTTP://example.com/n") == .unsuccessfulHTTPResponseCode)
+        #expect(trail.follow("HTTP://example.com/n") == .unsuccessfulHttpResponseCode)
         #expect(trail.follow("//other.example/n") == nil)
         #expect(trail.url == "https://other.example/n")
-        #expect(trail.follow("http://example.com/n") == .unsuccessfulHTTPResponseCode)
+        #expect(trail.follow("http://example.com/n") == .unsuccessfulHttpResponseCode)
         var upwards = RedirectTrail(from: "http://example.com/n")
         #expect(upwards.follow("https://example.com/n") == nil)
     }
