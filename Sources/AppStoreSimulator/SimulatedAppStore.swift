@@ -121,7 +121,8 @@ public final class SimulatedAppStore: Sendable {
             moments.left(ticket)
             signal.raise(entered.withLock { $0 })
         }
-        return try await database.write { [markets, moments, virtualClock] sql in
+        return try await database.write {
+            [markets, moments, virtualClock, signer, version = configuration.applicationVersion] sql in
             let books = Books(sql)
             let accounts = try whom(books)
             let ids = accounts.map(\.id)
@@ -129,7 +130,8 @@ public final class SimulatedAppStore: Sendable {
             let now = moments.enter(ids, clock: try books.now(virtualClock), last: last, as: ticket)
             entered.withLock { $0 = ids }
             let catalogue = markets[try books.country(of: accounts[0])].catalogue
-            var entry = try BookEntry(books, accounts, at: now, catalogue: catalogue)
+            let writer = try NotificationWriter(books, signer, version: version)
+            var entry = try BookEntry(books, accounts, at: now, catalogue: catalogue, writer)
             let value = try body(&entry)
             try entry.settleShares()
             try entry.close()
@@ -152,6 +154,7 @@ public final class SimulatedAppStore: Sendable {
             let now = moments.enterAll(clock: try books.now(virtualClock), last: try books.lastEvent(), as: ticket)
             let value = try body(books, now)
             try books.setLastEvent(ofAll: now)
+            try books.lookAtAll()
             return value
         }
     }

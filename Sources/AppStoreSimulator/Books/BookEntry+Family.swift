@@ -68,7 +68,7 @@ extension BookEntry {
     }
 
     /// Takes back what `leavers` have of the others, and the others of them.
-    func endShares(of leavers: Set<Int64>) throws {
+    mutating func endShares(of leavers: Set<Int64>) throws {
         for account in accounts {
             for record in try books.subscriptions(of: account.id) where isOpen(record) {
                 guard let share = record.share, let owner = try books.subscription(share.ownerOriginalID) else {
@@ -90,7 +90,7 @@ extension BookEntry {
     }
 
     /// Lets a share end then; whoever loses something now is told.
-    private func close(_ share: SubscriptionRecord, at end: Date?) throws {
+    private mutating func close(_ share: SubscriptionRecord, at end: Date?) throws {
         let course = course(of: share)
         var ended = share
         ended.share?.until = end

@@ -12,8 +12,15 @@ struct BookEntry {
     let conditions: Conditions
     private(set) var life: StoreLife
     private let numbersBefore: Numbers
+    /// What the app's server is told of it; `nil` while nobody is.
+    private let notifications: EntryNotifications?
+    /// What devices are told of it.
+    private var updates: [UpdateRecord] = []
 
-    init(_ books: Books, _ accounts: [Books.Account], at now: Date, catalogue: Catalogue) throws {
+    /// `writer`: who writes down what the app's server is told, if anybody does.
+    init(
+        _ books: Books, _ accounts: [Books.Account], at now: Date, catalogue: Catalogue, _ writer: NotificationWriter?
+    ) throws {
         self.books = books
         self.now = now
         self.accounts = accounts
@@ -21,6 +28,9 @@ struct BookEntry {
         numbersBefore = try books.numbers()
         life = StoreLife(catalogue: catalogue, conditions: conditions, numbers: numbersBefore)
         life.mayPay = accounts[0].canMakePayments
+        notifications = try writer.map { [conditions] in
+            try EntryNotifications($0, accounts, under: conditions, at: now)
+        }
     }
 
     /// Who acts.
@@ -51,7 +61,7 @@ struct BookEntry {
     }
 
     /// Answers an order that is not even looked at.
-    func refuse(_ order: Order, _ failure: StoreFailure) throws {
+    mutating func refuse(_ order: Order, _ failure: StoreFailure) throws {
         var update = StoreLife.update(order, .failed)
         update.failure = failure
         try record([.update(update)])
@@ -77,7 +87,7 @@ struct BookEntry {
     /// Why an order cannot be taken, whoever gives it.
     func refusal(of order: Order) -> StoreFailure? { life.refusal(of: order) }
 
-    func record(_ facts: [Fact]) throws {
+    mutating func record(_ facts: [Fact]) throws {
         for fact in facts {
             switch fact {
             case .purchase(let record, let share): try books.insert(record, share: share)
@@ -87,15 +97,31 @@ struct BookEntry {
             case .unfinished(let id): try books.unfinish(id)
             case .held(let held): try books.insert(held)
             case .released(let number): try books.release(number)
-            case .update(let update): try books.insert(update, at: now)
+            case .update(let update):
+                try books.insert(update, at: now)
+                updates.append(update)
             }
         }
     }
 
     mutating func nextNumber() -> Int64 { life.numbers.next() }
 
+    /// Tells the app's server of a transaction what cannot be seen in the books. Nothing while nobody is told.
+    func tell(
+        _ type: Notice.Kind, of sale: Sale, reason: AppStoreServerAPI.ConsumptionRequestReason? = nil
+    ) throws {
+        try notifications?.writer.write(
+            Notice(type, nil, sale.transaction), sale.course, of: sale.account, at: now, reason: reason)
+    }
+
+    /// Tells it that nobody consents any more to the use of the app by whoever acts.
+    func tellOfRescindedConsent() throws {
+        try notifications?.writer.writeRescindConsent(of: account, at: now)
+    }
+
     func close() throws {
         if life.numbers != numbersBefore { try books.save(life.numbers) }
+        try notifications?.close(accounts, under: conditions, at: now, updates)
         try books.set(lastEvent: now, of: accounts.map(\.id))
     }
 }

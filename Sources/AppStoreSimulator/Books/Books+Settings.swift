@@ -34,6 +34,11 @@ extension Books {
         switch setting {
         case .gracePeriod: try setGracePeriod(days: StoreSetting.days(in: value), at: now)
         case .renewalsFail: try setRenewalsFail(value.boolValue ?? false, at: now)
+        case .notificationsURL:
+            let wasSet = setting.isSet(in: try settings())
+            try save(setting, value)
+            guard setting.isSet(in: try settings()) else { return try watchNone() }
+            if !wasSet { try watchAll(at: now) }
         default: try save(setting, value)
         }
     }

@@ -38,16 +38,16 @@ extension Books {
             """
             INSERT INTO run (
                 original, place, base, first, anchor, offset, sold_at, product, period, price, currency, priced_at,
-                storefront, offer, count, is_renewal, upgraded_at, cut_at)
+                storefront, offer, count, is_renewal, upgraded_at, ends_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
-            ON CONFLICT (original, place) DO UPDATE SET count = ?15, upgraded_at = ?17, cut_at = ?18
+            ON CONFLICT (original, place) DO UPDATE SET count = ?15, upgraded_at = ?17, ends_at = ?18
             """,
             [
                 .integer(original), .integer(Int64(place)), .integer(run.base), .integer(Int64(run.first)),
                 .integer(run.anchor.microseconds), .integer(Int64(run.offset)), .integer(run.soldAt.microseconds),
             ] + run.plan.columns + [
                 try SQLValue(run.offer), .integer(Int64(run.count)), SQLValue(run.isRenewal),
-                SQLValue(run.upgradedAt), SQLValue(run.cutAt),
+                SQLValue(run.upgradedAt), SQLValue(run.endsAt),
             ])
     }
 
@@ -126,7 +126,7 @@ extension Books {
                 base: try row["base"], first: try row["first"], anchor: try row.date("anchor"),
                 offset: offset, soldAt: try row.date("sold_at"), plan: try row.plan(),
                 offer: try row.offer("offer"), count: count, isRenewal: try row["is_renewal"],
-                upgradedAt: try row.optionalDate("upgraded_at"), cutAt: try row.optionalDate("cut_at"))
+                upgradedAt: try row.optionalDate("upgraded_at"), endsAt: try row.optionalDate("ends_at"))
         }
     }
 

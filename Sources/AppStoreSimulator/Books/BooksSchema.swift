@@ -4,7 +4,9 @@ import SQLStorage
 ///
 /// What time does by itself has no rows: periods follow from `run`, and from nothing else.
 enum BooksSchema {
-    static let migrations = [SQLMigration("0001 books", [.sqlite: books])]
+    static let migrations = [
+        SQLMigration("0001 books", [.sqlite: books]), SQLMigration("0002 notifications", [.sqlite: notifications]),
+    ]
 
     /// What the tables look like now.
     static var version: String { migrations.map(\.name).last ?? "" }
@@ -205,5 +207,73 @@ enum BooksSchema {
             at INTEGER NOT NULL,
             PRIMARY KEY (account, id)
         ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let notifications = """
+        ALTER TABLE run RENAME COLUMN cut_at TO ends_at;
+        CREATE INDEX account_of_app_transaction ON account (app_transaction);
+
+        -- What the app's server is told. The body is unsigned JSON; it is signed when it is first sent, and no more.
+        CREATE TABLE notification (
+            id INTEGER PRIMARY KEY,
+            uuid TEXT NOT NULL UNIQUE,
+            at INTEGER NOT NULL,
+            type TEXT NOT NULL,
+            subtype TEXT,
+            account INTEGER REFERENCES account (id),
+            original INTEGER,
+            purchase INTEGER,
+            body TEXT NOT NULL,
+            signed TEXT,
+            due INTEGER,
+            attempts INTEGER NOT NULL DEFAULT 0
+        ) STRICT;
+        CREATE INDEX notification_due ON notification (due, id) WHERE due IS NOT NULL;
+        CREATE INDEX notification_at ON notification (at, id);
+        CREATE INDEX notification_of_account ON notification (account, at);
+
+        -- How it was sent; without a result while it is.
+        CREATE TABLE attempt (
+            notification INTEGER NOT NULL REFERENCES notification (id),
+            number INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            result TEXT,
+            PRIMARY KEY (notification, number)
+        ) STRICT, WITHOUT ROWID;
+
+        -- Up to when the server has been told what time did to a subscription, and when time may do something next.
+        CREATE TABLE watch (
+            original INTEGER PRIMARY KEY REFERENCES subscription (original),
+            told INTEGER NOT NULL,
+            due INTEGER
+        ) STRICT;
+        CREATE INDEX watch_due ON watch (due, original) WHERE due IS NOT NULL;
+
+        -- Renewal dates that the app's server moved.
+        CREATE TABLE extension (
+            id INTEGER PRIMARY KEY,
+            original INTEGER NOT NULL REFERENCES subscription (original),
+            at INTEGER NOT NULL,
+            days INTEGER NOT NULL,
+            request TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX extension_of_original ON extension (original, at);
+
+        CREATE TABLE mass_extension (
+            product TEXT NOT NULL,
+            request TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            succeeded INTEGER NOT NULL,
+            failed INTEGER NOT NULL,
+            PRIMARY KEY (product, request)
+        ) STRICT, WITHOUT ROWID;
+
+        -- Refunds that customers ask for; what became of it is none as long as nobody has decided.
+        CREATE TABLE refund_request (
+            purchase INTEGER PRIMARY KEY,
+            at INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            declined_at INTEGER
+        ) STRICT;
         """
 }

@@ -23,6 +23,15 @@ final class Moments: Sendable {
         var tickets = 0
         /// No event is earlier: somebody may have been told about it in an earlier run.
         var floor: Date
+
+        mutating func remember(_ account: Int64, _ instant: Date) {
+            if told.count >= Moments.remembered {
+                // Every event to come is later than whatever is forgotten.
+                floor = max(floor, Moments.next(told.values.max() ?? instant))
+                told = [:]
+            }
+            told[account] = max(told[account] ?? instant, instant)
+        }
     }
 
     private let state: Locked<State>
@@ -37,14 +46,14 @@ final class Moments: Sendable {
             let pending = state.entering.values.filter { $0.accounts?.contains(account) ?? true }.map(\.instant).min()
             let latest = state.told[account].map { Self.raise(reading, to: Self.signed($0)) } ?? reading
             let instant = pending.map { min(latest, Self.before($0)) } ?? latest
-            if state.told.count >= Self.remembered {
-                // Every event to come is later than whatever is forgotten.
-                state.floor = max(state.floor, Self.next(state.told.values.max() ?? reading))
-                state.told = [:]
-            }
-            state.told[account] = max(state.told[account] ?? instant, instant)
+            state.remember(account, instant)
             return instant
         }
+    }
+
+    /// Somebody else is told what happened to `account` until `instant`, within an entry in the books.
+    func told(_ account: Int64, until instant: Date) {
+        state.withLock { $0.remember(account, instant) }
     }
 
     func ticket() -> Ticket {

@@ -199,7 +199,7 @@ extension BookEntry {
     }
 
     /// Answers a payment that was answered before, where that is of use.
-    func repeatAnswer(_ answer: UpdateRecord, to device: DeviceID) throws {
+    mutating func repeatAnswer(_ answer: UpdateRecord, to device: DeviceID) throws {
         let held = try answer.payment.flatMap { try books.held($0, of: account.id) }
         let waits = held?.reason == .approval
         guard answer.device != device || waits else { return }

@@ -18,6 +18,8 @@ public struct StoreSetting: Sendable, Hashable {
         case storefront
         /// A number of seconds, 0 to 60.
         case seconds
+        /// An absolute http or https URL.
+        case url
     }
 
     public static let gracePeriod = StoreSetting(
@@ -34,6 +36,17 @@ public struct StoreSetting: Sendable, Hashable {
         name: "storefront", kind: .storefront, summary: "where accounts shop that have no storefront of their own")
     public static let timeRate = StoreSetting(
         name: "timeRate", kind: .choice(TimeRate.names), summary: "how fast virtual time runs")
+
+    public static let notificationsURL = StoreSetting(
+        name: "notificationsURL", kind: .url,
+        summary: "where App Store Server Notifications are sent; nothing that happens without one is ever sent")
+    public static let notificationRetries = StoreSetting(
+        name: "notificationRetries", kind: .choice(["production", "sandbox"]),
+        summary:
+            "whether a notification that does not arrive is sent again, as in production, or never, as in the sandbox")
+    public static let notifySkippedTime = StoreSetting(
+        name: "notifySkippedTime", kind: .choice(["latest", "all"]),
+        summary: "of several equal notifications in a row that time causes at once, which are sent")
 
     /// The error with which the store answers an API, `off` being none.
     public static func errors(_ api: InjectedFaults.API) -> StoreSetting {
@@ -52,6 +65,7 @@ public struct StoreSetting: Sendable, Hashable {
     /// Every setting there is.
     public static let all: [StoreSetting] =
         [gracePeriod, askToBuy, interruptedPurchases, renewalsFail, storefront, timeRate]
+        + [notificationsURL, notificationRetries, notifySkippedTime]
         + InjectedFaults.API.allCases.map(errors) + InjectedFaults.API.allCases.map(latency)
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
@@ -63,9 +77,13 @@ public struct StoreSetting: Sendable, Hashable {
         switch kind {
         case .flag: false
         case .seconds: 0
-        case .choice, .storefront: "off"
+        case .choice(let texts): .string(texts[0])
+        case .storefront, .url: "off"
         }
     }
+
+    /// Whether it is anything but what it is until it is set.
+    func isSet(in settings: [String: JSONValue]) -> Bool { settings[name].map { $0 != off } ?? false }
 
     /// The value as it is kept. Texts are read as people type them: `on`, `true` and `16d`, `0.5`.
     ///
@@ -81,6 +99,13 @@ public struct StoreSetting: Sendable, Hashable {
             if let text = given.stringValue, texts.contains(text) { return given }
         case .storefront:
             if let text = given.stringValue, Storefronts.storefront(text) != nil { return given }
+        case .url:
+            if given == off { return off }
+            if let url = given.stringValue.flatMap(URL.init), url.host() != nil, url.absoluteString.utf8.count <= 2048,
+                ["http", "https"].contains(url.scheme?.lowercased())
+            {
+                return given
+            }
         case .seconds:
             let number = given.doubleValue ?? given.stringValue.flatMap { JSONNumber(text: $0)?.double }
             if let number, (0...Self.longestLatency).contains(number) { return .number(number) }
@@ -96,6 +121,7 @@ public struct StoreSetting: Sendable, Hashable {
         case .flag: "true or false"
         case .choice(let texts): "one of \(texts.joined(separator: ", "))"
         case .storefront: "a country's store such as USA or DEU"
+        case .url: "an http or https URL, or off"
         case .seconds: "a number of seconds from 0 to \(Int(Self.longestLatency))"
         }
     }

@@ -185,14 +185,18 @@ struct Course: Sendable, Hashable {
             next.plan.price = increase.price
             next.plan.pricedAt = increase.at
         }
-        if !next.isAsked, next.plan == run.plan, next.offer == run.offer { return Due(run: run, isAsked: false) }
+        let isMore = !next.isAsked && next.plan == run.plan && next.offer == run.offer
+        if isMore, run.endsAt == nil { return Due(run: run, isAsked: false) }
         var new = Run(
             base: run.base, first: run.first + run.count, anchor: end, soldAt: end, plan: next.plan, offer: next.offer,
             count: 0, isRenewal: true)
-        // Periods of the same length are counted on.
-        if next.offer == nil, run.offer == nil, next.plan.period == run.plan.period {
+        // Periods of the same length are counted on, but from where the last one was moved to.
+        if run.endsAt == nil, next.offer == nil, run.offer == nil, next.plan.period == run.plan.period {
             new.anchor = run.anchor
             new.offset = run.offset + run.count
+        } else if isMore, run.offer != nil {
+            new.offset = run.offset + run.count
+            new.beginAnew(at: end)
         }
         return Due(run: new, isAsked: next.isAsked)
     }
@@ -249,11 +253,11 @@ struct Course: Sendable, Hashable {
             graceEnd = grace
             status = .gracePeriod
             changedAt = max(changedAt, due)
-            nextChange = grace
+            nextChange = min(grace, recovery ?? grace)
         } else {
             status = .billingRetry
             changedAt = max(changedAt, grace ?? due)
-            nextChange = retry
+            nextChange = min(retry, recovery ?? retry)
         }
         return false
     }

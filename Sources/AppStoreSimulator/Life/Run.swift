@@ -20,15 +20,15 @@ struct Run: Sendable, Hashable {
     var isRenewal = false
     /// When its last period made way for another plan.
     var upgradedAt: Date?
-    /// When its last period was ended before its time.
-    var cutAt: Date?
+    /// When its last period ends, where somebody moved that: it was ended before its time, or extended.
+    var endsAt: Date?
 
     /// The number of its latest transaction.
     var latestID: Int64 { id(of: count - 1) }
 
     func id(of index: Int) -> Int64 { base + Int64(first + index) }
 
-    /// Whether the next period belongs to it.
+    /// Whether the offer, if it is sold under one, goes on.
     var hasRoom: Bool { offer.map { offset + count < $0.transactionCount } ?? true }
 
     var end: Date { end(of: count - 1) }
@@ -40,7 +40,7 @@ struct Run: Sendable, Hashable {
     func purchaseDate(of index: Int) -> Date { index == 0 ? soldAt : start(of: index) }
 
     func end(of index: Int) -> Date {
-        if index == count - 1, let cutAt { return cutAt }
+        if index == count - 1, let endsAt { return endsAt }
         return naturalEnd(of: index)
     }
 
@@ -64,7 +64,7 @@ struct Run: Sendable, Hashable {
         run.count = sold + 1
         let isWhole = run.count == count
         run.upgradedAt = isWhole ? upgradedAt.flatMap { $0 < date ? $0 : nil } : nil
-        run.cutAt = isWhole ? cutAt.flatMap { $0 < date ? $0 : nil } : nil
+        run.endsAt = isWhole ? endsAt.flatMap { $0 < date ? $0 : nil } : nil
         return run
     }
 }

@@ -94,9 +94,17 @@ extension StoreLife {
     static func expire(_ course: Course, at now: Date) -> SubscriptionRecord? {
         guard course.isRunning else { return nil }
         return changed(course, at: now) {
-            if course.status == .active { $0.runs[$0.runs.count - 1].cutAt = now }
+            if course.status == .active { $0.runs[$0.runs.count - 1].endsAt = now }
             $0.renewal.offSince = now
         }
+    }
+
+    /// Lets the current period end `days` later, for nothing; the next ones are counted from there. `nil` where there is
+    /// nothing to extend: no period that was paid for and goes on.
+    static func extend(_ course: Course, byDays days: Int, at now: Date) -> SubscriptionRecord? {
+        guard course.status == .active, course.current.offer?.paymentMode != .freeTrial else { return nil }
+        let end = course.expiresDate.addingTimeInterval(Double(days) * 86400)
+        return changed(course, at: now) { $0.runs[$0.runs.count - 1].endsAt = end }
     }
 
     /// The customer's answer to a higher price; a refusal turns auto-renewal off.

@@ -5,8 +5,8 @@ import StoreModel
 
 /// Signs what the store says about transactions, when somebody reads it.
 struct StoreSigner: Sendable {
-    private let signer: JWSSigner
-    private let bundleID: BundleID
+    let signer: JWSSigner
+    let bundleID: BundleID
     private let catalogue: Catalogue
     private let signed = Locked<[Document: String]>([:])
 
@@ -73,7 +73,7 @@ struct StoreSigner: Sendable {
     func sign(
         _ course: Course, appTransactionID: String, for stamp: DeviceStamp? = nil, at now: Date, isFresh: Bool
     ) throws -> String {
-        let info = RenewalInfo(course, catalogue)
+        let info = renewalInfo(course)
         return try remembered(
             .renewalInfo(info, since: course.changedAt, appTransactionID: appTransactionID, stamp), isFresh: isFresh
         ) {
@@ -87,19 +87,25 @@ struct StoreSigner: Sendable {
 
     /// How an account got the app itself, for one of its devices. The account got it when it was created.
     func appTransaction(of device: Books.Device, version: String, at now: Date) throws -> String {
-        var payload = AppTransaction(
-            receiptType: .sandbox, bundleId: bundleID.rawValue, applicationVersion: version,
-            receiptCreationDate: Self.signedDate(now),
-            originalPurchaseDate: device.account.createdAt.wholeMilliseconds,
-            originalApplicationVersion: SimulatedAppStore.originalApplicationVersion,
-            appTransactionId: device.account.appTransactionID, originalPlatform: .iOS)
+        var payload = payload(ofAppTransaction: device.account, version: version, at: now)
         if let marks = try device.stamp?.marks(for: "app transaction") {
             (payload.deviceVerification, payload.deviceVerificationNonce) = marks
         }
         return try signer.sign(payload)
     }
 
-    private static func signedDate(_ now: Date) -> Date { Date(microseconds: Moments.signed(now) * 1000) }
+    /// The same for a server.
+    func payload(ofAppTransaction account: Books.Account, version: String, at now: Date) -> AppTransaction {
+        AppTransaction(
+            receiptType: .sandbox, bundleId: bundleID.rawValue, applicationVersion: version,
+            receiptCreationDate: Self.signedDate(now), originalPurchaseDate: account.createdAt.wholeMilliseconds,
+            originalApplicationVersion: SimulatedAppStore.originalApplicationVersion,
+            appTransactionId: account.appTransactionID, originalPlatform: .iOS)
+    }
+
+    func renewalInfo(_ course: Course) -> RenewalInfo { RenewalInfo(course, catalogue) }
+
+    static func signedDate(_ now: Date) -> Date { Date(microseconds: Moments.signed(now) * 1000) }
 
     private func remembered(_ document: Document, isFresh: Bool, _ sign: () throws -> String) throws -> String {
         if !isFresh, let known = signed.withLock({ $0[document] }) { return known }

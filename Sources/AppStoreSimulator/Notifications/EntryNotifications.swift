@@ -1,0 +1,54 @@
+import Foundation
+import StoreModel
+
+/// What the app's server is told of one entry in the books: it is found by comparing the books before with those after.
+struct EntryNotifications {
+    let writer: NotificationWriter
+    /// How the subscriptions of all whom the entry concerns stood before it, by original transaction.
+    private var before: [Int64: Course] = [:]
+
+    /// Begins with what time has done until now.
+    init(_ writer: NotificationWriter, _ accounts: [Books.Account], under conditions: Conditions, at now: Date) throws {
+        self.writer = writer
+        for account in accounts {
+            for record in try writer.books.subscriptions(of: account.id) {
+                before[record.originalID] = try writer.catchUp(record, of: account, under: conditions, at: now)
+            }
+        }
+    }
+
+    /// Tells what the entry has changed. `updates` are what it told devices.
+    func close(_ accounts: [Books.Account], under conditions: Conditions, at now: Date, _ updates: [UpdateRecord])
+        throws
+    {
+        let byID = Dictionary(accounts.map { ($0.id, $0) }) { first, _ in first }
+        var seen: Set<Int64> = []
+        for update in updates {
+            guard let id = update.transactionID, let account = byID[update.accountID], seen.insert(id).inserted,
+                let purchase = try writer.books.purchase(id, at: now),
+                let type = purchase.news(at: now)
+            else { continue }
+            try writer.write(Notice(type, nil, purchase), nil, of: account, at: now)
+        }
+        for account in accounts {
+            for record in try writer.books.subscriptions(of: account.id) {
+                try writer.tell(
+                    Course(of: record, under: conditions, at: now), since: before[record.originalID], of: account)
+            }
+        }
+    }
+}
+
+extension TransactionRecord {
+    /// What has become of something that is bought once at that very instant.
+    fileprivate func news(at now: Date) -> Notice.Kind? {
+        let instant = now.microseconds
+        if let revocation {
+            guard revocation.at.microseconds == instant else { return nil }
+            return revocation.kind == .familyRevoke ? .revoke : .refund
+        }
+        if restoredAt?.microseconds == instant { return isShared ? .oneTimeCharge : .refundReversed }
+        // What the family shares was bought earlier.
+        return isShared || purchaseDate.microseconds == instant ? .oneTimeCharge : nil
+    }
+}

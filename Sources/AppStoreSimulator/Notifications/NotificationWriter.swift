@@ -1,0 +1,125 @@
+import Foundation
+import Primitives
+import SignedData
+import StoreModel
+
+/// Writes down what the app's server is to be told, in the entry in which it happens: both are in the books, or neither.
+struct NotificationWriter {
+    let books: Books
+    let signer: StoreSigner
+    /// The app's version, as notifications name it.
+    let version: String
+    private let isEveryOne: Bool
+
+    /// `nil` while nobody is to be told.
+    init?(_ books: Books, _ signer: StoreSigner, version: String) throws {
+        let settings = try books.settings()
+        guard StoreSetting.notificationsURL.isSet(in: settings) else { return nil }
+        self.books = books
+        self.signer = signer
+        self.version = version
+        isEveryOne = settings[StoreSetting.notifySkippedTime.name]?.stringValue == "all"
+    }
+
+    // MARK: - Subscriptions
+
+    /// Tells what time has done to a subscription since it was last looked at, and returns how it stands at `now`. What is
+    /// seen for the first time is told from now on.
+    @discardableResult
+    func catchUp(
+        _ record: SubscriptionRecord, of account: Books.Account, under conditions: Conditions, at now: Date
+    ) throws -> Course {
+        let told = try books.told(of: record.originalID) ?? now
+        // The books may know already what happens a moment after what the clock reads.
+        guard told < now else { return Course(of: record, under: conditions, at: max(told, now)) }
+        let walk = NoticeWalk(of: record, under: conditions, from: told, to: now, isEveryOne: isEveryOne)
+        for step in walk.steps { try write(step.notice, step.course, of: account, at: step.course.instant) }
+        return walk.course
+    }
+
+    /// Tells how `course` differs from how it stood before, and goes on watching it.
+    func tell(_ course: Course, since before: Course?, of account: Books.Account) throws {
+        for notice in course.notices(since: before) { try write(notice, course, of: account, at: course.instant) }
+        try watch(course)
+    }
+
+    func watch(_ course: Course) throws {
+        try books.watch(course.record.originalID, told: course.instant, due: course.nextChange)
+    }
+
+    // MARK: - Notifications
+
+    /// About a transaction, and the subscription that it is of.
+    func write(
+        _ notice: Notice, _ course: Course?, of account: Books.Account, at now: Date,
+        reason: AppStoreServerAPI.ConsumptionRequestReason? = nil
+    ) throws {
+        let appTransactionID = account.appTransactionID
+        try write(notice.type, notice.subtype, about: notice.transaction, of: account, at: now) { body in
+            body.payload.data = AppStoreServerAPI.NotificationData(
+                bundleId: signer.bundleID.rawValue, bundleVersion: version, environment: .sandbox,
+                status: course.map { .init(rawValue: $0.status.rawValue) }, consumptionRequestReason: reason)
+            body.transaction = signer.payload(of: notice.transaction, appTransactionID: appTransactionID, at: now)
+            body.renewalInfo = course.map {
+                signer.payload(of: signer.renewalInfo($0), appTransactionID: appTransactionID, at: now)
+            }
+        }
+    }
+
+    /// About nothing but whether notifications arrive. Returns its UUID.
+    func writeTest(at now: Date) throws -> String {
+        try write(.test, nil, at: now) { body in
+            body.payload.data = AppStoreServerAPI.NotificationData(
+                bundleId: signer.bundleID.rawValue, bundleVersion: version, environment: .sandbox)
+        }
+    }
+
+    /// About a mass extension that has ended.
+    func write(_ summary: AppStoreServerAPI.NotificationSummary, at now: Date) throws {
+        try write(.renewalExtension, .summary, at: now) { $0.payload.summary = summary }
+    }
+
+    /// About a parent who no longer consents to a child's use of the app.
+    func writeRescindConsent(of account: Books.Account, at now: Date) throws {
+        try write(.rescindConsent, nil, of: account, at: now) { body in
+            body.payload.appData = AppStoreServerAPI.NotificationAppData(
+                bundleId: signer.bundleID.rawValue, environment: .sandbox)
+            body.appTransaction = signer.payload(ofAppTransaction: account, version: version, at: now)
+        }
+    }
+
+    @discardableResult
+    private func write(
+        _ type: Notice.Kind, _ subtype: Notice.Subtype?, about transaction: TransactionRecord? = nil,
+        of account: Books.Account? = nil, at now: Date, _ fill: (inout NotificationBody) -> Void
+    ) throws -> String {
+        let id = try books.nextNotification()
+        let uuid = UUID(namespace: .simulatedStore, name: "notification \(try books.seed()) \(id)").uuidString
+            .lowercased()
+        var body = NotificationBody(
+            ResponseBodyV2DecodedPayload(
+                notificationType: type, subtype: subtype, notificationUUID: uuid, version: "2.0",
+                signedDate: StoreSigner.signedDate(now)))
+        fill(&body)
+        try books.insert(
+            NotificationRecord(
+                id: id, uuid: uuid, at: now, type: type, subtype: subtype, account: account?.id,
+                original: transaction?.originalID, transaction: transaction?.id, body: body, due: now))
+        return uuid
+    }
+}
+
+extension StoreSigner {
+    /// A notification as it is sent. Throws `SignedDataError`.
+    func sign(_ body: NotificationBody) throws -> String {
+        var payload = body.payload
+        try sign(body.transaction) { payload.data?.signedTransactionInfo = $0 }
+        try sign(body.renewalInfo) { payload.data?.signedRenewalInfo = $0 }
+        try sign(body.appTransaction) { payload.appData?.signedAppTransactionInfo = $0 }
+        return try signer.sign(payload)
+    }
+
+    private func sign(_ part: (some AppStorePayload)?, _ put: (String) -> Void) throws {
+        if let part { put(try signer.sign(part)) }
+    }
+}

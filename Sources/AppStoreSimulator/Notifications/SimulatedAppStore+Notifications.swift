@@ -1,0 +1,184 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// What the app's server is told.
+extension SimulatedAppStore {
+    /// How many subscriptions are looked at in one entry.
+    private static let watchedAtOnce = 500
+
+    /// Writes down what the server is to be told of what time has done by now. Returns when time does something next.
+    ///
+    /// Several equal notices in a row of one subscription are one, unless `notifySkippedTime` is `all`.
+    func watchTime() async throws -> Date? {
+        while true {
+            let (looked, next) = try await database.write { [moments, virtualClock, configuration, signer] sql in
+                let books = Books(sql)
+                guard let writer = try NotificationWriter(books, signer, version: configuration.applicationVersion)
+                else { return (0, nil as Date?) }
+                let now = try books.now(virtualClock)
+                let conditions = try books.conditions()
+                let due = try books.watched(dueBy: now, limit: Self.watchedAtOnce)
+                for original in due {
+                    guard let record = try books.subscription(original),
+                        let account = try books.account(record.accountID)
+                    else { throw Books.empty }
+                    // What happened to somebody may be a moment ahead of the clock.
+                    let end = max(now, account.lastEvent)
+                    try writer.watch(try writer.catchUp(record, of: account, under: conditions, at: end))
+                    moments.told(account.id, until: end)
+                }
+                return (due.count, try books.nextWatch())
+            }
+            if looked < Self.watchedAtOnce { return next }
+        }
+    }
+
+    // MARK: - Asked for
+
+    /// Sends a notification of the type `TEST`. Returns the token that asks what became of it. Throws `notNow` while there
+    /// is no URL to send it to.
+    public func requestTestNotification() async throws -> String {
+        try await tell { writer, now in "\(try writer.writeTest(at: now))_\(now.microseconds / 1000)" }
+    }
+
+    /// A customer asks for a refund; the app's server is asked what was consumed. Whoever decides it calls `refund` or
+    /// `declineRefund`. Throws `unknownTransaction`, `alreadyRevoked`, and `notNow` for a family member's share.
+    public func requestRefund(
+        of transaction: TransactionID, because reason: AppStoreServerAPI.ConsumptionRequestReason = .other
+    ) async throws {
+        try await consider(transaction) { entry, sale in
+            try entry.books.insert(RefundRequest(transaction: sale.transaction.id, at: entry.now, reason: reason))
+            try entry.tell(.consumptionRequest, of: sale, reason: reason)
+        }
+    }
+
+    /// Declines the refund that a customer asked for. Throws `unknownTransaction`, `alreadyRevoked`, and `notNow` where
+    /// nobody asked, or it was declined before.
+    public func declineRefund(of transaction: TransactionID) async throws {
+        try await consider(transaction) { entry, sale in
+            guard try entry.books.decline(sale.transaction.id, at: entry.now) else {
+                throw SimulatorError(
+                    .notNow, "No refund of \(transaction) waits for a decision; request one first.")
+            }
+            try entry.tell(.refundDeclined, of: sale)
+        }
+    }
+
+    /// A parent no longer consents to the use of the app by this account. Throws `unknownAccount`.
+    public func rescindConsent(of account: AccountName) async throws {
+        try await enter({ try $0.known(account) }) { try $0.tellOfRescindedConsent() }
+    }
+
+    private func consider(
+        _ id: TransactionID, _ body: @escaping @Sendable (inout BookEntry, Sale) throws -> Void
+    ) async throws {
+        let unknown = SimulatorError(.unknownTransaction, "There is no transaction \(id).")
+        guard let number = id.number else { throw unknown }
+        try await enter({ try $0.known(having: number) }) { entry in
+            guard let sale = try entry.knownSale(of: number) else { throw unknown }
+            guard sale.transaction.revocation == nil else {
+                throw SimulatorError(.alreadyRevoked, "The transaction \(id) is taken back already.")
+            }
+            guard !sale.transaction.isShared else {
+                throw SimulatorError(.notNow, "The transaction \(id) is a share of the family's; name its owner's.")
+            }
+            try body(&entry, sale)
+        }
+    }
+
+    /// Writes something down that concerns nobody's purchases. Throws `notNow` while nobody is told anything.
+    private func tell<Value: Sendable>(
+        _ body: @escaping @Sendable (NotificationWriter, Date) throws -> Value
+    ) async throws -> Value {
+        let value = try await database.write { [virtualClock, configuration, signer] sql in
+            let books = Books(sql)
+            guard let writer = try NotificationWriter(books, signer, version: configuration.applicationVersion) else {
+                throw SimulatorError(
+                    .notNow, "There is no URL to notify; set the setting \(StoreSetting.notificationsURL.name).")
+            }
+            return try body(writer, try books.now(virtualClock))
+        }
+        signal.raise([Self.notifications])
+        return value
+    }
+
+    /// Raised when there may be something to send; what happens to accounts and to the clock raises it as well.
+    static let notifications: Int64 = -3
+
+    // MARK: - What was told
+
+    /// What became of a test notification; `nil` for a token that this store did not give.
+    public func testNotification(_ token: String) throws -> SentNotification? {
+        let parts = token.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        return try database.read { sql in
+            let books = Books(sql)
+            guard let record = try books.notification(String(parts[0])), record.type == .test,
+                parts[1] == "\(record.at.microseconds / 1000)"
+            else { return nil }
+            return try books.sent(record, signer)
+        }
+    }
+
+    /// Notifications that were sent at least once, oldest first. Throws `unknownTransaction`.
+    public func notificationHistory(_ query: NotificationQuery) throws -> [SentNotification] {
+        try database.read { sql in
+            let books = Books(sql)
+            return try books.notifications(query).map { try books.sent($0, signer) }
+        }
+    }
+}
+
+/// A notification and how it was sent.
+public struct SentNotification: Sendable, Hashable {
+    public struct Attempt: Sendable, Hashable {
+        /// In virtual time.
+        public var at: Date
+        /// Absent while it is under way.
+        public var result: String?
+    }
+
+    /// Its place in the order of all; grows.
+    public var number: Int64
+    public var uuid: String
+    /// When it happened.
+    public var at: Date
+    public var type: AppStoreServerAPI.NotificationType
+    public var subtype: AppStoreServerAPI.Subtype?
+    /// As it was, or is to be, sent.
+    public var signedPayload: String
+    public var attempts: [Attempt]
+    /// When it is sent next.
+    public var due: Date?
+}
+
+/// Which notifications are asked for.
+public struct NotificationQuery: Sendable, Hashable {
+    /// Those that happened at `start` or later, and before `end`.
+    public var start = Date.distantPast
+    public var end = Date.distantFuture
+    public var type: AppStoreServerAPI.NotificationType?
+    public var subtype: AppStoreServerAPI.Subtype?
+    /// One of the customer's transactions; `nil`: everybody's.
+    public var transaction: TransactionID?
+    /// Only those that never arrived.
+    public var onlyFailures = false
+    /// Also those that were not sent yet.
+    public var includesUnsent = false
+    /// After the one of that number at that instant, in the order of their instants.
+    public var after: (at: Date, number: Int64)? {
+        get { cursor.map { ($0.at, $0.number) } }
+        set { cursor = newValue.map { Cursor(at: $0.at, number: $0.number) } }
+    }
+    public var limit = 20
+
+    private var cursor: Cursor?
+    private struct Cursor: Sendable, Hashable {
+        var at: Date
+        var number: Int64
+    }
+
+    public init() {}
+}
