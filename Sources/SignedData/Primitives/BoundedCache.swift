@@ -4,24 +4,24 @@ import Foundation
 ///
 /// Two generations instead of a list of uses: a full young generation becomes the old one, and what the old one held is
 /// forgotten unless it was asked for meanwhile.
-struct BoundedCache<Key: Hashable, Value> {
+package struct BoundedCache<Key: Hashable, Value> {
     private let generationSize: Int
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]
 
     /// A capacity of 0 or 1 keeps nothing.
-    init(capacity: Int) { generationSize = capacity / 2 }
+    package init(capacity: Int) { generationSize = capacity / 2 }
 
     var count: Int { young.count + old.count }
 
-    mutating func value(for key: Key) -> Value? {
+    package mutating func value(for key: Key) -> Value? {
         if let value = young[key] { return value }
         guard let value = old.removeValue(forKey: key) else { return nil }
         insert(value, for: key)
         return value
     }
 
-    mutating func insert(_ value: Value, for key: Key) {
+    package mutating func insert(_ value: Value, for key: Key) {
         guard generationSize > 0 else { return }
         if young.count >= generationSize {
             old = young

@@ -55,12 +55,14 @@ public struct AppStoreServerTokenVerifier: Sendable {
         self.bundleID = bundleID
     }
 
-    /// Returns when the token may be accepted at `instant` of real time.
+    /// Returns until when the token may be accepted, if it may at `instant` of real time; so whoever asks again with the
+    /// same token need not be judged anew.
     ///
     /// Throws `tooLarge`, `malformed`, `unsupportedAlgorithm`, `unknownKey`, `signatureInvalid`, `payloadMalformed`,
     /// `claimInvalid` (issuer, audience, more than 60 minutes), `wrongBundle`, `notCurrent`. Clocks may differ by a
     /// minute; `iat` may be absent, as Apple's own client leaves it out.
-    public func verify(_ token: String, at instant: Date) throws(SignedDataError) {
+    @discardableResult
+    public func verify(_ token: String, at instant: Date) throws(SignedDataError) -> Date {
         let token = try ServerJWT(token, keys: keys)
         try token.checkIssuer(issuerID)
         guard try token.text("aud") == AppStoreServerToken.audience else {
@@ -68,8 +70,9 @@ public struct AppStoreServerTokenVerifier: Sendable {
         }
         try token.checkBundle(bundleID.rawValue)
         let end = try token.date("exp")
+        let until = end.addingTimeInterval(ServerJWT.clockDifference)
         let begin = token.claims["iat"] == nil ? nil : try token.date("iat")
-        guard end > instant.addingTimeInterval(-ServerJWT.clockDifference) else {
+        guard until > instant else {
             throw SignedDataError(.notCurrent, "The token no longer holds (exp); make a new one.")
         }
         guard begin ?? instant <= instant.addingTimeInterval(ServerJWT.clockDifference) else {
@@ -80,5 +83,6 @@ public struct AppStoreServerTokenVerifier: Sendable {
         guard end <= latest else {
             throw SignedDataError(.claimInvalid, "The token holds longer than 60 minutes (exp).")
         }
+        return until
     }
 }

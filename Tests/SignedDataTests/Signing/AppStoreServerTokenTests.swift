@@ -47,6 +47,7 @@ import Testing
         let token = try team.tokens.sign(at: now, lifetime: lifetime)
         let issued = Date(timeIntervalSince1970: 1_700_000_000)
         #expect(code(token, at: issued) == nil)
+        #expect(try team.tokenVerifier.verify(token, at: issued) == issued.addingTimeInterval(lifetime + 60))
         #expect(code(token, at: issued.addingTimeInterval(-60)) == nil)
         #expect(code(token, at: issued.addingTimeInterval(-61)) == .notCurrent)
         #expect(code(token, at: issued.addingTimeInterval(lifetime + 59)) == nil)
