@@ -2,6 +2,24 @@ import Foundation
 import Primitives
 
 extension AppStoreServerAPI {
+    /// How an attempt to send a notification ended.
+    public struct SendAttemptResult: OpenAppStoreValue {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let success = Self(rawValue: "SUCCESS")
+        public static let timedOut = Self(rawValue: "TIMED_OUT")
+        public static let tlsIssue = Self(rawValue: "TLS_ISSUE")
+        public static let circularRedirect = Self(rawValue: "CIRCULAR_REDIRECT")
+        public static let noResponse = Self(rawValue: "NO_RESPONSE")
+        public static let socketIssue = Self(rawValue: "SOCKET_ISSUE")
+        public static let unsupportedCharset = Self(rawValue: "UNSUPPORTED_CHARSET")
+        public static let invalidResponse = Self(rawValue: "INVALID_RESPONSE")
+        public static let prematureClose = Self(rawValue: "PREMATURE_CLOSE")
+        public static let unsuccessfulHttpResponseCode = Self(rawValue: "UNSUCCESSFUL_HTTP_RESPONSE_CODE")
+        public static let other = Self(rawValue: "OTHER")
+    }
+
     /// One attempt to send a notification.
     public struct SendAttemptItem: AppStorePayload {
         public var fields: JSONMembers
