@@ -14,6 +14,18 @@ extension Course {
 
     var latest: TransactionRecord { transaction(current, current.count - 1) }
 
+    /// The last `count` of them, oldest first.
+    func latest(_ count: Int) -> [TransactionRecord] {
+        var found: [TransactionRecord] = []
+        for run in runs.reversed() {
+            for index in (0..<run.count).reversed() {
+                guard found.count < count else { return found.reversed() }
+                found.append(transaction(run, index))
+            }
+        }
+        return found.reversed()
+    }
+
     /// The transaction of that number, if it was sold by now.
     func transaction(_ id: Int64) -> TransactionRecord? {
         for run in runs {

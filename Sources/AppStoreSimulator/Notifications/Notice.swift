@@ -46,7 +46,7 @@ extension Course {
 
     private func sales(since before: Course) -> [Notice] {
         var notices: [Notice] = []
-        for transaction in transactions.suffix(max(0, count - before.count)) {
+        for transaction in latest(count - before.count) {
             let isFirst = notices.isEmpty
             let wasPaidFor = !isFirst || before.isActive
             if transaction.isRenewal {

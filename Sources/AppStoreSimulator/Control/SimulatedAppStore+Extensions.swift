@@ -1,0 +1,116 @@
+import Foundation
+import StoreModel
+
+/// A renewal date that was moved for nothing.
+struct RenewalExtension: Sendable, Hashable {
+    var original: Int64
+    var webOrderLineItemID: Int64?
+    /// The new renewal date.
+    var effectiveDate: Date
+}
+
+/// Why a renewal date is not moved. Closed: Apple has an error for each.
+enum ExtensionRefusal: Error, Hashable {
+    /// There is no such subscription.
+    case unknown
+    /// Nothing that was paid for runs.
+    case ineligible
+    /// It was moved twice within a year.
+    case tooOften
+    /// Only its owner's can be moved.
+    case familyShared
+}
+
+/// What came of moving the renewal dates of all subscribers of a product.
+struct MassExtension: Sendable, Hashable {
+    var product: ProductID
+    var request: String
+    var at: Date
+    var succeeded: Int
+    var failed: Int
+}
+
+extension SimulatedAppStore {
+    /// How often, and within how many days, the same renewal date can be moved.
+    private static let extensionsPerYear = 2
+    private static let extensionYear = 365.0 * 86400
+
+    /// Lets the current period of a subscription end later. Throws `ExtensionRefusal`.
+    func extendRenewal(
+        of original: TransactionID, byDays days: Int, request: String
+    ) async throws -> RenewalExtension {
+        guard let number = original.number else { throw ExtensionRefusal.unknown }
+        return try await enter { books in
+            guard let record = try books.subscription(number), let account = try books.account(record.accountID) else {
+                throw ExtensionRefusal.unknown
+            }
+            return account
+        } _: { entry in
+            guard let record = try entry.books.subscription(number) else { throw ExtensionRefusal.unknown }
+            let course = entry.course(of: record)
+            let extended = try Self.extend(course, byDays: days, request: request, in: entry.books, at: entry.now)
+            try entry.record([.subscription(extended)])
+            let after = entry.course(of: extended)
+            return RenewalExtension(
+                original: number, webOrderLineItemID: after.latest.webOrderLineItemID,
+                effectiveDate: after.expiresDate.wholeMilliseconds)
+        }
+    }
+
+    private static func extend(
+        _ course: Course, byDays days: Int, request: String, in books: Books, at now: Date
+    ) throws -> SubscriptionRecord {
+        guard course.record.share == nil else { throw ExtensionRefusal.familyShared }
+        guard let extended = StoreLife.extend(course, byDays: days, at: now) else { throw ExtensionRefusal.ineligible }
+        let original = course.record.originalID
+        let earlier = try books.extensions(of: original, since: now.addingTimeInterval(-extensionYear))
+        guard earlier < extensionsPerYear else { throw ExtensionRefusal.tooOften }
+        try books.addExtension(of: original, byDays: days, request: request, at: now)
+        return extended
+    }
+
+    /// Does the same for everybody who subscribes to a product now, in these countries (ISO 3166-1 alpha-3; `nil`: in all).
+    /// The same request again moves nothing.
+    func extendRenewals(
+        of product: ProductID, byDays days: Int, request: String, in storefronts: [String]?
+    ) async throws -> MassExtension {
+        let home = configuration.catalogue.storefront.countryCode
+        return try await enterAll { [signer, version = configuration.applicationVersion] books, now in
+            if let known = try books.massExtension(of: product, request) { return known }
+            let writer = try NotificationWriter(books, signer, version: version)
+            let conditions = try books.conditions()
+            var outcome = MassExtension(product: product, request: request, at: now, succeeded: 0, failed: 0)
+            for original in try books.subscriptions(everHaving: product) {
+                guard let record = try books.subscription(original), let account = try books.account(record.accountID)
+                else { continue }
+                let course = Course(of: record, under: conditions, at: now)
+                guard course.status == .active, course.record.share == nil, course.current.plan.productID == product,
+                    storefronts?.contains(course.current.plan.storefront ?? home) ?? true
+                else { continue }
+                let before = try writer?.catchUp(record, of: account, under: conditions, at: now)
+                do {
+                    let extended = try Self.extend(course, byDays: days, request: request, in: books, at: now)
+                    try books.save(extended)
+                    try writer?.tell(
+                        Course(of: extended, under: conditions, at: now), since: before ?? course, of: account)
+                    outcome.succeeded += 1
+                } catch is ExtensionRefusal {
+                    try writer?.write(Notice(.renewalExtension, .failure, course.latest), course, of: account, at: now)
+                    outcome.failed += 1
+                }
+            }
+            try books.insert(outcome)
+            try writer?.write(
+                AppStoreServerAPI.NotificationSummary(
+                    requestIdentifier: request, bundleId: signer.bundleID.rawValue, productId: product.rawValue,
+                    environment: .sandbox, storefrontCountryCodes: storefronts, failedCount: outcome.failed,
+                    succeededCount: outcome.succeeded), at: now)
+            return outcome
+        }
+    }
+
+    /// What came of a mass extension; `nil` for one that nobody asked for.
+    func renewalExtension(of product: ProductID, request: String) throws -> MassExtension? {
+        try database.read { try Books($0).massExtension(of: product, request) }
+    }
+}
