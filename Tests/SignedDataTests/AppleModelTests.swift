@@ -71,7 +71,7 @@ struct AppleModelTests {
             API.SendAttemptResult.circularRedirect, API.SendAttemptResult.noResponse,
             API.SendAttemptResult.socketIssue, API.SendAttemptResult.unsupportedCharset,
             API.SendAttemptResult.invalidResponse, API.SendAttemptResult.prematureClose,
-            API.SendAttemptResult.unsuccessfulHTTPResponseCode, API.SendAttemptResult.other,
+            API.SendAttemptResult.unsuccessfulHttpResponseCode, API.SendAttemptResult.other,
         ],
         "ConsumptionStatus": [
             API.ConsumptionStatus.undeclared, API.ConsumptionStatus.notConsumed,
