@@ -67,7 +67,8 @@ import Testing
     private static let life: [(operation: String, words: String, keep: [String: String])] = [
         ("createAccount", "account create ada --storefront USA --payments on", [:]),
         ("createAccount", "account create bert", [:]), ("accounts", "account list", [:]),
-        ("account", "account show ada", [:]), ("changeAccount", "account set ada --payments on --ask-to-buy off", [:]),
+        ("account", "account show ada", [:]), ("rescindConsent", "account rescind-consent bert", [:]),
+        ("changeAccount", "account set ada --payments on --ask-to-buy off", [:]),
         ("createFamily", "family create home ada", [:]), ("families", "family list", [:]),
         ("joinFamily", "family join home bert", [:]), ("leaveFamily", "family leave home bert", [:]),
         ("products", "products", [:]), ("clock", "clock", [:]), ("setClockRate", "clock rate frozen", [:]),
@@ -82,6 +83,8 @@ import Testing
         ("expire", "expire ada MONTHLY", [:]), ("withdraw", "product withdraw YEARLY", [:]),
         ("offer", "product offer YEARLY", [:]),
         ("buy", "buy ada PRINTS --quantity 2", ["BOUGHT": "transactionID"]),
+        ("requestRefund", "request-refund $BOUGHT --reason unintendedPurchase", [:]),
+        ("declineRefund", "decline-refund $BOUGHT", [:]),
         ("refund", "refund $BOUGHT --reason appIssue --percentage 50", [:]),
         ("reverseRefund", "reverse-refund $BOUGHT", [:]), ("revoke", "revoke $BOUGHT", [:]),
         ("buy", "buy ada PRINTS --simulate-ask-to-buy", ["ASKED": "transactionID"]),

@@ -17,10 +17,7 @@ extension SimulatedAppStore {
             return Int((percentage * 1000).rounded())
         }
         return try await takeBack(transaction) { sale in
-            guard !sale.transaction.isShared else {
-                throw SimulatorError(
-                    .notNow, "The transaction \(transaction) is a share of the family's; refund the one of its owner.")
-            }
+            try Self.checkRefundable(sale)
             return Revocation(
                 at: sale.now, kind: percentage == nil ? .refundFull : .refundProrated,
                 reason: request.reason == .appIssue ? 1 : 0, percentage: percentage)
@@ -63,6 +60,44 @@ extension SimulatedAppStore {
         }
     }
 
+    /// A customer asks for a refund; the app's server is asked what was consumed. Whoever decides calls `refund` or
+    /// `declineRefund`. Throws `alreadyRevoked`, and `notNow` for a family member's share.
+    @discardableResult
+    public func requestRefund(
+        of transaction: TransactionID, _ request: StoreControlWire.RefundRequest = .init()
+    ) async throws -> StoreControlWire.Transaction {
+        try await change(transaction) { entry, sale in
+            try Self.checkRefundable(sale)
+            let reason = (request.reason ?? .other).consumptionRequestReason
+            try entry.books.insert(RefundRequest(transaction: sale.transaction.id, at: entry.now, reason: reason))
+            try entry.tell(.consumptionRequest, of: sale, reason: reason)
+        }
+    }
+
+    /// Declines the refund that a customer asked for. Throws `alreadyRevoked`, and `notNow` where none waits for a decision.
+    @discardableResult
+    public func declineRefund(of transaction: TransactionID) async throws -> StoreControlWire.Transaction {
+        try await change(transaction) { entry, sale in
+            try Self.checkRefundable(sale)
+            guard try entry.books.decline(sale.transaction.id, at: entry.now) else {
+                throw SimulatorError(
+                    .notNow, "No refund of \(transaction) waits for a decision; request one first.")
+            }
+            try entry.tell(.refundDeclined, of: sale)
+        }
+    }
+
+    private static func checkRefundable(_ sale: Sale) throws(SimulatorError) {
+        let id = sale.transaction.transactionID
+        guard sale.transaction.revocation == nil else {
+            throw SimulatorError(.alreadyRevoked, "The transaction \(id) is taken back already.")
+        }
+        guard !sale.transaction.isShared else {
+            throw SimulatorError(
+                .notNow, "The transaction \(id) is a share of the family's; refund the one of its owner.")
+        }
+    }
+
     /// Changes a transaction of whichever account it is of, and returns it as it is then.
     private func change(
         _ id: TransactionID, _ body: @escaping @Sendable (inout BookEntry, Sale) throws -> Void
@@ -91,6 +126,18 @@ extension SimulatedAppStore {
             }.map { Sale(transaction: $0, course: $1, account: account, now: now) }
         }
         return try describe(sales)
+    }
+}
+
+extension StoreControlWire.RefundRequest.Reason {
+    fileprivate var consumptionRequestReason: AppStoreServerAPI.ConsumptionRequestReason {
+        switch self {
+        case .unintendedPurchase: .unintendedPurchase
+        case .fulfillmentIssue: .fulfillmentIssue
+        case .unsatisfiedWithPurchase: .unsatisfiedWithPurchase
+        case .legal: .legal
+        case .other: .other
+        }
     }
 }
 

@@ -43,49 +43,9 @@ extension SimulatedAppStore {
         try await tell { writer, now in "\(try writer.writeTest(at: now))_\(now.microseconds / 1000)" }
     }
 
-    /// A customer asks for a refund; the app's server is asked what was consumed. Whoever decides it calls `refund` or
-    /// `declineRefund`. Throws `unknownTransaction`, `alreadyRevoked`, and `notNow` for a family member's share.
-    public func requestRefund(
-        of transaction: TransactionID, because reason: AppStoreServerAPI.ConsumptionRequestReason = .other
-    ) async throws {
-        try await consider(transaction) { entry, sale in
-            try entry.books.insert(RefundRequest(transaction: sale.transaction.id, at: entry.now, reason: reason))
-            try entry.tell(.consumptionRequest, of: sale, reason: reason)
-        }
-    }
-
-    /// Declines the refund that a customer asked for. Throws `unknownTransaction`, `alreadyRevoked`, and `notNow` where
-    /// nobody asked, or it was declined before.
-    public func declineRefund(of transaction: TransactionID) async throws {
-        try await consider(transaction) { entry, sale in
-            guard try entry.books.decline(sale.transaction.id, at: entry.now) else {
-                throw SimulatorError(
-                    .notNow, "No refund of \(transaction) waits for a decision; request one first.")
-            }
-            try entry.tell(.refundDeclined, of: sale)
-        }
-    }
-
     /// A parent no longer consents to the use of the app by this account. Throws `unknownAccount`.
     public func rescindConsent(of account: AccountName) async throws {
         try await enter({ try $0.known(account) }) { try $0.tellOfRescindedConsent() }
-    }
-
-    private func consider(
-        _ id: TransactionID, _ body: @escaping @Sendable (inout BookEntry, Sale) throws -> Void
-    ) async throws {
-        let unknown = SimulatorError(.unknownTransaction, "There is no transaction \(id).")
-        guard let number = id.number else { throw unknown }
-        try await enter({ try $0.known(having: number) }) { entry in
-            guard let sale = try entry.knownSale(of: number) else { throw unknown }
-            guard sale.transaction.revocation == nil else {
-                throw SimulatorError(.alreadyRevoked, "The transaction \(id) is taken back already.")
-            }
-            guard !sale.transaction.isShared else {
-                throw SimulatorError(.notNow, "The transaction \(id) is a share of the family's; name its owner's.")
-            }
-            try body(&entry, sale)
-        }
     }
 
     /// Writes something down that concerns nobody's purchases. Throws `notNow` while nobody is told anything.

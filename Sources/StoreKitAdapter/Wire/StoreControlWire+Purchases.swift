@@ -74,6 +74,18 @@ extension StoreControlWire {
         public enum Reason: String, Codable, Sendable, CaseIterable { case other, appIssue }
     }
 
+    /// A customer's wish to have the money back.
+    public struct RefundRequest: Codable, Sendable, Equatable {
+        /// Why; `other` unless given.
+        public var reason: Reason?
+        public init(reason: Reason? = nil) { self.reason = reason }
+
+        /// Closed: Apple's `consumptionRequestReason`.
+        public enum Reason: String, Codable, Sendable, CaseIterable {
+            case unintendedPurchase, fulfillmentIssue, unsatisfiedWithPurchase, legal, other
+        }
+    }
+
     /// Whoever has to approve a purchase does, or does not.
     public struct AskToBuy: Codable, Sendable, Equatable {
         public var decision: Decision

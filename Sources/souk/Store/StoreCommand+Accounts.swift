@@ -33,6 +33,12 @@ extension StoreCommand {
                 StoreText.table($0.accounts)
             }
         },
+        action("account rescind-consent NAME", "a parent no longer consents to its use of the app") {
+            client, arguments in
+            let name = arguments.operands[0]
+            return try await client.ask(
+                .post, "/accounts/\(name)/rescind-consent", saying: "consent for \(name) is rescinded")
+        },
         action("account show NAME", "one account") { client, arguments in
             try await client.ask(
                 .get, "/accounts/\(arguments.operands[0])", as: StoreControlWire.Account.self

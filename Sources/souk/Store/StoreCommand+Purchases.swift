@@ -144,6 +144,9 @@ extension StoreCommand {
         }
     }
 
+    private static let refundReasons = StoreControlWire.RefundRequest.Reason.allCases.map(\.rawValue)
+        .joined(separator: ", ")
+
     static let transactions: [Command] =
         [
             action(
@@ -169,6 +172,21 @@ extension StoreCommand {
                     .post, "/transactions/\(arguments.operands[0])/refund",
                     StoreControlWire.Refund(reason: reason, percentage: percentage))
             },
+            action(
+                "request-refund TRANSACTION", "ask for the price back, as the customer",
+                options: [.init(name: "reason", value: "R", help: "\(refundReasons) (default: other)")]
+            ) { client, arguments in
+                let reason = try arguments.text("reason").map { text in
+                    guard let reason = StoreControlWire.RefundRequest.Reason(rawValue: text) else {
+                        throw Misuse("--reason is one of \(refundReasons), not \"\(text)\"")
+                    }
+                    return reason
+                }
+                return try await client.askForTransaction(
+                    .post, "/transactions/\(arguments.operands[0])/request-refund",
+                    StoreControlWire.RefundRequest(reason: reason))
+            },
+            ofTransaction("decline-refund", "decline the refund that was asked for"),
             ofTransaction("reverse-refund", "take a refund back"), ofTransaction("revoke", "take access away"),
             ofTransaction("resolve", "let an interrupted purchase go through"),
         ]

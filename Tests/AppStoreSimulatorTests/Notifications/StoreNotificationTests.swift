@@ -150,7 +150,7 @@ struct StoreNotificationTests {
     @Test func `a refund that is asked for, declined, asked for again and granted`() async throws {
         try await Self.with { test in
             let coins = try await test.buy("coins")
-            try await test.store.requestRefund(of: coins.transactionID, because: .unintendedPurchase)
+            try await test.store.requestRefund(of: coins.transactionID, .init(reason: .unintendedPurchase))
             try await test.store.declineRefund(of: coins.transactionID)
             await test.fails(.notNow) { try await test.store.declineRefund(of: coins.transactionID) }
             try await test.store.requestRefund(of: coins.transactionID)

@@ -27,6 +27,13 @@ extension StoreOperation {
             .patch, "/control/v1/accounts/{account}", "changeAccount", "Change an account",
             taking: StoreControlWire.AccountChange.self, refusals: [.unknownStorefront]
         ) { call, change in try await call.store.change(try call.account, change) },
+        on(
+            .post, "/control/v1/accounts/{account}/rescind-consent", "rescindConsent",
+            "A parent no longer consents to the account's use of the app; the server is told"
+        ) { call in
+            try await call.store.rescindConsent(of: try call.account)
+            return Nothing()
+        },
     ]
 
     static let families: [StoreOperation] = [

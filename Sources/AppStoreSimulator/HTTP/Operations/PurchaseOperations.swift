@@ -89,6 +89,15 @@ extension StoreOperation {
             refusals: [.notRefunded]
         ) { call in try await call.store.reverseRefund(try call.transaction) },
         on(
+            .post, transaction1 + "/request-refund", "requestRefund",
+            "Ask for the price back, as the customer; the server is asked what was consumed",
+            taking: StoreControlWire.RefundRequest.self, isOptional: true, refusals: [.alreadyRevoked, .notNow]
+        ) { call, body in try await call.store.requestRefund(of: try call.transaction, body) },
+        on(
+            .post, transaction1 + "/decline-refund", "declineRefund", "Decline the refund that was asked for",
+            refusals: [.alreadyRevoked, .notNow]
+        ) { call in try await call.store.declineRefund(of: try call.transaction) },
+        on(
             .post, transaction1 + "/revoke", "revoke", "Take access away, as when a family no longer shares",
             refusals: [.alreadyRevoked]
         ) { call in try await call.store.revoke(try call.transaction) },

@@ -125,6 +125,13 @@ extension StoreControlWire.Resume: WireModel {
     static let schema = WireSchema.object([.required("productID", .name), .optional("renewsTo", .name)])
 }
 
+extension StoreControlWire.RefundRequest: WireModel {
+    static let schemaName = "RefundRequest"
+    static let schema = WireSchema.object([
+        .optional("reason", .choice(Reason.self).described("other unless given"))
+    ])
+}
+
 extension StoreControlWire.Refund: WireModel {
     static let schemaName = "Refund"
     static let schema = WireSchema.object([
