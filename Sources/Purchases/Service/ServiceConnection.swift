@@ -68,8 +68,9 @@ struct ServiceConnection: Sendable {
             do {
                 return try await sendOnce(request)
             } catch let error as PurchaseError {
-                let pause = settings.backoff.pause(after: attempt, error: error, spread: settings.random())
-                guard let pause else { throw error }
+                let pause = settings.backoff.pause(
+                    after: attempt, asked: error.retryAfter, spread: settings.random())
+                guard error.isRetryable, let pause else { throw error }
                 try await settings.sleep(pause)
                 attempt += 1
             }

@@ -4,29 +4,16 @@ import StoreModel
 
 /// Signs requests to the App Store with a key of App Store Connect. Any number of threads may share one.
 public struct AppStoreRequestSigner: Sendable {
-    private let key: SigningKey
-    private let keyID: String
-    private let issuerID: String
-    private let bundleID: BundleID
+    private let key: AppStoreConnectKey
 
     /// The key is the `.p8` file's, its id and the issuer's are App Store Connect's.
     public init(key: SigningKey, keyID: String, issuerID: String, bundleID: BundleID) {
-        self.key = key
-        self.keyID = keyID
-        self.issuerID = issuerID
-        self.bundleID = bundleID
+        self.key = AppStoreConnectKey(key, id: keyID, issuerID: issuerID, bundleID: bundleID)
     }
 
-    /// The compact JWS for StoreKit. `nonce` is used for nothing else ever; from `instant` Apple counts how long the
-    /// request may be presented. Throws `claimInvalid` for a value that cannot be signed, `cryptographyFailed`.
+    /// `AppStoreConnectKey.sign`.
     public func sign(_ request: AppStoreRequest, nonce: UUID, at instant: Date) throws(SignedDataError) -> String {
-        try Claim.check(issuerID, is: "issuer id (iss)")
-        let base: [(String, JSONValue)] = [
-            ("iss", .string(issuerID)), ("iat", .number(instant.timeIntervalSince1970.rounded(.down))),
-            ("aud", .string(request.audience.rawValue)), ("bid", .string(bundleID.rawValue)),
-            ("nonce", .string(nonce.uuidString.lowercased())),
-        ]
-        return try ServerJWT.sign(JSONMembers(base + (try request.claims())), key: key, keyID: keyID)
+        try key.sign(request, nonce: nonce, at: instant)
     }
 }
 

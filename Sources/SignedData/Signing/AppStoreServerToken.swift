@@ -8,37 +8,16 @@ import StoreModel
 ///         key: try SigningKey(p8), keyID: "2X9R4HXF34", issuerID: "57246542-…", bundleID: "com.example.darkroom")
 ///     request.headers["Authorization"] = "Bearer " + (try tokens.sign(at: clock.now()))
 public struct AppStoreServerToken: Sendable {
-    /// Apple refuses tokens that hold longer than an hour.
-    public static let maximumLifetime: TimeInterval = 3600
-    static let audience = "appstoreconnect-v1"
-
-    private let key: SigningKey
-    private let keyID: String
-    private let issuerID: String
-    private let bundleID: BundleID
+    private let key: AppStoreConnectKey
 
     /// The key is the `.p8` file's, its id and the issuer's are App Store Connect's.
     public init(key: SigningKey, keyID: String, issuerID: String, bundleID: BundleID) {
-        self.key = key
-        self.keyID = keyID
-        self.issuerID = issuerID
-        self.bundleID = bundleID
+        self.key = AppStoreConnectKey(key, id: keyID, issuerID: issuerID, bundleID: bundleID)
     }
 
-    /// A token that begins to hold at `instant` of real time, for `lifetime` seconds, 1 to 3600.
-    ///
-    /// Throws `claimInvalid` for another lifetime and for ids that cannot be ones, `cryptographyFailed`.
+    /// `AppStoreConnectKey.token`.
     public func sign(at instant: Date, lifetime: TimeInterval = 300) throws(SignedDataError) -> String {
-        guard lifetime >= 1, lifetime <= Self.maximumLifetime else {
-            throw SignedDataError(.claimInvalid, "A token may hold from 1 second to 60 minutes; Apple refuses others.")
-        }
-        try Claim.check(issuerID, is: "issuer id (iss)")
-        let issued = instant.timeIntervalSince1970.rounded(.down)
-        return try ServerJWT.sign(
-            [
-                "iss": .string(issuerID), "iat": .number(issued), "exp": .number(issued + lifetime.rounded(.down)),
-                "aud": .string(Self.audience), "bid": .string(bundleID.rawValue),
-            ], key: key, keyID: keyID)
+        try key.token(at: instant, lifetime: lifetime)
     }
 }
 
@@ -65,8 +44,8 @@ public struct AppStoreServerTokenVerifier: Sendable {
     public func verify(_ token: String, at instant: Date) throws(SignedDataError) -> Date {
         let token = try ServerJWT(token, keys: keys)
         try token.checkIssuer(issuerID)
-        guard try token.text("aud") == AppStoreServerToken.audience else {
-            throw SignedDataError(.claimInvalid, "The audience (aud) is not \(AppStoreServerToken.audience).")
+        guard try token.text("aud") == AppStoreConnectKey.tokenAudience else {
+            throw SignedDataError(.claimInvalid, "The audience (aud) is not \(AppStoreConnectKey.tokenAudience).")
         }
         try token.checkBundle(bundleID.rawValue)
         let end = try token.date("exp")
@@ -79,7 +58,7 @@ public struct AppStoreServerTokenVerifier: Sendable {
             throw SignedDataError(.notCurrent, "The token does not hold yet (iat); compare the clocks.")
         }
         let latest = (begin ?? instant.addingTimeInterval(ServerJWT.clockDifference))
-            .addingTimeInterval(AppStoreServerToken.maximumLifetime)
+            .addingTimeInterval(AppStoreConnectKey.maximumTokenLifetime)
         guard end <= latest else {
             throw SignedDataError(.claimInvalid, "The token holds longer than 60 minutes (exp).")
         }

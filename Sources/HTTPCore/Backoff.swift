@@ -15,12 +15,13 @@ public struct Backoff: Hashable, Sendable {
 
     public static let none = Backoff(attempts: 1)
 
-    /// The pause after attempt number `attempt` (from 1) failed with `error`; `nil` when it is not to be repeated.
+    /// The pause after attempt number `attempt` (from 1) failed; `nil` when it was the last. `asked` is the pause that
+    /// the server asked for.
     ///
-    /// `spread` from 0 to 1 picks a point in the upper half of the pause, so that many devices do not return together.
-    func pause(after attempt: Int, error: PurchaseError, spread: Double) -> Duration? {
-        guard attempt < attempts, error.isRetryable else { return nil }
-        if let asked = error.retryAfter { return asked <= maximum ? asked : nil }
+    /// `spread` from 0 to 1 picks a point in the upper half of the pause, so that many clients do not return together.
+    public func pause(after attempt: Int, asked: Duration?, spread: Double) -> Duration? {
+        guard attempt < attempts else { return nil }
+        if let asked { return asked <= maximum ? asked : nil }
         let full = min(maximum, initial * (1 << min(attempt - 1, 16)))
         return full / 2 + full / 2 * spread
     }

@@ -1,0 +1,129 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreModel
+
+/// The App Store behind an `HTTPTransport`: authenticates, repeats what may be repeated, and turns every refusal into an
+/// `AppStoreServerAPIError`.
+struct AppStoreServerAPIConnection: Sendable {
+    /// One call of the API.
+    struct Call: Sendable {
+        var method: HTTPRequest.Method
+        /// The path below the base URL, not yet percent-encoded.
+        var path: [String]
+        var query: [(String, String)] = []
+        var body: JSONValue?
+        /// Whether doing it twice is as good as doing it once.
+        var mayRepeat = true
+    }
+
+    private let configuration: AppStoreServerAPIClient.Configuration
+    private let transport: any HTTPTransport
+    private let tokens: TokenCache
+
+    init(configuration: AppStoreServerAPIClient.Configuration, transport: any HTTPTransport) {
+        var configuration = configuration
+        while configuration.baseURL.hasSuffix("/") { configuration.baseURL.removeLast() }
+        self.configuration = configuration
+        self.transport = transport
+        tokens = TokenCache(key: configuration.key, clock: configuration.clock)
+    }
+
+    /// The answer, read as what it should be. Throws `AppStoreServerAPIError`, or `CancellationError`.
+    func ask<Answer: AppStorePayload>(_ call: Call) async throws -> Answer {
+        let (status, body) = try await send(call)
+        do {
+            return try Answer(json: try JSONValue(parsing: body, depth: 16))
+        } catch {
+            throw AppStoreServerAPIError(malformed: error, status: status)
+        }
+    }
+
+    /// The answer with a status of success, after as many attempts as it takes and is allowed.
+    @discardableResult
+    func send(_ call: Call) async throws -> (status: Int, body: [UInt8]) {
+        let url = try url(of: call)
+        var attempt = 1
+        while true {
+            do {
+                return try await sendOnce(call, to: url)
+            } catch let error as AppStoreServerAPIError {
+                guard error.isRetryable, call.mayRepeat || error.wasNotActedOn else { throw error }
+                let now = configuration.clock.now()
+                let pause = configuration.backoff.pause(
+                    after: attempt, asked: error.retryAfter.map { .seconds(max(0, $0.timeIntervalSince(now))) },
+                    spread: configuration.random())
+                guard let pause else { throw error }
+                try await configuration.clock.sleep(until: now.addingTimeInterval(pause / .seconds(1)))
+                attempt += 1
+            }
+        }
+    }
+
+    private func sendOnce(_ call: Call, to url: String) async throws -> (status: Int, body: [UInt8]) {
+        let token = try tokens.token()
+        let headers: HTTPHeaders = ["Authorization": "Bearer \(token)", "Accept": "application/json"]
+        var request = HTTPRequest(method: call.method, url: url, headers: headers)
+        if let body = call.body {
+            request = HTTPRequest(method: call.method, url: url, headers: headers, json: body)
+        }
+        request.timeout = configuration.timeout
+        let answer: HTTPResponse
+        let body: [UInt8]
+        do {
+            answer = try await transport.send(request)
+            body = try await answer.body.collect(upTo: configuration.maximumAnswerBytes)
+        } catch {
+            try Task.checkCancellation()
+            throw AppStoreServerAPIError(transport: error)
+        }
+        guard answer.isSuccess else {
+            if answer.status == 401 { tokens.forget(token) }
+            throw AppStoreServerAPIError(refusal: answer, body: body, token: token, at: configuration.clock.now())
+        }
+        return (answer.status, body)
+    }
+
+    private func url(of call: Call) throws(AppStoreServerAPIError) -> String {
+        guard !call.path.contains(where: { ["", ".", ".."].contains($0) }) else {
+            throw AppStoreServerAPIError(.notAsked, "An identifier is neither empty nor \".\" nor \"..\".")
+        }
+        let path = configuration.baseURL + "/inApps/" + call.path.map(PercentEncoding.encode).joined(separator: "/")
+        return call.query.isEmpty ? path : "\(path)?\(HTTPQuery(call.query).encoded)"
+    }
+}
+
+/// One bearer token, used until shortly before its end.
+private final class TokenCache: Sendable {
+    private static let lifetime: TimeInterval = 1200
+    /// Not used in the last minute: a request takes time, and clocks differ.
+    private static let margin: TimeInterval = 60
+
+    private let key: AppStoreConnectKey
+    private let clock: any WallClock
+    private let held = Locked<(token: String, until: Range<Date>)?>(nil)
+
+    init(key: AppStoreConnectKey, clock: any WallClock) {
+        self.key = key
+        self.clock = clock
+    }
+
+    /// Signed outside of the lock: two that ask at once may sign twice, which harms nobody.
+    func token() throws(AppStoreServerAPIError) -> String {
+        let now = clock.now()
+        if let held = held.withLock({ $0 }), held.until.contains(now) { return held.token }
+        do {
+            let token = try key.token(at: now, lifetime: Self.lifetime)
+            held.withLock { $0 = (token, now..<now.addingTimeInterval(Self.lifetime - Self.margin)) }
+            return token
+        } catch {
+            throw AppStoreServerAPIError(.notAsked, "No token could be signed: \(error.reason)", underlying: error)
+        }
+    }
+
+    /// The next call signs anew, in case the clock was wrong when this one was signed.
+    func forget(_ token: String) {
+        held.withLock { if $0?.token == token { $0 = nil } }
+    }
+}

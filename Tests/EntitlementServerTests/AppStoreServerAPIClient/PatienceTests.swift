@@ -1,0 +1,142 @@
+import EntitlementServer
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+/// What is asked again, when, and how often.
+@Suite(.timeLimit(.minutes(1))) struct PatienceTests {
+    private static let now = Date(timeIntervalSince1970: 1_767_225_600)
+
+    @Test(arguments: [
+        ("1767225607500", 7.5), (" 1767225607500 ", 7.5), ("7", 7), ("Thu, 01 Jan 2026 00:00:09 GMT", 9),
+        ("1767225600000", 0), ("1767225599000", 0), ("Wed, 31 Dec 2025 23:00:00 GMT", 0),
+        // What says nothing leaves the pause to the client.
+        ("soon", 0.5), ("", 0.5), ("-7", 0.5), ("99999999999999999999", 0.5),
+    ])
+    func `the App Store is asked again when it says, and not before`(text: String, pause: TimeInterval) async throws {
+        let fixture = try ClientFixture([
+            .refusal(.rateLimitExceeded, headers: ["Retry-After": text]), .answer(json: [:]),
+        ])
+        _ = try await fixture.client.transactionInfo("12")
+        #expect(fixture.clock.pauses == [pause])
+    }
+
+    @Test func `a pause longer than the client's patience is left to the caller`() async throws {
+        let fixture = try ClientFixture([
+            .refusal(.rateLimitExceeded, headers: ["Retry-After": "1767229200000"])
+        ])
+        let error = try #require(await apiError { try await fixture.client.transactionInfo("12") })
+        #expect(error == AppStoreServerAPIError(.refused, "", status: 429, code: .rateLimitExceeded))
+        #expect(error.retryAfter == Self.now.addingTimeInterval(3600))
+        #expect(error.isRetryable)
+        #expect(fixture.clock.pauses.isEmpty)
+    }
+
+    static let repeated: [ScriptedTransport.Step] = [
+        .refusal(.generalInternalRetryable), .refusal(.accountNotFoundRetryable), .refusal(.appNotFoundRetryable),
+        .refusal(.originalTransactionIdNotFoundRetryable), .refusal(.rateLimitExceeded), .answer(status: 429),
+        .answer(status: 502), .answer(status: 503), .failure(.timeout), .failure(.connectionLost),
+        .failure(.connectionFailed), .failure(.hostNotFound),
+    ]
+
+    @Test(arguments: 0..<12)
+    func `what may succeed later is asked again, after pauses that grow, until there were enough`(
+        number: Int
+    ) async throws {
+        let fixture = try ClientFixture(Array(repeating: Self.repeated[number], count: 4)) {
+            $0.backoff = Backoff(attempts: 4, initial: .seconds(1), maximum: .seconds(3))
+        }
+        let error = try #require(await apiError { try await fixture.client.transactionInfo("12") })
+        #expect(error.isRetryable)
+        #expect(fixture.clock.pauses == [1, 2, 3])
+        let recovered = try ClientFixture([Self.repeated[number], .answer(json: ["signedTransactionInfo": "s"])])
+        #expect(try await recovered.client.transactionInfo("12").signedTransactionInfo == "s")
+    }
+
+    static let final: [ScriptedTransport.Step] = [
+        .refusal(.generalInternal), .refusal(.transactionIdNotFound), .refusal(.invalidTransactionId),
+        .refusal(.init(rawValue: 4_990_001)), .answer(status: 400), .answer(status: 401), .answer(status: 404),
+        .answer(status: 302), .failure(.tlsFailed), .failure(.invalidURL), .failure(.protocolError),
+        .answer(HTTPResponse(status: 200, body: .text("hello"))), .answer(json: []),
+    ]
+
+    @Test(arguments: 0..<13)
+    func `what will not get better is asked once`(number: Int) async throws {
+        let fixture = try ClientFixture([Self.final[number]])
+        let error = try #require(await apiError { try await fixture.client.transactionInfo("12") })
+        #expect(!error.isRetryable)
+        #expect(fixture.clock.pauses.isEmpty)
+    }
+
+    typealias Call = @Sendable (AppStoreServerAPIClient) async throws -> Void
+    static let once: [Call] = [
+        { _ = try await $0.requestTestNotification() }, { _ = try await $0.extendRenewalDate(of: "12", .init()) },
+        { _ = try await $0.extendRenewalDates(.init(productId: "p")) },
+    ]
+
+    @Test(arguments: 0..<3)
+    func `what must not be done twice is repeated only when it was surely not done`(number: Int) async throws {
+        for doubtful in [.failure(.connectionLost), .failure(.timeout), .answer(status: 503)] + [
+            .refusal(.generalInternalRetryable)
+        ] as [ScriptedTransport.Step] {
+            let fixture = try ClientFixture([doubtful])
+            let error = try #require(await apiError { try await Self.once[number](fixture.client) })
+            #expect(error.isRetryable, "the caller may decide otherwise")
+        }
+        for sure in [.failure(.connectionFailed), .failure(.hostNotFound), .refusal(.rateLimitExceeded)]
+            as [ScriptedTransport.Step]
+        {
+            let fixture = try ClientFixture([sure, .answer(json: [:])])
+            try await Self.once[number](fixture.client)
+        }
+    }
+
+    static let again: [Call] = [
+        { _ = try await $0.extendRenewalDate(of: "12", .init(requestIdentifier: "r")) },
+        { _ = try await $0.extendRenewalDates(.init(requestIdentifier: "r")) },
+        { try await $0.setAppAccountToken(UUID(), of: "12") }, { try await $0.finish("12") },
+        { try await $0.sendConsumptionInformation(.init(), of: "12") },
+        { try await $0.sendConsumptionInformationV1(.init(), of: "12") },
+        { _ = try await $0.notificationHistory(.init()) },
+    ]
+
+    @Test(arguments: 0..<7)
+    func `what is the same when done twice is repeated in doubt`(number: Int) async throws {
+        let fixture = try ClientFixture([.failure(.connectionLost), .answer(json: [:])])
+        try await Self.again[number](fixture.client)
+        let bodies = fixture.transport.requests.map { $0.body.buffered }
+        #expect(bodies[0] == bodies[1])
+    }
+
+    @Test func `a client without patience asks once`() async throws {
+        let fixture = try ClientFixture([.answer(status: 503)]) { $0.backoff = .none }
+        #expect(await apiError { try await fixture.client.transactionInfo("12") }?.status == 503)
+    }
+
+    @Test func `who cancels while the client pauses gets no answer and asks nothing more`() async throws {
+        let clock = ManualClock()
+        let fixture = try ClientFixture([.answer(status: 503)]) { $0.clock = clock }
+        let task = Task { try await fixture.client.transactionInfo("12") }
+        await clock.waiters(atLeast: 1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `who cancels while the App Store thinks gets no answer and asks nothing more`() async throws {
+        let (asked, hasAsked) = AsyncStream.makeStream(of: Void.self)
+        let fixture = try ClientFixture([
+            .perform { _ in
+                hasAsked.finish()
+                try? await Task.sleep(for: .seconds(86_400))
+                throw HTTPError(.cancelled, "Cancelled.")
+            }
+        ])
+        let task = Task { try await fixture.client.transactionInfo("12") }
+        for await _ in asked {}
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+}
