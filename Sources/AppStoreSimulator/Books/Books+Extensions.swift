@@ -12,6 +12,13 @@ extension Books {
         return try row?["count"] ?? 0
     }
 
+    func hasExtension(of original: Int64, request: String) throws -> Bool {
+        try sql.first(
+            "SELECT 1 FROM extension WHERE original = ?1 AND request = ?2 LIMIT 1",
+            [.integer(original), .text(request)])
+            != nil
+    }
+
     func addExtension(of original: Int64, byDays days: Int, request: String, at now: Date) throws {
         try sql.execute(
             "INSERT INTO extension (original, at, days, request) VALUES (?1, ?2, ?3, ?4)",

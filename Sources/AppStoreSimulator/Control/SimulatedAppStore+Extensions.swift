@@ -35,7 +35,8 @@ extension SimulatedAppStore {
     private static let extensionsPerYear = 2
     private static let extensionYear = 365.0 * 86400
 
-    /// Lets the current period of a subscription end later. Throws `ExtensionRefusal`.
+    /// Lets the current period of a subscription end later; asked again, the same request extends it once. Throws
+    /// `ExtensionRefusal`.
     func extendRenewal(
         of original: TransactionID, byDays days: Int, request: String
     ) async throws -> RenewalExtension {
@@ -47,13 +48,15 @@ extension SimulatedAppStore {
             return account
         } _: { entry in
             guard let record = try entry.books.subscription(number) else { throw ExtensionRefusal.unknown }
-            let course = entry.course(of: record)
-            let extended = try Self.extend(course, byDays: days, request: request, in: entry.books, at: entry.now)
-            try entry.record([.subscription(extended)])
-            let after = entry.course(of: extended)
+            var course = entry.course(of: record)
+            if try !entry.books.hasExtension(of: number, request: request) {
+                let extended = try Self.extend(course, byDays: days, request: request, in: entry.books, at: entry.now)
+                try entry.record([.subscription(extended)])
+                course = entry.course(of: extended)
+            }
             return RenewalExtension(
-                original: number, webOrderLineItemID: after.latest.webOrderLineItemID,
-                effectiveDate: after.expiresDate.wholeMilliseconds)
+                original: number, webOrderLineItemID: course.latest.webOrderLineItemID,
+                effectiveDate: course.expiresDate.wholeMilliseconds)
         }
     }
 

@@ -262,6 +262,7 @@ struct StoreNotificationTests {
             let id = bought.originalTransactionID
             let first = try await test.store.extendRenewal(of: id, byDays: 10, request: "outage")
             #expect(first.effectiveDate == SubscriptionScript.date("03-10"))
+            #expect(try await test.store.extendRenewal(of: id, byDays: 10, request: "outage") == first)
             _ = try await test.store.extendRenewal(of: id, byDays: 1, request: "again")
             await #expect(throws: ExtensionRefusal.tooOften) {
                 try await test.store.extendRenewal(of: id, byDays: 1, request: "thrice")
@@ -291,9 +292,9 @@ struct StoreNotificationTests {
             try await test.buy("pro", "dora")
             let ended = try await test.buy("plain", "emil")
             try await test.store.refund(ended.transactionID)
-            for _ in 1...2 {
+            for request in ["x", "y"] {
                 _ = try await test.store.extendRenewal(
-                    of: test.store.transactions(of: "carla")[0].originalTransactionID, byDays: 1, request: "x")
+                    of: test.store.transactions(of: "carla")[0].originalTransactionID, byDays: 1, request: request)
             }
             let before = try await test.told().count
             let outcome = try await test.store.extendRenewals(of: "plain", byDays: 5, request: "r", in: ["USA"])
