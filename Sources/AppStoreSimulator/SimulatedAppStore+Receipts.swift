@@ -8,18 +8,55 @@ extension SimulatedAppStore {
     ///
     /// Throws `unknownDevice`.
     public func receipt(of id: DeviceID) async throws -> [UInt8] {
-        let (device, transactions, now) = try look({ try $0.known(id).account }) { books, account, now in
-            let all = try books.transactions(of: account.id, at: now).map(\.0)
-            let open = Set(try books.unfinishedPurchases(of: account.id, at: now).map(\.id))
-            return (try books.known(id), all.filter { $0.kind != .consumable || open.contains($0.id) }, now)
+        let (device, content) = try look({ try $0.known(id).account }) { books, account, now in
+            (try books.known(id), try ReceiptContent(books, account, at: now))
         }
-        let receipt = AppReceipt(
-            receiptType: "ProductionSandbox", bundleID: configuration.bundleID,
-            appVersion: configuration.applicationVersion, originalAppVersion: Self.originalApplicationVersion,
-            creationDate: now.wholeSeconds, opaqueValue: device.stamp?.opaqueValue ?? [],
-            inAppPurchases: transactions.map(AppReceipt.InAppPurchase.init))
+        var receipt = content.receipt(of: configuration)
+        receipt.opaqueValue = device.stamp?.opaqueValue ?? []
         return try receiptSigner.sign(receipt, for: device.stamp.map { DeviceIdentifier($0.device) })
     }
+}
+
+/// What receipts say of an account at an instant.
+struct ReceiptContent {
+    let account: Books.Account
+    let now: Date
+    /// Everything that was ever bought, in the order in which it was.
+    let history: [(transaction: TransactionRecord, course: Course?)]
+    /// What a receipt made now holds of it: all but the consumables that were delivered.
+    let current: [(transaction: TransactionRecord, course: Course?)]
+
+    init(_ books: Books, _ account: Books.Account, at now: Date) throws {
+        self.account = account
+        self.now = now
+        history = try books.transactions(of: account.id, at: now)
+        let open = Set(try books.unfinishedPurchases(of: account.id, at: now).map(\.id))
+        current = history.filter { $0.transaction.kind != .consumable || open.contains($0.transaction.id) }
+    }
+
+    /// A receipt made now, bound to no device yet.
+    func receipt(of configuration: SimulatedAppStore.Configuration) -> AppReceipt {
+        AppReceipt(
+            receiptType: "ProductionSandbox", bundleID: configuration.bundleID,
+            appVersion: configuration.applicationVersion,
+            originalAppVersion: SimulatedAppStore.originalApplicationVersion, creationDate: now.wholeSeconds,
+            inAppPurchases: current.map { AppReceipt.InAppPurchase($0.transaction) },
+            otherAttributes: [
+                // The numbers of the app, its download and its version are 0 in the sandbox.
+                .init(type: 1, integer: 0), .init(type: 15, integer: 0), .init(type: 16, integer: 0),
+                .init(type: 8, date: now.wholeSeconds), .init(type: 18, date: account.createdAt.wholeSeconds),
+                .init(type: AppReceipt.accountAttribute, text: account.appTransactionID),
+            ])
+    }
+}
+
+extension AppReceipt {
+    /// What only the store reads in its receipts. Apple's have octets there that nobody else understands, this store's the
+    /// account's app transaction id: a receipt says whose it is before anything was bought, and whoever has the device now.
+    static let accountAttribute = 7
+
+    /// The app transaction id of the account that the store made it for.
+    var appTransactionID: String? { otherAttributes.first { $0.type == Self.accountAttribute }?.textValue }
 }
 
 extension AppReceipt.InAppPurchase {

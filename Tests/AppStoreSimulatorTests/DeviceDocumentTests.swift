@@ -38,6 +38,8 @@ struct DeviceDocumentTests {
             #expect(empty.appVersion == "1.0" && empty.originalAppVersion == "1.0" && empty.expirationDate == nil)
             #expect(empty.creationDate == Fixtures.start && empty.inAppPurchases.isEmpty)
             #expect(empty.opaqueValue?.count == 16 && empty.sha1Hash?.count == 20)
+            #expect(empty.appItemID == 0 && empty.downloadID == 0 && empty.versionExternalID == 0)
+            #expect(empty.originalPurchaseDate == Fixtures.start && empty.requestDate == Fixtures.start)
 
             let coins = try await test.buy("coins", quantity: 3)
             let pack = try await test.buy("pack")

@@ -44,6 +44,10 @@ struct Books {
         try sql.first("SELECT * FROM account WHERE id = ?1", [.integer(id)]).map(Self.account)
     }
 
+    func account(appTransactionID: String) throws -> Account? {
+        try sql.first("SELECT * FROM account WHERE app_transaction = ?1", [.text(appTransactionID)]).map(Self.account)
+    }
+
     func accounts() throws -> [Account] {
         try sql.query("SELECT * FROM account ORDER BY id").map(Self.account)
     }

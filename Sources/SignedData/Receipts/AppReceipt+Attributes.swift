@@ -8,6 +8,9 @@ extension ReceiptAttribute {
     /// An attribute whose value is a text (UTF8String).
     public init(type: Int, text: String) { self.init(type: type, value: DERWriter.utf8String(text)[...]) }
 
+    /// An attribute whose value is a date, in whole seconds (IA5String of RFC 3339 in UTC).
+    public init(type: Int, date: Date) { self.init(type: type, value: DERWriter.date(date)[...]) }
+
     /// The value as a number, if it is an INTEGER of at most 64 bits.
     public var integerValue: Int64? { reading(\.integer) }
     /// The value as a text, if it is one that is not empty.

@@ -134,5 +134,5 @@ private struct ReceiptAttributeList {
 
 extension DERWriter {
     /// A date as Apple's receipts have it: RFC 3339 in UTC, in an IA5String.
-    fileprivate static func date(_ date: Date) -> [UInt8] { ia5String(RFC3339.string(from: date)) }
+    static func date(_ date: Date) -> [UInt8] { ia5String(RFC3339.string(from: date)) }
 }
