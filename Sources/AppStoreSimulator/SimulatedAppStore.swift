@@ -24,6 +24,8 @@ public final class SimulatedAppStore: Sendable {
     let virtualClock: AnchoredClock
     let signer: StoreSigner
     let receiptSigner: ReceiptSigner
+    /// Trusts this store's root and no other.
+    let receiptVerifier: ReceiptVerifier
     let offers: OfferJudge
     /// Raised by account for what happened to it, for `clockMoved` when the clock was moved.
     let signal = ChangeSignal<Int64>()
@@ -46,6 +48,8 @@ public final class SimulatedAppStore: Sendable {
         self.moments = moments
         signer = StoreSigner(chain: chain, bundleID: configuration.bundleID, catalogue: configuration.catalogue)
         receiptSigner = try ReceiptSigner(chain)
+        receiptVerifier = ReceiptVerifier(
+            configuration: .ofStore(selling: configuration.bundleID, root: chain.root))
         offers = try OfferJudge(summary, configuration.catalogue.offersKey)
         markets = Markets(configuration.catalogue)
     }

@@ -20,6 +20,8 @@ public struct StoreSetting: Sendable, Hashable {
         case seconds
         /// An absolute http or https URL.
         case url
+        /// A text that is kept, listed and exported as its SHA-256 only.
+        case secret
     }
 
     public static let gracePeriod = StoreSetting(
@@ -47,6 +49,15 @@ public struct StoreSetting: Sendable, Hashable {
     public static let notifySkippedTime = StoreSetting(
         name: "notifySkippedTime", kind: .choice(["latest", "all"]),
         summary: "of several equal notifications in a row that time causes at once, which are sent")
+    public static let sharedSecret = StoreSetting(
+        name: "sharedSecret", kind: .secret,
+        summary: "the app's shared secret, the password that /verifyReceipt asks for")
+    public static let verifyReceiptEnvironment = StoreSetting(
+        name: "verifyReceiptEnvironment", kind: .choice(["sandbox", "production"]),
+        summary: "whose address /verifyReceipt is")
+    public static let verifyReceiptErrors = StoreSetting(
+        name: "errors.verifyReceipt", kind: .choice(["off"] + ReceiptStatus.injectable.map { "\($0.rawValue)" }),
+        summary: "the status with which /verifyReceipt answers")
 
     /// The error with which the store answers an API, `off` being none.
     public static func errors(_ api: InjectedFaults.API) -> StoreSetting {
@@ -66,6 +77,7 @@ public struct StoreSetting: Sendable, Hashable {
     public static let all: [StoreSetting] =
         [gracePeriod, askToBuy, interruptedPurchases, renewalsFail, storefront, timeRate]
         + [notificationsURL, notificationRetries, notifySkippedTime]
+        + [sharedSecret, verifyReceiptEnvironment, verifyReceiptErrors]
         + InjectedFaults.API.allCases.map(errors) + InjectedFaults.API.allCases.map(latency)
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
@@ -78,7 +90,7 @@ public struct StoreSetting: Sendable, Hashable {
         case .flag: false
         case .seconds: 0
         case .choice(let texts): .string(texts[0])
-        case .storefront, .url: "off"
+        case .storefront, .url, .secret: "off"
         }
     }
 
@@ -96,7 +108,8 @@ public struct StoreSetting: Sendable, Hashable {
                 return .bool(isOn)
             }
         case .choice(let texts):
-            if let text = given.stringValue, texts.contains(text) { return given }
+            let text = given.stringValue ?? given.intValue.map { "\($0)" }
+            if let text, texts.contains(text) { return .string(text) }
         case .storefront:
             if let text = given.stringValue, Storefronts.storefront(text) != nil { return given }
         case .url:
@@ -109,6 +122,9 @@ public struct StoreSetting: Sendable, Hashable {
         case .seconds:
             let number = given.doubleValue ?? given.stringValue.flatMap { JSONNumber(text: $0)?.double }
             if let number, (0...Self.longestLatency).contains(number) { return .number(number) }
+        case .secret:
+            if given == off || given == "" { return off }
+            if let secret = given.stringValue.flatMap(SharedSecret.init) { return .string(secret.kept) }
         }
         throw SimulatorError(.invalidValue, "The setting \(name) takes \(rule).")
     }
@@ -123,6 +139,7 @@ public struct StoreSetting: Sendable, Hashable {
         case .storefront: "a country's store such as USA or DEU"
         case .url: "an http or https URL, or off"
         case .seconds: "a number of seconds from 0 to \(Int(Self.longestLatency))"
+        case .secret: "a text of 1 to 255 bytes without control characters, or off"
         }
     }
 }

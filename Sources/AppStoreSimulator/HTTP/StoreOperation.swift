@@ -80,7 +80,7 @@ extension StoreOperation {
     /// Every operation there is, in the order of the documents.
     static let all: [StoreOperation] =
         device + clock + accounts + families + devices + catalogue + purchases + subscriptions + transactions + state
-        + documents + later
+        + documents
 
     /// What stands in paths: what it names, and the refusal for one that is not there.
     static let parameters: [String: (summary: String, refusal: SimulatorError.Code?)] = [

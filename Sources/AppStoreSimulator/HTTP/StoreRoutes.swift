@@ -3,13 +3,16 @@ import Primitives
 import StoreModel
 
 extension SimulatedAppStore {
-    /// Serves the store's client side, its control API, `/openapi.json` and the files of `Configuration.content`. Made anew
-    /// at each call.
+    /// Serves the store's client side, its control API, Apple's `/verifyReceipt`, `/openapi.json` and the files of
+    /// `Configuration.content`. Made anew at each call.
     public var handler: any HTTPHandler {
         let router = StoreRoutes(store: self).router
-        guard let content = configuration.content else { return router }
-        return AnyHTTPHandler { request in
-            (request.path.hasPrefix(ContentFolder.prefix) ? content : router as any HTTPHandler).respond(to: request)
+        let receipts = ReceiptEndpoint(store: self)
+        return AnyHTTPHandler { [content = configuration.content] request in
+            let path = request.path
+            if let content, path.hasPrefix(ContentFolder.prefix) { return content.respond(to: request) }
+            if ReceiptEndpoint.paths.keys.contains(path) { return receipts.respond(to: request) }
+            return router.respond(to: request)
         }
     }
 }

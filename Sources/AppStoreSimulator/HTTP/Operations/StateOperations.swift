@@ -51,12 +51,4 @@ extension StoreOperation {
     static let documents: [StoreOperation] = [
         on(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in OpenAPIDocument(StoreOperation.all) }
     ]
-
-    /// What a later version answers.
-    static let later: [StoreOperation] = [
-        on(.post, "/verifyReceipt", "verifyReceipt", "Not built yet", status: 501, refusals: [.unsupported]) {
-            _ -> Nothing in
-            throw SimulatedAppStore.unbuilt("Verifying receipts")
-        }
-    ]
 }

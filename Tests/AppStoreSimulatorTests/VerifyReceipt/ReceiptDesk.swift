@@ -1,0 +1,82 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// An app's server that asks `/verifyReceipt` for the receipts of one device.
+struct ReceiptDesk {
+    let test: TestStore
+    let device: DeviceID
+
+    init(_ test: TestStore, _ account: AccountName = "anna") async throws {
+        self.test = test
+        device = try await test.device(account)
+    }
+
+    var store: SimulatedAppStore { test.store }
+
+    /// The device's receipt as it is now, in base64.
+    func receipt() async throws -> String { Base64.encode(try await store.receipt(of: device)) }
+
+    /// What is answered to the device's receipt of now, which must be a valid one.
+    func verify(_ more: JSONMembers = [:]) async throws -> JSONValue {
+        let answer = try await verify(try await receipt(), more)
+        #expect(answer["status"] == 0)
+        return answer
+    }
+
+    func verify(_ receipt: String, _ more: JSONMembers = [:]) async throws -> JSONValue {
+        var body: JSONMembers = ["receipt-data": .string(receipt)]
+        for (name, value) in more { body[name] = value }
+        return try await send(JSONValue.object(body).encoded())
+    }
+
+    /// Whatever is asked: the HTTP status is 200, and the answer JSON with a status of its own.
+    func send(
+        _ body: [UInt8], method: HTTPRequest.Method = .post, to path: String = "/verifyReceipt"
+    ) async throws -> JSONValue {
+        let response = try await InProcessTransport(store.handler).send(
+            HTTPRequest(method: method, url: "http://store.test" + path, body: .bytes(body)))
+        #expect(response.status == 200 && response.headers["Content-Type"] == "application/json")
+        let answer = try await response.body.json(upTo: 64 << 20)
+        #expect(answer["status"]?.intValue != nil)
+        return answer
+    }
+
+    /// The status of a refusal, which says nothing about any receipt.
+    func status(
+        _ body: String, method: HTTPRequest.Method = .post, to path: String = "/verifyReceipt"
+    ) async throws -> Int? {
+        Self.status(of: try await send(Array(body.utf8), method: method, to: path))
+    }
+
+    static func status(of answer: JSONValue) -> Int? {
+        let told = answer.objectValue?.keys.sorted() ?? []
+        #expect(Set(told).isSubset(of: ["environment", "is-retryable", "is_retryable", "status"]), "\(told)")
+        return answer["status"]?.intValue
+    }
+
+    /// The store's own keys, with which a test makes receipts that the store would not.
+    func signer() throws -> ReceiptSigner {
+        let folder = URL(fileURLWithPath: test.folder.path, isDirectory: true)
+        return try ReceiptSigner(try #require(try SigningChain.load(from: folder)))
+    }
+}
+
+extension JSONValue {
+    /// Elements of an array member.
+    func all(_ name: String) -> [JSONValue] { self[name]?.arrayValue ?? [] }
+
+    /// Of the members that are dates in three ways, and of those that are not.
+    func dates(_ name: String) -> [String?] {
+        [name, name + "_ms", name + "_pst"].map { self[$0]?.stringValue }
+    }
+
+    var names: Set<String> { Set(objectValue?.keys.map(\.self) ?? []) }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import Primitives
+import SignedData
+import StoreKitAdapter
+import StoreModel
+import Testing
+
+@testable import AppStoreSimulator
+
+/// What `/verifyReceipt` reads in a receipt, and what it knows beyond it.
+struct VerifyReceiptTests {
+    private static func dates(_ names: String...) -> Set<String> {
+        Set(names.flatMap { [$0, $0 + "_ms", $0 + "_pst"] })
+    }
+
+    @Test func `a receipt without a purchase tells of the app`() async throws {
+        try await TestStore.with { test in
+            let desk = try await ReceiptDesk(test)
+            try await test.advance(.days(1))
+            let old = try await desk.receipt()
+            try await test.advance(.days(1))
+            let answer = try await desk.verify(old)
+            #expect(answer.names == ["status", "environment", "receipt"])
+            #expect(answer["status"] == 0 && answer["environment"] == "Sandbox")
+            let receipt = try #require(answer["receipt"])
+            #expect(
+                receipt.names
+                    == Self.dates("receipt_creation_date", "request_date", "original_purchase_date").union([
+                        "receipt_type", "adam_id", "app_item_id", "bundle_id", "application_version", "download_id",
+                        "version_external_identifier", "original_application_version", "in_app",
+                    ]))
+            #expect(receipt["receipt_type"] == "ProductionSandbox" && receipt["bundle_id"] == "com.example.souk")
+            #expect(receipt["application_version"] == "1.0" && receipt["original_application_version"] == "1.0")
+            for name in ["adam_id", "app_item_id", "download_id", "version_external_identifier"] {
+                #expect(receipt[name] == 0)
+            }
+            #expect(receipt["in_app"] == [])
+            #expect(
+                receipt.dates("original_purchase_date")
+                    == ["2026-01-31 10:00:00 Etc/GMT", "1769853600000", "2026-01-31 02:00:00 America/Los_Angeles"])
+            #expect(receipt["receipt_creation_date"] == "2026-02-01 10:00:00 Etc/GMT")
+            #expect(receipt["request_date"] == "2026-02-02 10:00:00 Etc/GMT")
+        }
+    }
+
+    @Test func `each kind of product has the members that Apple's has, nearly all of them texts`() async throws {
+        try await TestStore.with { test in
+            let desk = try await ReceiptDesk(test)
+            let token = UUID()
+            try await test.buy("coins", quantity: 3)
+            try await test.buy("pack", token: token)
+            try await test.buy("pass")
+            let once = try await desk.verify()
+            #expect(once.names == ["status", "environment", "receipt"])
+            let goods = try #require(once["receipt"]).all("in_app")
+            #expect(goods.compactMap { $0["product_id"]?.stringValue } == ["coins", "pack", "pass"])
+            let members = Self.dates("purchase_date", "original_purchase_date").union([
+                "quantity", "product_id", "transaction_id", "original_transaction_id", "is_trial_period",
+                "in_app_ownership_type",
+            ])
+            #expect(goods.map(\.names) == [members, members.union(["app_account_token"]), members])
+            #expect(goods[0]["quantity"] == "3" && goods[1]["quantity"] == "1")
+            #expect(goods[1]["app_account_token"]?.stringValue == token.uuidString.lowercased())
+            for item in goods {
+                #expect(item["transaction_id"] == item["original_transaction_id"])
+                #expect(item["is_trial_period"] == "false" && item["in_app_ownership_type"] == "PURCHASED")
+            }
+
+            let bought = try await test.buy("monthly")
+            try await test.advance(.days(8))
+            let answer = try await desk.verify()
+            #expect(
+                answer.names == [
+                    "status", "environment", "receipt", "latest_receipt", "latest_receipt_info",
+                    "pending_renewal_info",
+                ])
+            let told = answer.all("latest_receipt_info")
+            #expect(
+                told.compactMap { $0["product_id"]?.stringValue } == ["monthly", "monthly", "pass", "pack", "coins"])
+            #expect(try #require(answer["receipt"]).all("in_app") == told.reversed())
+            let renewal = told[0]
+            #expect(
+                renewal.names
+                    == members.union(Self.dates("expires_date")).union([
+                        "web_order_line_item_id", "is_in_intro_offer_period", "subscription_group_identifier",
+                    ]))
+            #expect(told.map { $0["is_trial_period"]?.stringValue } == ["false", "true", "false", "false", "false"])
+            #expect(renewal["original_transaction_id"]?.stringValue == bought.transactionID.rawValue)
+            #expect(renewal["subscription_group_identifier"] == "plus" && renewal["expires_date_ms"] != nil)
+            #expect(renewal["web_order_line_item_id"] != told[1]["web_order_line_item_id"])
+            #expect(renewal["purchase_date"] == told[1]["expires_date"])
+            #expect(renewal["original_purchase_date"] == told[1]["purchase_date"])
+            for value in told.flatMap({ $0.objectValue?.values.map(\.self) ?? [] }) {
+                #expect(value.stringValue != nil)
+            }
+        }
+    }
+
+    @Test func `what was bought after a receipt was made is told with it, in a new receipt for the same device`()
+        async throws
+    {
+        try await TestStore.with { test in
+            let desk = try await ReceiptDesk(test)
+            let old = try await desk.receipt()
+            try await test.buy("weekly")
+            try await test.advance(.weeks(2))
+            try await test.buy("pack")
+            let answer = try await desk.verify(old)
+            #expect(answer["receipt"]?["in_app"] == [])
+            #expect(answer.all("latest_receipt_info").count == 4)
+            let latest = try #require(answer["latest_receipt"]?.stringValue)
+            let verified = try desk.store.receiptVerifier.verify(
+                try #require(Base64.decode(latest)), for: DeviceIdentifier(desk.device.rawValue))
+            #expect(verified.receipt.inAppPurchases.count == 4 && verified.creationDate == test.store.clock.now())
+            let again = try await desk.verify(latest)
+            #expect(again["receipt"]?.all("in_app") == again.all("latest_receipt_info").reversed())
+            #expect(again["latest_receipt_info"] == answer["latest_receipt_info"])
+        }
+    }
+
+    @Test func `consumables are told until they are finished, and stay in the receipts that had them`() async throws {
+        try await TestStore.with { test in
+            let desk = try await ReceiptDesk(test)
+            try await test.buy("weekly")
+            let coins = try await test.buy("coins")
+            let old = try await desk.receipt()
+            func products(_ items: [JSONValue]) -> [String] { items.compactMap { $0["product_id"]?.stringValue } }
+            #expect(products(try await desk.verify(old).all("latest_receipt_info")) == ["coins", "weekly"])
+            try await test.store.finish(coins.transactionID, from: desk.device)
+            let answer = try await desk.verify(old)
+            #expect(products(answer.all("latest_receipt_info")) == ["weekly"])
+            let kept = try #require(answer["receipt"]).all("in_app")
+            #expect(products(kept) == ["weekly", "coins"] && kept[1]["in_app_ownership_type"] == "PURCHASED")
+            #expect(try await desk.verify()["receipt"]?.all("in_app").count == 1)
+        }
+    }
+
+    @Test func `with old transactions excluded there is the latest of each subscription, and all that is none`()
+        async throws
+    {
+        try await TestStore.with { test in
+            let desk = try await ReceiptDesk(test)
+            try await test.buy("pack")
+            try await test.buy("weekly")
+            try await test.buy("paygo")
+            try await test.advance(.days(40))
+            let all = try await desk.verify()
+            let latest = try await desk.verify(["exclude-old-transactions": true])
+            #expect(all.all("latest_receipt_info").count == 9)
+            #expect(
+                latest.all("latest_receipt_info").map { $0["product_id"]?.stringValue } == ["weekly", "paygo", "pack"])
+            #expect(latest["receipt"] == all["receipt"])
+            #expect(latest["pending_renewal_info"] == all["pending_renewal_info"])
+            for item in latest.all("latest_receipt_info") {
+                #expect(all.all("latest_receipt_info").first { $0["product_id"] == item["product_id"] } == item)
+            }
+            let same = try await desk.verify(["exclude-old-transactions": false, "password": nil])
+            #expect(same["latest_receipt_info"] == all["latest_receipt_info"])
+        }
+    }
+
+    @Test func `a receipt is its account's, whoever has the device now`() async throws {
+        try await TestStore.with { test in
+            let desk = try await ReceiptDesk(test)
+            try await test.buy("weekly")
+            let annas = try await desk.receipt()
+            try await test.store.createAccount("bert")
+            _ = try await test.store.switchAccount(of: desk.device, to: "bert")
+            let berts = try await desk.receipt()
+            #expect(try await desk.verify(annas).all("latest_receipt_info").count == 1)
+            #expect(try await desk.verify(berts).names == ["status", "environment", "receipt"])
+            try await test.store.signOut(desk.device)
+            #expect(try await desk.verify(annas).all("latest_receipt_info").count == 1)
+        }
+    }
+
+    @Test func `what the family shares is told as shared, and cancelled when it no longer does`() async throws {
+        try await TestStore.withScript { test in
+            let desk = try await ReceiptDesk(test, "ben")
+            let bought = try await test.buy("plain")
+            try await test.store.createFamily("us", organizer: "anna")
+            try await test.store.join("us", "ben")
+            let shared = try await desk.verify()
+            let item = try #require(shared.all("latest_receipt_info").first)
+            #expect(item["in_app_ownership_type"] == "FAMILY_SHARED" && item["product_id"] == "plain")
+            #expect(item["transaction_id"]?.stringValue != bought.transactionID.rawValue)
+            #expect(shared.all("pending_renewal_info").first?["auto_renew_status"] == "1")
+            try await test.store.leave("us", "ben")
+            let lost = try await desk.verify()
+            #expect(lost.all("latest_receipt_info").first?["cancellation_reason"] == "0")
+            #expect(lost.all("latest_receipt_info").first?["is_upgraded"] == nil)
+            #expect(lost.all("pending_renewal_info").first?["auto_renew_status"] == "0")
+        }
+    }
+
+    /// From `zdump America/Los_Angeles`.
+    @Test(
+        arguments: [
+            ("2026-03-08T09:59:59Z", "2026-03-08 01:59:59"), ("2026-03-08T10:00:00Z", "2026-03-08 03:00:00"),
+            ("2026-11-01T08:59:59Z", "2026-11-01 01:59:59"), ("2026-11-01T09:00:00Z", "2026-11-01 01:00:00"),
+            ("2040-07-04T00:00:00Z", "2040-07-03 17:00:00"), ("2041-01-01T07:59:59Z", "2040-12-31 23:59:59"),
+        ])
+    func `dates are told in UTC, in milliseconds and in California, with its daylight saving`(
+        date: String, inCalifornia: String
+    ) async throws {
+        let start = Fixtures.date(date)
+        try await TestStore.with(change: { $0.start = start }) { test in
+            let receipt = try #require(try await ReceiptDesk(test).verify()["receipt"])
+            let utc = date.dropLast().replacingOccurrences(of: "T", with: " ")
+            #expect(
+                receipt.dates("request_date") == [
+                    "\(utc) Etc/GMT", "\(Int(start.timeIntervalSince1970))000", "\(inCalifornia) America/Los_Angeles",
+                ])
+        }
+    }
+
+    @Test func `a question is asked at its millisecond, what receipts hold at whole seconds`() async throws {
+        try await TestStore.with { test in
+            let desk = try await ReceiptDesk(test)
+            _ = try await test.store.advance(.init(seconds: 0.789))
+            try await test.buy("weekly")
+            let answer = try await desk.verify()
+            let receipt = try #require(answer["receipt"])
+            #expect(receipt["request_date_ms"]?.stringValue?.hasSuffix("00789") == true)
+            #expect(receipt["request_date"] == "2026-01-31 10:00:00 Etc/GMT")
+            for item in answer.all("latest_receipt_info") + receipt.all("in_app") {
+                #expect(item["purchase_date_ms"] == "1769853600000")
+            }
+        }
+    }
+}
