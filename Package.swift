@@ -104,8 +104,8 @@ let package = Package(
             .testTarget(
                 name: "soukTests",
                 dependencies: [
-                    "CurlTransport", "HTTPCore", "PluginHub", "Primitives", "SignedData", "StoreModel",
-                    "StoreTestSupport", "souk", "CrashLoop",
+                    "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "PluginHub", "Primitives",
+                    "SignedData", "StoreKitAdapter", "StoreModel", "StoreTestSupport", "souk", "CrashLoop",
                 ],
                 swiftSettings: strict
             ),

@@ -36,8 +36,8 @@ struct SignedOfferTests {
 
     private func jws(_ key: SigningKey, _ test: TestStore, _ request: AppStoreRequest) throws -> String {
         let api = test.store.summary.serverAPI
-        return try AppStoreRequestSigner(
-            key: key, keyID: api.keyID, issuerID: api.issuerID, bundleID: test.store.summary.bundleID
+        return try AppStoreConnectKey(
+            key, id: api.keyID, issuerID: api.issuerID, bundleID: test.store.summary.bundleID
         ).sign(request, nonce: UUID(), at: test.store.clock.now())
     }
 

@@ -6,9 +6,7 @@ import StoreModel
 /// Store requests): a promotional offer (version 2), introductory-offer eligibility, or an Advanced Commerce request.
 ///
 ///     let request = AppStoreRequest.promotionalOffer("comeback", for: "plus.monthly", transactionID: "2000000012")
-///     let jws = try AppStoreRequestSigner(
-///         key: SigningKey(p8), keyID: "2X9R4HXF34", issuerID: "57246542-…", bundleID: "com.example.darkroom"
-///     ).sign(request, nonce: UUID(), at: clock.now())
+///     let jws = try key.sign(request, nonce: UUID(), at: clock.now())    // an AppStoreConnectKey
 public struct AppStoreRequest: Sendable, Hashable {
     /// What kind of request: the value of Apple's claim `aud`.
     public struct Audience: RawRepresentable, Hashable, Sendable {

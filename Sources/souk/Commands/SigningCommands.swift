@@ -22,16 +22,18 @@ enum SigningCommands {
         ],
         details: """
             curl -H "Authorization: Bearer $(souk token create --key AuthKey_K.p8 --issuer-id I --bundle-id B)" \\
-                https://api.storekit.itunes.apple.com/inApps/v1/history/TRANSACTION
+                https://api.storekit.apple.com/inApps/v2/history/TRANSACTION
+            The sandbox is at https://api.storekit-sandbox.apple.com. A simulator is at "listening" of the first line that
+            souk simulate prints; the key, its id and the issuer are in "serverAPI" there, the app in "bundleID":
+            curl -H "Authorization: Bearer $(souk token create --key DATA/server-api-key.p8 --key-id K --issuer-id I \
+                --bundle-id B)" http://127.0.0.1:PORT/inApps/v2/history/TRANSACTION
             """
     ) { arguments in
         let identity = try Identity(arguments)
+        let key = try identity.serverKey(arguments)
         let lifetime = try lifetime(arguments.text("lifetime") ?? "20m")
         let now = SystemClock().now()
-        let tokens = AppStoreServerToken(
-            key: identity.key, keyID: identity.keyID, issuerID: try arguments.required("issuer-id"),
-            bundleID: identity.bundleID)
-        let token = try signing { () throws(SignedDataError) in try tokens.sign(at: now, lifetime: lifetime) }
+        let token = try signing { () throws(SignedDataError) in try key.token(at: now, lifetime: lifetime) }
         if arguments.has("json") {
             let issued = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down))
             Terminal.print(json: [
@@ -100,10 +102,8 @@ enum SigningCommands {
             }
             print(signature, for: offer, asJSON: arguments.has("json"))
         case .jws(let request):
-            let signer = AppStoreRequestSigner(
-                key: identity.key, keyID: identity.keyID, issuerID: try arguments.required("issuer-id"),
-                bundleID: identity.bundleID)
-            let jws = try signing { () throws(SignedDataError) in try signer.sign(request, nonce: nonce, at: instant) }
+            let key = try identity.serverKey(arguments)
+            let jws = try signing { () throws(SignedDataError) in try key.sign(request, nonce: nonce, at: instant) }
             guard arguments.has("json") else {
                 Terminal.print(jws)
                 break
@@ -196,6 +196,11 @@ enum SigningCommands {
             self.keyID = keyID
             let bytes = try InputFile.read(path, limit: 1 << 16)
             do { key = try SigningKey(bytes) } catch { throw Misuse("\(path): \(error.reason)") }
+        }
+
+        /// The key in the name of its team.
+        func serverKey(_ arguments: Arguments) throws -> AppStoreConnectKey {
+            AppStoreConnectKey(key, id: keyID, issuerID: try arguments.required("issuer-id"), bundleID: bundleID)
         }
 
         /// App Store Connect names its files so.

@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: zip(requests, claims))
     func `a request says what Apple asks for, in one order`(request: AppStoreRequest, claims: String) throws {
-        let jws = try team.requestSigner.sign(request, nonce: team.nonce, at: now)
+        let jws = try team.serverKey.sign(request, nonce: team.nonce, at: now)
         let parts = jws.split(separator: ".").map(String.init)
         let texts = try parts.prefix(2).map { String(decoding: try #require(Base64.decodeURL($0)), as: UTF8.self) }
         #expect(texts[0] == #"{"alg":"ES256","kid":"2X9R4HXF34","typ":"JWT"}"#)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func `a request is accepted for a day, or as long as configured`() throws {
-        let jws = try team.requestSigner.sign(Self.requests[0], nonce: team.nonce, at: now)
+        let jws = try team.serverKey.sign(Self.requests[0], nonce: team.nonce, at: now)
         let issued = Date(timeIntervalSince1970: 1_700_000_000)
         #expect(code(jws, at: issued.addingTimeInterval(86_399)) == nil)
         #expect(code(jws, at: issued.addingTimeInterval(86_400)) == .notCurrent)
@@ -89,25 +89,25 @@ import Testing
         ] as [([String: JSONValue?], SignedDataError.Code)] {
             #expect(code(try team.token(claims(changes))) == expected, "\(changes)")
         }
-        #expect(code(try TestTeam().requestSigner.sign(Self.requests[0], nonce: UUID(), at: now)) == .signatureInvalid)
-        #expect(code(try team.tokens.sign(at: now)) == .claimInvalid, "a bearer token is no request")
+        #expect(code(try TestTeam().serverKey.sign(Self.requests[0], nonce: UUID(), at: now)) == .signatureInvalid)
+        #expect(code(try team.serverKey.token(at: now)) == .claimInvalid, "a bearer token is no request")
     }
 
     @Test func `a bearer token's verifier refuses a request`() throws {
-        let jws = try team.requestSigner.sign(Self.requests[0], nonce: team.nonce, at: now)
+        let jws = try team.serverKey.sign(Self.requests[0], nonce: team.nonce, at: now)
         #expect(refusal { try team.tokenVerifier.verify(jws, at: now) } == .claimInvalid)
     }
 
     @Test func `what cannot be said is not signed`() throws {
         func code(_ request: AppStoreRequest) -> SignedDataError.Code? {
-            refusal { try team.requestSigner.sign(request, nonce: team.nonce, at: now) }
+            refusal { try team.serverKey.sign(request, nonce: team.nonce, at: now) }
         }
         #expect(code(.promotionalOffer("", for: "p")) == .claimInvalid)
         #expect(code(.promotionalOffer("a\u{0}b", for: "p")) == .claimInvalid)
         for text in ["", "[]", "{", "null", #"{"a":1,"a":2}"#] {
             #expect(code(.advancedCommerce(Array(text.utf8))) == .claimInvalid, "\(text)")
         }
-        let nobody = AppStoreRequestSigner(key: team.key, keyID: team.keyID, issuerID: "", bundleID: team.bundleID)
+        let nobody = AppStoreConnectKey(team.key, id: team.keyID, issuerID: "", bundleID: team.bundleID)
         #expect(refusal { try nobody.sign(Self.requests[0], nonce: team.nonce, at: now) } == .claimInvalid)
     }
 }

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `a token says what Apple asks for, in one order`() throws {
-        let parts = try team.tokens.sign(at: now).split(separator: ".").map(String.init)
+        let parts = try team.serverKey.token(at: now).split(separator: ".").map(String.init)
         let texts = try parts.prefix(2).map { String(decoding: try #require(Base64.decodeURL($0)), as: UTF8.self) }
         #expect(texts[0] == #"{"alg":"ES256","kid":"2X9R4HXF34","typ":"JWT"}"#)
         #expect(
@@ -39,12 +39,12 @@ import Testing
 
     @Test(arguments: [0, -1, 0.5, 3600.5, 3601, .infinity, .nan])
     func `a lifetime Apple would refuse is refused`(lifetime: TimeInterval) {
-        #expect(refusal { try team.tokens.sign(at: now, lifetime: lifetime) } == .claimInvalid)
+        #expect(refusal { try team.serverKey.token(at: now, lifetime: lifetime) } == .claimInvalid)
     }
 
     @Test(arguments: [1, 1200, 3600])
     func `a token holds as long as it says and no longer`(lifetime: TimeInterval) throws {
-        let token = try team.tokens.sign(at: now, lifetime: lifetime)
+        let token = try team.serverKey.token(at: now, lifetime: lifetime)
         let issued = Date(timeIntervalSince1970: 1_700_000_000)
         #expect(code(token, at: issued) == nil)
         #expect(try team.tokenVerifier.verify(token, at: issued) == issued.addingTimeInterval(lifetime + 60))
@@ -57,9 +57,9 @@ import Testing
     @Test(arguments: ["", "a\nb", String(repeating: "k", count: 256)])
     func `ids that cannot be ones are not signed`(id: String) {
         for (keyID, issuerID) in [(id, team.issuerID), (team.keyID, id)] {
-            let tokens = AppStoreServerToken(
-                key: team.key, keyID: keyID, issuerID: issuerID, bundleID: team.bundleID)
-            #expect(refusal { try tokens.sign(at: now) } == .claimInvalid)
+            let key = AppStoreConnectKey(
+                team.key, id: keyID, issuerID: issuerID, bundleID: team.bundleID)
+            #expect(refusal { try key.token(at: now) } == .claimInvalid)
         }
     }
 
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `what is not signed by a known key with ES256 is refused`() throws {
-        let good = try team.tokens.sign(at: now)
+        let good = try team.serverKey.token(at: now)
         let parts = good.split(separator: ".").map(String.init)
         let none = Base64.encodeURL(Array(#"{"alg":"none","kid":"2X9R4HXF34"}"#.utf8))
         for (token, expected) in [
@@ -87,7 +87,7 @@ import Testing
             ("\(none).\(parts[1]).\(parts[2])", .unsupportedAlgorithm), ("\(none).\(parts[1]).", .malformed),
             (String(repeating: "a", count: ServerJWT.maximumLength + 1), .tooLarge),
             ("\(parts[0]).\(parts[1]).\(Base64.encodeURL([UInt8](repeating: 1, count: 63)))", .signatureInvalid),
-            (try TestTeam().tokens.sign(at: now), .signatureInvalid),
+            (try TestTeam().serverKey.token(at: now), .signatureInvalid),
             (try team.token("text"), .payloadMalformed),
             (try team.token(claims(), header: ["alg": "ES256", "kid": "OTHER"]), .unknownKey),
             (try team.token(claims(), header: ["alg": "ES256"]), .malformed),
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func `any changed character is refused`() throws {
-        let good = Array(try team.tokens.sign(at: now).utf8)
+        let good = Array(try team.serverKey.token(at: now).utf8)
         for index in good.indices {
             var changed = good
             changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")

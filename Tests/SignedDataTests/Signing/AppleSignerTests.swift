@@ -84,12 +84,12 @@ struct AppleSignerTests {
             .advancedCommerce(content),
         ]
         let signed = try requests.map { request -> JSONValue in
-            let jws = try team.requestSigner.sign(request, nonce: team.nonce, at: now)
+            let jws = try team.serverKey.sign(request, nonce: team.nonce, at: now)
             return ["audience": .string(request.audience.rawValue), "jws": .string(jws)]
         }
         let answer = try ask([
             "offer": .string(signature.base64), "requests": .array(signed),
-            "token": .string(team.tokens.sign(at: now, lifetime: 3600)),
+            "token": .string(team.serverKey.token(at: now, lifetime: 3600)),
         ])
         #expect(answer["offer"] == true, "\(answer)")
         let base: JSONObject = [
@@ -120,11 +120,11 @@ struct AppleSignerTests {
         let signature = try PromotionalOfferSignature.sign(
             offer, key: other.key, keyID: team.keyID, nonce: team.nonce, at: now)
         let answer = try ask([
-            "offer": .string(signature.base64), "token": .string(other.tokens.sign(at: now)),
+            "offer": .string(signature.base64), "token": .string(other.serverKey.token(at: now)),
             "requests": [
                 [
                     "audience": "promotional-offer",
-                    "jws": .string(other.requestSigner.sign(.advancedCommerce([0x7B, 0x7D]), nonce: UUID(), at: now)),
+                    "jws": .string(other.serverKey.sign(.advancedCommerce([0x7B, 0x7D]), nonce: UUID(), at: now)),
                 ]
             ],
         ])
@@ -146,16 +146,12 @@ struct TestTeam {
 
     var publicKey: VerificationKey { key.verificationKey }
 
-    var tokens: AppStoreServerToken {
-        AppStoreServerToken(key: key, keyID: keyID, issuerID: issuerID, bundleID: bundleID)
+    var serverKey: AppStoreConnectKey {
+        AppStoreConnectKey(key, id: keyID, issuerID: issuerID, bundleID: bundleID)
     }
 
     var tokenVerifier: AppStoreServerTokenVerifier {
         AppStoreServerTokenVerifier(keys: [keyID: publicKey], issuerID: issuerID, bundleID: bundleID)
-    }
-
-    var requestSigner: AppStoreRequestSigner {
-        AppStoreRequestSigner(key: key, keyID: keyID, issuerID: issuerID, bundleID: bundleID)
     }
 
     var requestVerifier: AppStoreRequestVerifier {
