@@ -32,6 +32,16 @@ extension SimulatedAppStore {
         return try describe(sales)
     }
 
+    /// The transactions that give an account access now, signed now. Throws `unknownAccount`.
+    public func entitlements(of name: AccountName) async throws -> [StoreControlWire.Transaction] {
+        let sales = try look({ try $0.known(name) }) { books, account, now in
+            try books.entitlements(of: account.id, at: now).map {
+                Sale(transaction: $0, course: $1, account: account, now: now)
+            }
+        }
+        return try describe(sales)
+    }
+
     func describe(_ sales: [Sale]) throws -> [StoreControlWire.Transaction] {
         var renewalInfos: [Int64: String] = [:]
         return try sales.map { try describe($0, &renewalInfos) }
@@ -82,13 +92,13 @@ extension SimulatedAppStore {
 
     /// Moves the clock on; whatever falls due on the way has happened when this returns.
     ///
-    /// Throws `malformed` unless the request names exactly one of period and seconds, `invalidValue` for more than 200 years
-    /// and for what is beyond the year 9000.
+    /// Throws `malformed` unless the request names exactly one of period, seconds and instant, `invalidValue` for more than
+    /// 200 years, for what is beyond the year 9000 and for an instant that is past.
     @discardableResult
     public func advance(_ request: StoreControlWire.Advance) async throws -> StoreControlWire.ClockState {
         let jump = try Self.jump(request)
         return try await moveClock { anchor, books, now in
-            anchor.reading = jump(max(now, try books.lastEvent())).wholeMilliseconds
+            anchor.reading = try jump(max(now, try books.lastEvent())).wholeMilliseconds
             guard anchor.reading < ClockAnchor.endOfTime else { throw Self.tooFar }
         }
     }
@@ -114,19 +124,31 @@ extension SimulatedAppStore {
         return await clockState()
     }
 
-    private static func jump(_ request: StoreControlWire.Advance) throws -> @Sendable (Date) -> Date {
-        switch (request.period, request.seconds) {
-        case (let period?, nil):
+    private static func jump(_ request: StoreControlWire.Advance) throws -> @Sendable (Date) throws -> Date {
+        switch (request.period, request.seconds, request.to) {
+        case (let period?, nil, nil):
             let zero = Date(microseconds: 0)
             let length = period.end(from: zero)
             // Years are those of the calendar.
             guard length > zero, length <= SubscriptionPeriod.years(200).end(from: zero) else { throw tooFar }
             return { period.end(from: $0) }
-        case (nil, let seconds?):
+        case (nil, let seconds?, nil):
             guard seconds > 0, seconds <= longestJump else { throw tooFar }
             return { $0.addingTimeInterval(seconds) }
+        case (nil, nil, let end?):
+            return { now in
+                guard end.wholeMilliseconds > now else {
+                    throw SimulatorError(
+                        .invalidValue,
+                        "It is \(RFC3339.string(from: now)) already, and time never goes back to "
+                            + "\(RFC3339.string(from: end)).")
+                }
+                guard end.timeIntervalSince(now) <= longestJump else { throw tooFar }
+                return end
+            }
         default:
-            throw SimulatorError(.malformed, "An advance names either a period such as \"P1M\" or seconds.")
+            throw SimulatorError(
+                .malformed, "An advance names one of a period such as \"P1M\", seconds and an instant.")
         }
     }
 

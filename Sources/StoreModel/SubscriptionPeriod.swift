@@ -32,6 +32,19 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable {
         self.init(value: value, unit: unit)
     }
 
+    /// As people write durations: `90s`, `15m`, `6h`, `40d`, `2w`, `1y` or one ISO 8601 component; otherwise `nil`.
+    public init?(duration text: String) {
+        if let period = SubscriptionPeriod(iso8601: text) {
+            self = period
+            return
+        }
+        let units: [Character: Unit] = ["s": .second, "m": .minute, "h": .hour, "d": .day, "w": .week, "y": .year]
+        guard let unit = text.last.flatMap({ units[$0] }), let value = Int(text.dropLast()), value > 0,
+            value <= 1_000_000_000
+        else { return nil }
+        self.init(value: value, unit: unit)
+    }
+
     /// The ISO 8601 text.
     public var iso8601: String {
         let (isTime, letter, _) = Self.designators.first { $0.2 == unit } ?? (false, "D", .day)

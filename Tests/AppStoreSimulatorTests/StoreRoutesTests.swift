@@ -115,10 +115,51 @@ struct StoreRoutesTests {
             let seen = try await client.ask(
                 .get, "/control/v1/clock?after=1&wait=5", as: StoreControlWire.ClockState.self)
             #expect(seen == later)
+            let noon = try await client.ask(
+                .post, "/control/v1/clock/advance", #"{"to":"2026-02-07T14:00:00+02:00"}"#,
+                as: StoreControlWire.ClockState.self)
+            #expect(noon.now == Fixtures.date("2026-02-07T12:00:00Z"))
+            for past in ["2026-02-07T12:00:00Z", "2026-02-07T11:59:59.999Z", "9100-01-01T00:00:00Z"] {
+                let answer = try await client.ask(.post, "/control/v1/clock/advance", #"{"to":"\#(past)"}"#)
+                #expect(answer.status == 422 && answer.json["code"] == "invalidValue", "\(past): \(answer.json)")
+            }
+            #expect(await test.store.clockState().now == noon.now)
             let transactions = try await client.ask(
                 .get, account + "/transactions", as: StoreControlWire.Transactions.self)
             #expect(transactions.transactions.map(\.state) == ["expired"])
         }
+    }
+
+    @Test func `a tester sees what gives an account access, and nothing else`() async throws {
+        try await TestStore.with { test in
+            let client = Client(test)
+            try await test.store.createAccount("anna")
+            let account = "/control/v1/accounts/anna"
+            let weekly = try await client.ask(
+                .post, account + "/buy", #"{"productID":"weekly"}"#, as: StoreControlWire.Transaction.self)
+            _ = try await client.ask(.post, account + "/buy", #"{"productID":"coins"}"#)
+            func entitlements() async throws -> [TransactionID] {
+                try await client.ask(.get, account + "/entitlements", as: StoreControlWire.Transactions.self)
+                    .transactions.map(\.transactionID)
+            }
+            #expect(try await entitlements() == [weekly.transactionID])
+            try await test.advance(.weeks(1))
+            let renewed = try await entitlements()
+            #expect(renewed.count == 1 && renewed != [weekly.transactionID])
+            try await test.store.expire("weekly", for: "anna")
+            #expect(try await entitlements().isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ("90s", StoreControlWire.Advance(seconds: 90)), ("15m", .init(seconds: 900)), ("6h", .init(seconds: 21600)),
+        ("40d", .init(seconds: 3_456_000)), ("2w", .init(seconds: 1_209_600)), ("P1W", .init(seconds: 604_800)),
+        ("1y", .init(period: .years(1))), ("P1M", .init(period: .months(1))), ("PT5M", .init(seconds: 300)),
+        ("2026-02-07T14:00:00+02:00", .init(to: Fixtures.date("2026-02-07T12:00:00Z"))),
+        ("", nil), ("s", nil), ("0d", nil), ("-1d", nil), ("1 month", nil), ("P1MT1H", nil), ("2026-02-07", nil),
+    ])
+    func `time is let pass as people write it`(text: String, advance: StoreControlWire.Advance?) {
+        #expect(StoreControlWire.Advance(text) == advance)
     }
 
     @Test(arguments: [
@@ -145,6 +186,9 @@ struct StoreRoutesTests {
         ("POST", "/control/v1/clock/advance", "{}", 400, "malformed"),
         ("POST", "/control/v1/clock/advance", #"{"period":"P1M","seconds":2}"#, 400, "malformed"),
         ("POST", "/control/v1/clock/advance", #"{"period":"1 month"}"#, 400, "malformed"),
+        ("POST", "/control/v1/clock/advance", #"{"to":"2027-01-01"}"#, 400, "malformed"),
+        ("POST", "/control/v1/clock/advance", #"{"seconds":2,"to":"2027-01-01T00:00:00Z"}"#, 400, "malformed"),
+        ("GET", "/control/v1/accounts/bob/entitlements", "", 404, "unknownAccount"),
         ("PUT", "/control/v1/settings/locale", #"{"value":"de"}"#, 404, "unknownSetting"),
         ("PUT", "/control/v1/settings/gracePeriod", #"{"value":"17d"}"#, 422, "invalidValue"),
         ("PUT", "/control/v1/settings/gracePeriod", #"{"value":null}"#, 400, "malformed"),

@@ -94,7 +94,8 @@ import Testing
         ("set", "settings set interruptedPurchases on", [:]), ("setting", "settings get interruptedPurchases", [:]),
         ("buy", "buy ada PRINTS", ["STOPPED": "transactionID"]), ("resolveInterruption", "resolve $STOPPED", [:]),
         ("pendingOrders", "orders", [:]), ("settings", "settings list", [:]),
-        ("transactions", "transactions ada", [:]), ("unfinished", "unfinished ada", [:]),
+        ("transactions", "transactions ada", [:]), ("entitlements", "entitlements ada", [:]),
+        ("unfinished", "unfinished ada", [:]),
         ("devices", "device list ada", [:]), ("receipt", "device receipt $DEVICE", [:]),
         ("switchAccount", "device switch $DEVICE bert", [:]), ("signOut", "device sign-out $DEVICE", [:]),
         ("exportState", "export $FILE", [:]), ("importState", "import $FILE", [:]),
@@ -115,8 +116,10 @@ import Testing
                 names[String(word.hasPrefix("$") ? word.dropFirst() : word)] ?? String(word)
             }
             // What changes nothing is asked twice, what changes something in one form or the other.
-            let isReading = ["list", "show", "get", "clock", "products", "orders", "transactions", "subscriptions"]
-                .contains { step.words.split(separator: " ").prefix(2).contains(Substring($0)) }
+            let isReading = [
+                "list", "show", "get", "clock", "products", "orders", "transactions", "subscriptions", "entitlements",
+            ]
+            .contains { step.words.split(separator: " ").prefix(2).contains(Substring($0)) }
             if isReading || (step.keep.isEmpty && index % 2 == 0) {
                 let text = try await store(service, words)
                 #expect(

@@ -27,13 +27,31 @@ extension StoreControlWire {
         }
     }
 
-    /// Exactly one of the two: a calendar period (`P1M`) or seconds.
+    /// Exactly one of the three: a calendar period (`P1M`), seconds, or the instant that it is then.
     public struct Advance: Codable, Sendable, Equatable {
         public var period: SubscriptionPeriod?
         public var seconds: Double?
-        public init(period: SubscriptionPeriod? = nil, seconds: Double? = nil) {
+        public var to: Date?
+        public init(period: SubscriptionPeriod? = nil, seconds: Double? = nil, to: Date? = nil) {
             self.period = period
             self.seconds = seconds
+            self.to = to
+        }
+
+        /// As people write it: a duration such as `90s`, `40d` or `P1M`, or an instant of RFC 3339; otherwise `nil`.
+        /// Months and years are the calendar's, everything shorter is seconds.
+        public init?(_ text: String) {
+            if let instant = RFC3339.date(from: text) {
+                self.init(to: instant)
+            } else if let period = SubscriptionPeriod(duration: text) {
+                let isOfCalendar = period.unit == .month || period.unit == .year
+                let zero = Date(timeIntervalSince1970: 0)
+                self.init(
+                    period: isOfCalendar ? period : nil,
+                    seconds: isOfCalendar ? nil : period.end(from: zero).timeIntervalSince(zero))
+            } else {
+                return nil
+            }
         }
     }
 

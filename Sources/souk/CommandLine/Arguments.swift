@@ -102,13 +102,9 @@ struct Arguments: Sendable {
 
     /// A duration as CLI.md writes them: `90s`, `15m`, `6h`, `40d`, `1y`, or one ISO 8601 component such as `P1M`.
     static func period(_ text: String) throws -> SubscriptionPeriod {
-        if let period = SubscriptionPeriod(iso8601: text) { return period }
-        let units: [Character: SubscriptionPeriod.Unit] = [
-            "s": .second, "m": .minute, "h": .hour, "d": .day, "w": .week, "y": .year,
-        ]
-        guard let letter = text.last, let unit = units[letter], let value = Int(text.dropLast()), value > 0,
-            value <= 1_000_000_000
-        else { throw Misuse("a duration is written 90s, 15m, 6h, 40d, 1y or P1M, not \"\(text)\"") }
-        return SubscriptionPeriod(value: value, unit: unit)
+        guard let period = SubscriptionPeriod(duration: text) else {
+            throw Misuse("a duration is written 90s, 15m, 6h, 40d, 1y or P1M, not \"\(text)\"")
+        }
+        return period
     }
 }

@@ -92,6 +92,11 @@ extension StoreCommand {
                 .get, "/accounts/\(arguments.operands[0])/subscriptions", as: StoreControlWire.Subscriptions.self,
                 StoreText.table)
         },
+        action("entitlements ACCOUNT", "the transactions that give it access now") { client, arguments in
+            try await client.ask(
+                .get, "/accounts/\(arguments.operands[0])/entitlements", as: StoreControlWire.Transactions.self,
+                StoreText.table)
+        },
         action("unfinished ACCOUNT", "the transactions that no device has finished") { client, arguments in
             try await client.ask(
                 .get, "/accounts/\(arguments.operands[0])/unfinished", as: StoreControlWire.Transactions.self,

@@ -13,7 +13,8 @@ extension StoreCommand {
                 .put, "/clock/rate", StoreControlWire.ClockRate(timeRate: arguments.operands[0]),
                 as: StoreControlWire.ClockState.self, StoreText.clock)
         },
-        action("advance DURATION", "let virtual time pass: 90s, 6h, 40d, P1M") { client, arguments in
+        action("advance DURATION", "let virtual time pass: 90s, 6h, 40d, P1M, or until 2026-11-20T14:40:00Z") {
+            client, arguments in
             let advance = try advance(arguments.operands[0])
             return try await client.ask(
                 .post, "/clock/advance", advance, as: StoreControlWire.ClockState.self, doing: "letting time pass"
@@ -57,14 +58,11 @@ extension StoreCommand {
 }
 
 extension StoreCommand {
-    /// Months and years are the calendar's; everything shorter is seconds.
     private static func advance(_ text: String) throws -> StoreControlWire.Advance {
-        let period = try Arguments.period(text)
-        switch period.unit {
-        case .month, .year: return StoreControlWire.Advance(period: period)
-        default:
-            let start = Date(timeIntervalSince1970: 0)
-            return StoreControlWire.Advance(seconds: period.end(from: start).timeIntervalSince1970)
+        guard let advance = StoreControlWire.Advance(text) else {
+            throw Misuse(
+                "a duration is written 90s, 15m, 6h, 40d, 1y or P1M, an instant 2026-11-20T14:40:00Z, not \"\(text)\"")
         }
+        return advance
     }
 }

@@ -24,6 +24,11 @@ extension StoreOperation {
             StoreControlWire.Subscriptions(subscriptions: try await call.store.subscriptions(of: try call.account))
         },
         on(
+            .get, account1 + "/entitlements", "entitlements", "The transactions that give an account access now"
+        ) { call in
+            StoreControlWire.Transactions(transactions: try await call.store.entitlements(of: try call.account))
+        },
+        on(
             .get, account1 + "/unfinished", "unfinished", "The transactions that no device has finished"
         ) { call in
             StoreControlWire.Transactions(

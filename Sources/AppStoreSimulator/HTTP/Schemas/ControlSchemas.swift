@@ -18,7 +18,8 @@ extension StoreControlWire.Advance: WireModel {
     static let schema = WireSchema.object(
         [
             .optional("period", .period), .optional("seconds", .number(0...6_307_200_000, above: true)),
-        ], exactlyOne: ["period", "seconds"])
+            .optional("to", .date.described("what the clock reads then; later than now")),
+        ], exactlyOne: ["period", "seconds", "to"])
 }
 
 extension StoreControlWire.ClockRate: WireModel {
