@@ -64,8 +64,9 @@ extension Course {
 
     private func changeOfPlan(since before: Course) -> Notice? {
         guard isRunning, before.isRunning else { return nil }
-        let (old, new) = (before.record.renewal, record.renewal)
-        let isOffer = new.offer != nil && new.offer != old.offer
+        // Condensed: what was asked for and has been sold is asked for no more.
+        let (old, new) = (before.condensed.renewal.offer, condensed.renewal.offer)
+        let isOffer = new != nil && new != old
         let next = nextSale().plan.productID
         guard next != before.nextSale().plan.productID else {
             return isOffer ? Notice(.offerRedeemed, nil, latest) : nil

@@ -170,6 +170,16 @@ struct NoticeTests {
                 ])
     }
 
+    @Test func `an offer that has been used up is redeemed no second time by what happens later`() throws {
+        #expect(
+            try told(
+                [("01-31", .buy("basic")), ("02-10", .buy("basic", offer: "half")), ("06-01", .cancel)], until: "06-08")
+                == [
+                    "01-31 SUBSCRIBED INITIAL_BUY", "02-07 DID_RENEW", "02-10 OFFER_REDEEMED", "03-07 DID_RENEW",
+                    "05-07 DID_RENEW", "06-01 DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED", "06-07 EXPIRED VOLUNTARY",
+                ])
+    }
+
     @Test func `a product that is withdrawn expires its subscriptions`() throws {
         #expect(
             try told([("01-31", .buy("plain")), ("02-10", .withdraw("plain", true))], until: "03-01") == [
