@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCore
 import Primitives
 import SQLStorage
 import StoreKitAdapter
@@ -28,6 +29,12 @@ extension SimulatedAppStore {
         public var applicationVersion = "1.0"
         /// Files that are served below `/content/`.
         public var content: ContentFolder?
+        /// Where notifications are sent from now on, an http or https URL; `nil`: where the setting says.
+        public var notificationsURL: String?
+        /// What they are sent over; `nil`: they are written down and not sent.
+        public var notificationTransport: (any HTTPTransport)?
+        /// How long one may take to arrive, in real time.
+        public var notificationTimeout = Duration.seconds(30)
         /// Where the books are kept; `nil`: in SQLite in the data folder. Closed with the store.
         public var database: (any SQLDatabase)?
 

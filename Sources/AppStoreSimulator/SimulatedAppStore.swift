@@ -33,6 +33,7 @@ public final class SimulatedAppStore: Sendable {
     /// What devices meet on purpose, as the settings have it.
     let faults = Locked(InjectedFaults())
     let markets: Markets
+    let sending = Locked<Task<Void, Never>?>(nil)
 
     /// Virtual time.
     public var clock: any WallClock { virtualClock }
@@ -56,8 +57,8 @@ public final class SimulatedAppStore: Sendable {
 
     /// Opens the store in its data folder, or founds it there.
     ///
-    /// Throws `SimulatorError` (`dataFolder`, `otherBundle`), and `SignedDataError` or `SQLError` when a file in the
-    /// folder is not what the store wrote.
+    /// Throws `SimulatorError` (`dataFolder`, `otherBundle`, `invalidValue` for a URL of notifications that is none), and
+    /// `SignedDataError` or `SQLError` when a file in the folder is not what the store wrote.
     public static func open(_ configuration: Configuration) async throws -> SimulatedAppStore {
         let folder = configuration.dataDirectory
         do {
@@ -80,6 +81,7 @@ public final class SimulatedAppStore: Sendable {
             let floor = isNew ? .distantPast : Moments.next(clock.now())
             let store = try SimulatedAppStore(configuration, summary, database, clock, Moments(floor: floor), chain)
             try store.followSettings()
+            try await store.startSending()
             return store
         } catch {
             await database.close()
@@ -87,7 +89,8 @@ public final class SimulatedAppStore: Sendable {
         }
     }
 
-    /// Ends what waits: long polls answer at once with what there is, and later ones do not wait. Everything else goes on.
+    /// Ends what waits: long polls answer at once with what there is, and later ones do not wait; no notification is sent
+    /// any more until the store is opened anew. Everything else goes on.
     /// A listener that is about to stop calls this first.
     public func endWaiting() { signal.close() }
 
@@ -101,6 +104,7 @@ public final class SimulatedAppStore: Sendable {
     /// Ends what waits, lets what is being written end and closes the books. Everything asked afterwards is refused.
     public func close() async {
         signal.close()
+        await stopSending()
         await database.close()
     }
 
@@ -123,7 +127,7 @@ public final class SimulatedAppStore: Sendable {
         let ticket = moments.ticket()
         defer {
             moments.left(ticket)
-            signal.raise(entered.withLock { $0 })
+            signal.raise(entered.withLock { $0 } + [Self.notifications])
         }
         return try await database.write {
             [markets, moments, virtualClock, signer, version = configuration.applicationVersion] sql in

@@ -36,6 +36,7 @@ public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertibl
         public static let unknownStorefront = Code(rawValue: "unknownStorefront")
         public static let unknownFamily = Code(rawValue: "unknownFamily")
         public static let unknownMessage = Code(rawValue: "unknownMessage")
+        public static let unknownNotification = Code(rawValue: "unknownNotification")
         public static let unknownSetting = Code(rawValue: "unknownSetting")
         public static let familyExists = Code(rawValue: "familyExists")
         /// The account belongs to a family already.

@@ -1,4 +1,6 @@
 import Foundation
+import HTTPCore
+import Primitives
 import StoreKitAdapter
 import StoreModel
 import Testing
@@ -16,6 +18,26 @@ import Testing
         try await store.buy(.init(productID: "monthly"), for: "anna")
         try await store.advance(.init(period: .months(1)))
         #expect(try await store.transactions(of: "anna").count == 2)
+        await store.close()
+    }
+
+    /// As in Documentation/Notifications.md.
+    @Test func `six lines make a store that tells a server of the same process`() async throws {
+        let folder = try ScratchFolder()
+        let told = Locked(0)
+        let server = AnyHTTPHandler { request in
+            told.withLock { $0 += request.url == "/apple" ? 1 : 0 }
+            return .ready(HTTPResponse(status: 200))
+        }
+        var configuration = SimulatedAppStore.Configuration(
+            catalogue: try Fixtures.catalogue(), dataDirectory: folder.path)
+        configuration.notificationsURL = "http://server.test/apple"
+        configuration.notificationTransport = InProcessTransport(server)
+        let store = try await SimulatedAppStore.open(configuration)
+        try await store.createAccount("anna")
+        try await store.buy(.init(productID: "monthly"), for: "anna")
+        try await store.deliverNotifications()
+        #expect(told.withLock { $0 } == 1)
         await store.close()
     }
 

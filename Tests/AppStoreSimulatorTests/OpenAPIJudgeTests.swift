@@ -23,6 +23,8 @@ struct OpenAPIJudgeTests {
         let change: (inout SimulatedAppStore.Configuration) -> Void = {
             $0.longestWait = 0.02
             $0.baseClock = SystemClock()
+            $0.notificationsURL = Receiver.url
+            $0.notificationTransport = Receiver { _ in 500 }
         }
         try await TestStore.with(change: change) { test in
             let device = try await test.device("anna")
@@ -30,6 +32,7 @@ struct OpenAPIJudgeTests {
             let bought = try await test.buy("monthly")
             let pack = try await test.buy("pack", "bert")
             try await test.store.createFamily("home", organizer: "anna")
+            let notifications = try test.store.notifications().map(\.uuid)
             verdict = try await withLoopbackServer(wrap(test.store.handler)) { url in
                 var request = extent
                 request["url"] = .string(url + "/openapi.json")
@@ -39,7 +42,8 @@ struct OpenAPIJudgeTests {
                     "account": ["anna", "bert"], "member": ["anna", "bert"], "organizer": ["anna", "bert"],
                     "device": [.string(device.rawValue), .string(other.rawValue)], "family": ["home"],
                     "transaction": [.string(bought.transactionID.rawValue), .string(pack.transactionID.rawValue)],
-                    "product": ["monthly", "weekly"], "productID": ["monthly", "weekly", "coins", "pack", "paygo"],
+                    "notification": .array(notifications.map { .string($0) }), "product": ["monthly", "weekly"],
+                    "productID": ["monthly", "weekly", "coins", "pack", "paygo"],
                     "renewsTo": ["yearly"], "setting": ["gracePeriod", "askToBuy", "renewalsFail"],
                     "value": ["off", "on"],
                     "offerID": [nil], "offerKind": [nil], "quantity": [1, nil], "canMakePayments": [true],
@@ -66,7 +70,7 @@ struct OpenAPIJudgeTests {
         let must: Set = [
             "POST /control/v1/accounts", "POST /control/v1/accounts/{account}/buy", "POST /control/v1/clock/advance",
             "PUT /control/v1/settings/{setting}", "POST /store/v1/devices/{device}/payments",
-            "GET /store/v1/devices/{device}/updates",
+            "GET /store/v1/devices/{device}/updates", "POST /control/v1/notifications/{notification}/resend",
         ]
         #expect(must.subtracting(accepted) == [], "more than refusals was met")
     }

@@ -45,10 +45,10 @@ def hooks():
     known, declared = request.get("known", {}), request.get("declared", [])
 
     def stand_in(name, value):
-        """One that exists, for most that were made up."""
+        """One that exists, for most that were made up, "0" among them, with which most of them begin."""
         names = known.get(name)
         number = sum(str(value).encode("utf-8", "replace"))
-        return names[number // 8 % len(names)] if names and (number % 8 or isinstance(value, bool)) else value
+        return names[number // 7 % len(names)] if names and (number % 7 or isinstance(value, bool)) else value
 
     def stand_ins(members):
         changed = {name: stand_in(name, value) for name, value in members.items()}

@@ -2,6 +2,7 @@ import CurlTransport
 import Foundation
 import HTTPCore
 import Primitives
+import StoreTestSupport
 import Testing
 
 /// `souk store` against a running simulator: an action for every control.
@@ -133,8 +134,9 @@ import Testing
         }
         let document = try await document(of: service.url)
         let controls = document.filter { $0.path.hasPrefix("/control/") }.map(\.operation)
-        // Codes are redeemed in a catalogue that has some, see the tests of the simulator.
-        #expect(Set(controls) == Set(Self.life.map(\.operation) + ["redeem"]))
+        // Codes are redeemed in a catalogue that has some, see the tests of the simulator; notifications need a server.
+        let elsewhere = ["redeem", "notifications", "deliverNotifications", "resendNotification"]
+        #expect(Set(controls) == Set(Self.life.map(\.operation) + elsewhere))
         #expect(service.stop() == 0)
     }
 
@@ -168,5 +170,42 @@ import Testing
         return try #require(json["paths"]?.objectValue).flatMap { path, item in
             (item.objectValue ?? [:]).values.compactMap { $0["operationId"]?.stringValue }.map { (path, $0) }
         }
+    }
+
+    @Test func `notifications arrive at the URL named, are listed, delivered and sent again`() async throws {
+        let statuses = Locked([500, 200, 200])
+        let server = AnyHTTPHandler { _ in
+            .ready(HTTPResponse(status: statuses.withLock { $0.isEmpty ? 500 : $0.removeFirst() }))
+        }
+        let folder = try TemporaryFolder()
+        try await withLoopbackServer(server) { url in
+            let service = try SoukService([
+                "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
+                "--notifications-url", url + "/apple",
+            ])
+            _ = try await store(service, ["account", "create", "ada"])
+            #expect(try await store(service, ["notifications", "list"]).output == "none\n")
+            _ = try await store(service, ["buy", "ada", Self.monthly])
+            let failed = try await store(service, ["notifications", "deliver"])
+            #expect(failed.status == 0 && failed.output.contains("1 failed and will be sent again, the next at "))
+            _ = try await store(service, ["advance", "1h"])
+            let left = try await store(service, ["notifications", "deliver", "--json"])
+            #expect(left.json == ["waiting": 0])
+            let list = try await store(service, ["notifications", "list", "--account", "ada", "--limit", "5"])
+            #expect(list.output.contains("SUBSCRIBED INITIAL_BUY") && list.output.contains("SUCCESS"))
+            let json = try await store(service, ["notifications", "list", "--type", "SUBSCRIBED", "--json"]).json
+            let only = try #require(json?["notifications"]?.arrayValue?.first)
+            #expect(only["attempts"]?.arrayValue?.count == 2)
+            let again = try await store(service, ["notifications", "resend", only["uuid"]?.stringValue ?? ""])
+            #expect(again.output.hasSuffix("SUBSCRIBED is sent again\n"))
+            #expect(try await store(service, ["notifications", "deliver", "--json"]).json == ["waiting": 0])
+            #expect(statuses.withLock { $0 } == [])
+            #expect(try await store(service, ["notifications", "resend", "x"]).status == 1)
+            #expect(service.stop() == 0)
+        }
+        let misuse = try await SoukExecutable.run([
+            "simulate", "--catalog", TestFiles.darkroom, "--notifications-url", "ftp://127.0.0.1",
+        ])
+        #expect(misuse.status == 2 && misuse.errors.contains("notificationsURL"), "\(misuse.errors)")
     }
 }

@@ -68,19 +68,6 @@ extension Books {
         try sql.first("SELECT * FROM notification WHERE uuid = ?1", [.text(uuid)]).map(Self.notification)
     }
 
-    /// What is to be sent by `now`, in the order in which it became due.
-    func notifications(dueBy now: Date, limit: Int) throws -> [NotificationRecord] {
-        try sql.query(
-            "SELECT * FROM notification WHERE due <= ?1 ORDER BY due, id LIMIT ?2",
-            [.integer(now.microseconds), .integer(Int64(limit))]
-        ).map(Self.notification)
-    }
-
-    /// When something is to be sent next.
-    func nextNotificationDue() throws -> Date? {
-        try sql.first("SELECT due FROM notification WHERE due IS NOT NULL ORDER BY due LIMIT 1")?.date("due")
-    }
-
     func notifications(_ query: NotificationQuery) throws -> [NotificationRecord] {
         let account = try query.transaction.map { try known(havingAny: $0).id }
         let after = query.after
@@ -132,37 +119,5 @@ extension Books {
             account: try row["account"], original: try row["original"], transaction: try row["purchase"],
             body: try NotificationBody(text: body), signed: try row["signed"], due: try row.optionalDate("due"),
             attempts: try row["attempts"])
-    }
-
-    // MARK: - Attempts
-
-    /// Writes down that a notification is being sent now, signed as it is, and when it is tried again if that fails.
-    func begin(_ attempt: NotificationAttempt, of record: NotificationRecord, signed: String, next due: Date?) throws {
-        try sql.execute(
-            "INSERT INTO attempt (notification, number, at) VALUES (?1, ?2, ?3)",
-            [.integer(record.id), .integer(Int64(attempt.number)), .integer(attempt.at.microseconds)])
-        try sql.execute(
-            "UPDATE notification SET signed = ?2, due = ?3, attempts = ?4 WHERE id = ?1",
-            [.integer(record.id), .text(signed), SQLValue(due), .integer(Int64(attempt.number))])
-    }
-
-    /// Writes down what came of it. What has arrived is not sent again.
-    func end(_ attempt: Int, of notification: Int64, _ result: String, isDelivered: Bool) throws {
-        try sql.execute(
-            "UPDATE attempt SET result = ?3 WHERE notification = ?1 AND number = ?2",
-            [.integer(notification), .integer(Int64(attempt)), .text(result)])
-        guard isDelivered else { return }
-        try sql.execute("UPDATE notification SET due = NULL WHERE id = ?1", [.integer(notification)])
-    }
-
-    /// What was being sent when the store was last killed: nobody knows what came of it.
-    func endAttempts(_ result: String) throws {
-        try sql.execute("UPDATE attempt SET result = ?1 WHERE result IS NULL", [.text(result)])
-    }
-
-    func attempts(of notification: Int64) throws -> [NotificationAttempt] {
-        try sql.query("SELECT * FROM attempt WHERE notification = ?1 ORDER BY number", [.integer(notification)]).map {
-            NotificationAttempt(number: try $0["number"], at: try $0.date("at"), result: try $0["result"])
-        }
     }
 }

@@ -6,6 +6,7 @@ import SQLStorage
 enum BooksSchema {
     static let migrations = [
         SQLMigration("0001 books", [.sqlite: books]), SQLMigration("0002 notifications", [.sqlite: notifications]),
+        SQLMigration("0003 deliveries", [.sqlite: deliveries]),
     ]
 
     /// What the tables look like now.
@@ -275,5 +276,12 @@ enum BooksSchema {
             reason TEXT NOT NULL,
             declined_at INTEGER
         ) STRICT;
+        """
+    private static let deliveries = """
+        -- What was never sent, and what is to be sent again, each in its order; the lane is a purchase's.
+        DROP INDEX notification_due;
+        CREATE INDEX notification_unsent ON notification (due, id, original) WHERE due IS NOT NULL AND attempts = 0;
+        CREATE INDEX notification_retry ON notification (due, id, original) WHERE due IS NOT NULL AND attempts > 0;
+        CREATE INDEX attempt_open ON attempt (notification) WHERE result IS NULL;
         """
 }

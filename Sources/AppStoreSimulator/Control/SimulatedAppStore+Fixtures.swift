@@ -42,6 +42,7 @@ extension SimulatedAppStore {
                 guard Set(fixture.rows.keys).isSubset(of: tables) else { throw StoreFixture.malformed }
                 for table in tables.reversed() { try sql.execute("DELETE FROM \(table)") }
                 for table in tables { try sql.insert(fixture.rows[table] ?? [], into: table) }
+                try books.endLostSendings()
                 anchor.base = base.now().wholeMilliseconds
                 anchor.reading = max(fixture.now, try books.clock().reading).wholeMilliseconds
                 anchor.revision = revision + 1

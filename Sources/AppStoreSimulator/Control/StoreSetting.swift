@@ -49,6 +49,12 @@ public struct StoreSetting: Sendable, Hashable {
     public static let notifySkippedTime = StoreSetting(
         name: "notifySkippedTime", kind: .choice(["latest", "all"]),
         summary: "of several equal notifications in a row that time causes at once, which are sent")
+    public static let notificationDuplicates = StoreSetting(
+        name: "notificationDuplicates", kind: .flag,
+        summary: "a notification that has arrived is sent once more at once")
+    public static let notificationsOutOfOrder = StoreSetting(
+        name: "notificationsOutOfOrder", kind: .flag,
+        summary: "of two notifications of one purchase that wait, the later one is sent first")
     public static let sharedSecret = StoreSetting(
         name: "sharedSecret", kind: .secret,
         summary: "the app's shared secret, the password that /verifyReceipt asks for")
@@ -76,7 +82,7 @@ public struct StoreSetting: Sendable, Hashable {
     /// Every setting there is.
     public static let all: [StoreSetting] =
         [gracePeriod, askToBuy, interruptedPurchases, renewalsFail, storefront, timeRate]
-        + [notificationsURL, notificationRetries, notifySkippedTime]
+        + [notificationsURL, notificationRetries, notifySkippedTime, notificationDuplicates, notificationsOutOfOrder]
         + [sharedSecret, verifyReceiptEnvironment, verifyReceiptErrors]
         + InjectedFaults.API.allCases.map(errors) + InjectedFaults.API.allCases.map(latency)
 

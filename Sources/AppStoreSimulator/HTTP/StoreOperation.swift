@@ -79,8 +79,8 @@ struct StoreOperation: Sendable {
 extension StoreOperation {
     /// Every operation there is, in the order of the documents.
     static let all: [StoreOperation] =
-        device + clock + accounts + families + devices + catalogue + purchases + subscriptions + transactions + state
-        + documents
+        device + clock + accounts + families + devices + catalogue + purchases + subscriptions + transactions
+        + notifications + state + documents
 
     /// What stands in paths: what it names, and the refusal for one that is not there.
     static let parameters: [String: (summary: String, refusal: SimulatorError.Code?)] = [
@@ -90,6 +90,7 @@ extension StoreOperation {
         "family": ("the name of a family", .unknownFamily),
         "member": ("the name of an account", .unknownAccount),
         "product": ("a product of the catalogue", .unknownProduct),
+        "notification": ("the UUID of a notification", .unknownNotification),
         "setting": ("the name of a setting, see Documentation/Formats.md", .unknownSetting),
         "message": ("the id of a message", .unknownMessage),
     ]

@@ -66,6 +66,8 @@ extension SimulatedAppStore {
 
     /// Raised when there may be something to send; what happens to accounts and to the clock raises it as well.
     static let notifications: Int64 = -3
+    /// Raised when something was sent.
+    static let delivered: Int64 = -4
 
     // MARK: - What was told
 

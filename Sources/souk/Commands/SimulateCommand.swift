@@ -1,4 +1,5 @@
 import AppStoreSimulator
+import CurlTransport
 import Foundation
 import HTTPListener
 import Primitives
@@ -20,7 +21,10 @@ enum SimulateCommand {
                 help: "how fast virtual time runs: \(TimeRate.names.joined(separator: ", "))"),
             .init(name: "seed", value: "N", help: "make a new store's numbers repeatable"),
             .init(name: "content", value: "DIR", help: "serve the files of this folder below /content/"),
-            .stopWithParent, .notBuilt("notifications-url", "U"),
+            .init(
+                name: "notifications-url", value: "U",
+                help: "send App Store Server Notifications there from now on; kept in the data folder"),
+            .stopWithParent,
         ],
         details: """
             The first line of standard output is one JSON object: where it listens, its root certificate and its keys.
@@ -47,6 +51,8 @@ enum SimulateCommand {
                 throw Misuse("--content: \(error.reason)")
             }
         }
+        configuration.notificationsURL = arguments.text("notifications-url")
+        configuration.notificationTransport = CurlTransport.platformDefault()
         configuration.seed = try arguments.integer("seed", in: 0...Int.max).map(UInt64.init)
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         var listening = HTTPListener.Configuration(port: try arguments.integer("port", in: 0...65535) ?? 0)

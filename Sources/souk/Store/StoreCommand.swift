@@ -23,7 +23,7 @@ enum StoreCommand {
     }
 
     static let actions: [Command] =
-        accounts + families + devices + products + purchases + subscriptions + transactions + store
+        accounts + families + devices + products + purchases + subscriptions + transactions + notifications + store
 
     private static let connection: [Command.Option] = [
         .init(name: "url", value: "U", help: "where the simulator listens, as souk simulate prints it"),
@@ -106,6 +106,12 @@ struct StoreClient: Sendable {
 /// A path below `/control/v1`; what is put into it becomes one segment.
 struct StorePath: ExpressibleByStringInterpolation, Sendable {
     let text: String
+
+    /// With a query of what there is in `query`.
+    init(_ path: String, query: [(name: String, value: String?)]) {
+        let parts = query.compactMap { part in part.value.map { "\(part.name)=\(PercentEncoding.encode($0))" } }
+        text = parts.isEmpty ? path : path + "?" + parts.joined(separator: "&")
+    }
 
     init(stringLiteral value: String) { text = value }
     init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }

@@ -73,6 +73,24 @@ enum StoreText {
             answer.products.map { [$0.id.rawValue, $0.displayPrice, $0.kind.rawValue, $0.displayName] })
     }
 
+    static func table(_ all: StoreControlWire.Notifications) -> String {
+        table(
+            ["number", "type", "about", "happened (UTC)", "sent", "result", "again (UTC)", "uuid"],
+            all.notifications.map {
+                [
+                    "\($0.number)", [$0.type, $0.subtype].compactMap(\.self).joined(separator: " "),
+                    $0.transactionID?.rawValue ?? "–", date($0.at), "\($0.attempts.count)",
+                    $0.attempts.last.map { $0.result ?? "under way" } ?? "–", date($0.due), $0.uuid,
+                ]
+            })
+    }
+
+    static func line(_ deliveries: StoreControlWire.Deliveries) -> String {
+        guard deliveries.waiting > 0 else { return "everything was sent; nothing is sent again" }
+        let next = deliveries.next.map { ", the next at \(RFC3339.string(from: $0))" } ?? ""
+        return "everything was sent; \(deliveries.waiting) failed and will be sent again\(next)"
+    }
+
     static func line(_ family: StoreControlWire.Family) -> String {
         family.members.isEmpty
             ? "the family \(family.name) has ended" : "\(family.name): \(family.members.joined(separator: ", "))"

@@ -1,0 +1,339 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// When what happened is sent, and how often.
+@Suite struct NotificationSenderTests {
+    private static let failed = "UNSUCCESSFUL_HTTP_RESPONSE_CODE"
+
+    @Test func `what happens is signed and arrives by itself`() async throws {
+        let receiver = Receiver()
+        try await TestStore.telling(receiver) { test in
+            let bought = try await test.buy("coins")
+            await receiver.arrivals(atLeast: 1)
+            try await test.store.deliverNotifications()
+            let arrival = try #require(receiver.arrivals.first)
+            let verified = try test.verifier().notification(arrival.signedPayload)
+            #expect(verified.payload.notificationType == .oneTimeCharge)
+            #expect(verified.transaction?.payload.transactionId == bought.transactionID.rawValue)
+            let told = try test.only()
+            #expect(told.uuid == arrival.uuid && told.signedPayload == arrival.signedPayload)
+            #expect(told.account == "anna" && told.transactionID == bought.transactionID)
+            #expect(told.attempts == [.init(at: Fixtures.start, result: "SUCCESS")])
+            #expect(told.due == nil)
+        }
+    }
+
+    @Test func `it arrives at a real server too`() async throws {
+        let count = Locked(0)
+        let handler = AnyHTTPHandler { request in
+            count.withLock { $0 += 1 }
+            return .ready(HTTPResponse(status: request.path == "/apple" ? 204 : 404))
+        }
+        try await withLoopbackServer(handler) { url in
+            try await TestStore.telling(loopbackTransport(), at: url + "/apple") { test in
+                try await test.buy("coins")
+                try await test.buy("monthly")
+                try await test.store.deliverNotifications()
+                #expect(try test.results() == [["SUCCESS"], ["SUCCESS"]])
+            }
+        }
+        #expect(count.withLock { $0 } == 2)
+    }
+
+    // MARK: - The schedule
+
+    @Test func `what fails is sent again after 1, 12, 24, 48 and 72 hours, and then no more`() async throws {
+        let receiver = Receiver { _ in 500 }
+        try await TestStore.telling(receiver) { test in
+            try await test.buy("coins")
+            var expected: [Date] = []
+            for hours in [0, 1, 12, 24, 48, 72] {
+                if hours > 0 { try await test.store.advance(.init(seconds: Double(hours) * 3600 - 1)) }
+                try await test.store.deliverNotifications()
+                let early = try test.only()
+                #expect(early.attempts.count == expected.count + (hours == 0 ? 1 : 0))
+                if hours > 0 {
+                    try await test.store.advance(.init(seconds: 1))
+                    try await test.store.deliverNotifications()
+                }
+                expected.append((expected.last ?? Fixtures.start).addingTimeInterval(Double(hours) * 3600))
+                #expect(try test.only().attempts.map(\.at) == expected)
+            }
+            #expect(try test.only().due == nil)
+            try await test.advance(.years(1))
+            #expect(try await test.store.deliverNotifications() == .init(waiting: 0))
+            #expect(try test.only().attempts.map(\.result) == Array(repeating: Self.failed, count: 6))
+        }
+        #expect(receiver.arrivals.count == 6)
+        #expect(Set(receiver.arrivals.map(\.signedPayload)).count == 1)
+    }
+
+    @Test func `a failure says when it is sent again`() async throws {
+        try await TestStore.telling(Receiver { _ in 500 }) { test in
+            try await test.buy("coins")
+            let next = Fixtures.start.addingTimeInterval(3600)
+            #expect(try await test.store.deliverNotifications() == .init(waiting: 1, next: next))
+            #expect(try test.only().due == next)
+        }
+    }
+
+    @Test func `a jump over several instants of the schedule is one attempt, and the next is counted from it`()
+        async throws
+    {
+        let receiver = Receiver { _ in 500 }
+        try await TestStore.telling(receiver) { test in
+            try await test.buy("coins")
+            try await test.store.deliverNotifications()
+            try await test.advance(.days(30))
+            try await test.store.deliverNotifications()
+            let landed = Fixtures.start.addingTimeInterval(30 * 86400)
+            #expect(try test.only().attempts.map(\.at) == [Fixtures.start, landed])
+            #expect(try test.only().due == landed.addingTimeInterval(12 * 3600))
+        }
+        #expect(receiver.arrivals.count == 2)
+    }
+
+    @Test func `success ends it, at the first attempt or a later one`() async throws {
+        let receiver = Receiver { _ in 500 }
+        try await TestStore.telling(receiver) { test in
+            try await test.buy("coins")
+            try await test.store.deliverNotifications()
+            receiver.answer { _ in 200 }
+            try await test.buy("coins")
+            for _ in 0..<5 {
+                try await test.advance(.days(4))
+                try await test.store.deliverNotifications()
+            }
+            #expect(try test.results() == [[Self.failed, "SUCCESS"], ["SUCCESS"]])
+        }
+        #expect(receiver.arrivals.count == 3)
+    }
+
+    @Test func `as in the sandbox, it is sent once`() async throws {
+        let receiver = Receiver { _ in 500 }
+        try await TestStore.telling(receiver) { test in
+            try await test.set(.notificationRetries, "sandbox")
+            try await test.buy("coins")
+            #expect(try await test.store.deliverNotifications() == .init(waiting: 0))
+            try await test.advance(.years(1))
+            try await test.store.deliverNotifications()
+            #expect(try test.results() == [[Self.failed]])
+        }
+        #expect(receiver.arrivals.count == 1)
+    }
+
+    @Test func `a receiver that is down for a day gets everything in the end`() async throws {
+        let receiver = Receiver { _ in throw HTTPError(.connectionFailed, "Down.") }
+        try await TestStore.telling(receiver) { test in
+            for account in ["anna", "ben", "cleo"] as [AccountName] {
+                try await test.buy("coins", account)
+                try await test.buy("weekly", account)
+            }
+            for _ in 0..<24 {
+                try await test.advance(.hour)
+                try await test.store.deliverNotifications()
+            }
+            #expect(try test.results().allSatisfy { $0 == Array(repeating: "SOCKET_ISSUE", count: 3) })
+            receiver.answer { _ in 200 }
+            try await test.advance(.days(2))
+            #expect(try await test.store.deliverNotifications() == .init(waiting: 0))
+            #expect(try test.results().allSatisfy { $0.last == "SUCCESS" && $0.count == 4 })
+        }
+        #expect(receiver.arrivals.count == 6 * 4)
+    }
+
+    // MARK: - Time
+
+    @Test func `on a clock that runs, everything happens without being asked for`() async throws {
+        let receiver = Receiver { _ in 500 }
+        let base = ManualClock()
+        try await TestStore.telling(receiver, rate: .real, base: base) { test in
+            try await test.buy("weekly")
+            await receiver.arrivals(atLeast: 1)
+            receiver.answer { _ in 200 }
+            await base.waiters(until: base.now().addingTimeInterval(3600))
+            base.advance(by: 3600)
+            await receiver.arrivals(atLeast: 2)
+            await base.waiters(until: base.now().addingTimeInterval(7 * 86400 - 3600))
+            base.advance(by: 7 * 86400 - 3600)
+            await receiver.arrivals(atLeast: 3)
+        }
+        #expect(receiver.arrivals.map(\.type) == ["SUBSCRIBED", "SUBSCRIBED", "DID_RENEW"])
+    }
+
+    @Test func `moving the clock is enough to send what time did`() async throws {
+        let receiver = Receiver()
+        try await TestStore.telling(receiver) { test in
+            try await test.buy("weekly")
+            try await test.advance(.weeks(1))
+            await receiver.arrivals(atLeast: 2)
+        }
+        #expect(receiver.arrivals.map(\.type) == ["SUBSCRIBED", "DID_RENEW"])
+    }
+
+    // MARK: - Lanes
+
+    @Test func `each purchase has its order, eight at a time`() async throws {
+        let receiver = Receiver()
+        receiver.answer { [unowned receiver] arrival in
+            await receiver.arrivals(atLeast: NotificationSender.width)
+            // Some take longer than others.
+            for _ in 0..<(Int(arrival.transaction?.suffix(1) ?? "") ?? 0) * 20 { await Task.yield() }
+            return 200
+        }
+        try await TestStore.telling(receiver) { test in
+            try await test.set(.notifySkippedTime, "all")
+            for number in 0..<20 {
+                try await test.buy("weekly", AccountName(unchecked: "account \(number)"))
+            }
+            try await test.advance(.months(3))
+            try await test.store.deliverNotifications()
+            let all = try test.store.notifications(limit: 1000)
+            #expect(all.count == 20 * 13)
+            let told = Dictionary(grouping: all) { $0.originalTransactionID?.rawValue }.mapValues { $0.map(\.uuid) }
+            let arrived = Dictionary(grouping: receiver.arrivals, by: \.original).mapValues { $0.map(\.uuid) }
+            #expect(arrived == told)
+        }
+        #expect(receiver.mostOpen == NotificationSender.width)
+    }
+
+    @Test func `a receiver that is slow with one purchase holds up no other`() async throws {
+        let gate = Gate()
+        let receiver = Receiver { arrival in
+            if arrival.type == "SUBSCRIBED" { await gate.wait() }
+            return 200
+        }
+        try await TestStore.telling(receiver) { test in
+            try await test.buy("weekly")
+            await receiver.arrivals(atLeast: 1)
+            try await test.store.cancel("weekly", for: "anna")
+            for count in 2...4 {
+                try await test.buy("coins")
+                await receiver.arrivals(atLeast: count)
+            }
+            #expect(receiver.arrivals.map(\.type) == ["SUBSCRIBED"] + Array(repeating: "ONE_TIME_CHARGE", count: 3))
+            gate.open()
+            #expect(try await test.store.deliverNotifications() == .init(waiting: 0))
+        }
+        #expect(receiver.arrivals.last?.type == "DID_CHANGE_RENEWAL_STATUS")
+    }
+
+    @Test func `a failed attempt does not hold up what comes after it`() async throws {
+        let receiver = Receiver { $0.type == "SUBSCRIBED" ? 500 : 200 }
+        try await TestStore.telling(receiver) { test in
+            try await test.buy("weekly")
+            try await test.store.cancel("weekly", for: "anna")
+            try await test.store.deliverNotifications()
+            #expect(try test.results() == [[Self.failed], ["SUCCESS"]])
+        }
+    }
+
+    // MARK: - Ends
+
+    @Test func `closing in the middle of an attempt cancels it, and it counts`() async throws {
+        let folder = try ScratchFolder()
+        let receiver = Receiver { _ in
+            try await Task.sleep(for: .seconds(3600))
+            return 200
+        }
+        try await TestStore.telling(receiver, in: folder) { test in
+            try await test.buy("coins")
+            await receiver.arrivals(atLeast: 1)
+        }
+        let later = Receiver()
+        try await TestStore.telling(later, in: folder) { test in
+            try await test.store.deliverNotifications()
+            #expect(try test.results() == [["OTHER"]])
+            #expect(later.arrivals.isEmpty)
+            try await test.advance(.hour)
+            try await test.store.deliverNotifications()
+            #expect(try test.results() == [["OTHER", "SUCCESS"]])
+        }
+        #expect(later.arrivals.map(\.signedPayload) == receiver.arrivals.map(\.signedPayload))
+    }
+
+    @Test func `what was not sent when the store closed is sent when it opens again`() async throws {
+        let folder = try ScratchFolder()
+        try await TestStore.telling(Receiver(), in: folder, change: { $0.notificationTransport = nil }) { test in
+            try await test.buy("coins")
+            #expect(try test.only().attempts.isEmpty && test.only().signedPayload == nil)
+        }
+        let receiver = Receiver()
+        // The URL is a setting, which stays.
+        try await TestStore.telling(receiver, at: nil, in: folder) { _ in await receiver.arrivals(atLeast: 1) }
+        #expect(receiver.arrivals.map(\.type) == ["ONE_TIME_CHARGE"])
+    }
+
+    @Test func `ending what waits ends the sending too, and wakes who waits for it`() async throws {
+        let receiver = Receiver { _ in
+            try await Task.sleep(for: .seconds(3600))
+            return 200
+        }
+        try await TestStore.telling(receiver) { test in
+            try await test.buy("coins")
+            await receiver.arrivals(atLeast: 1)
+            let delivered = Task { try await test.store.deliverNotifications() }
+            test.store.endWaiting()
+            // The attempt may be written down before anybody looks.
+            _ = await delivered.result
+        }
+    }
+
+    // MARK: - Without an address
+
+    @Test func `while the URL is off nothing is sent, and what waits is sent to the next one`() async throws {
+        let receiver = Receiver { _ in 500 }
+        try await TestStore.telling(receiver) { test in
+            try await test.buy("coins")
+            try await test.store.deliverNotifications()
+            try await test.set(.notificationsURL, "off")
+            try await test.buy("pack")
+            try await test.advance(.days(1))
+            await #expect(throws: SimulatorError(.notNow, "")) { try await test.store.deliverNotifications() }
+            #expect(receiver.arrivals.count == 1)
+            receiver.answer { _ in 200 }
+            try await test.set(.notificationsURL, "http://127.0.0.1:2/")
+            try await test.store.deliverNotifications()
+            #expect(try test.results() == [[Self.failed, "SUCCESS"]])
+        }
+    }
+
+    @Test func `whoever waits for a delivery hears that there is no URL any more`() async throws {
+        let gate = Gate()
+        let receiver = Receiver { _ in
+            await gate.wait()
+            return 200
+        }
+        try await TestStore.telling(receiver) { test in
+            try await test.buy("coins")
+            await receiver.arrivals(atLeast: 1)
+            let delivered = Task { try await test.store.deliverNotifications() }
+            try await test.set(.notificationsURL, "off")
+            await #expect(throws: SimulatorError(.notNow, "")) { try await delivered.value }
+            gate.open()
+        }
+    }
+
+    @Test func `a store without a transport sends nothing and says so`() async throws {
+        try await TestStore.with(change: { $0.notificationsURL = Receiver.url }) { test in
+            try await test.buy("coins")
+            await #expect(throws: SimulatorError(.notNow, "")) { try await test.store.deliverNotifications() }
+            let uuid = try test.only().uuid
+            await #expect(throws: SimulatorError(.notNow, "")) { try await test.store.resendNotification(uuid) }
+        }
+    }
+
+    @Test func `an address that is none is refused when the store opens`() async throws {
+        await #expect(throws: SimulatorError(.invalidValue, "")) {
+            try await TestStore.telling(Receiver(), at: "ftp://example.com") { _ in }
+        }
+    }
+}

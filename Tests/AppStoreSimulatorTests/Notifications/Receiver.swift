@@ -1,0 +1,125 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+
+@testable import AppStoreSimulator
+
+/// An app's server without a socket: what it was told, in order, and what it answers.
+final class Receiver: HTTPTransport {
+    static let url = "http://127.0.0.1:1/notifications"
+
+    struct Arrival: Sendable, Hashable {
+        var uuid: String
+        var type: String
+        var transaction: String?
+        var original: String?
+        var signedPayload: String
+    }
+
+    private struct State {
+        var arrivals: [Arrival] = []
+        var answer: @Sendable (Arrival) async throws -> Int
+        var open = 0
+        var mostOpen = 0
+    }
+
+    private let state: Locked<State>
+    private let changed = ChangeSignal<Int>()
+
+    /// `answer` gives the status; what it throws is a failure of the network.
+    init(_ answer: @escaping @Sendable (Arrival) async throws -> Int = { _ in 200 }) {
+        state = Locked(State(answer: answer))
+    }
+
+    var arrivals: [Arrival] { state.withLock { $0.arrivals } }
+    /// How many were under way at once, at most.
+    var mostOpen: Int { state.withLock { $0.mostOpen } }
+
+    func answer(_ answer: @escaping @Sendable (Arrival) async throws -> Int) {
+        state.withLock { $0.answer = answer }
+    }
+
+    /// Returns once as many have come.
+    func arrivals(atLeast count: Int) async {
+        while true {
+            let mark = changed.mark()
+            if arrivals.count >= count { return }
+            await changed.wait(for: 0, since: mark)
+        }
+    }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let arrival = try Arrival(try await request.body.json())
+        let answer = state.withLock { state in
+            state.arrivals.append(arrival)
+            state.open += 1
+            state.mostOpen = max(state.mostOpen, state.open)
+            return state.answer
+        }
+        changed.raise([0])
+        defer { state.withLock { $0.open -= 1 } }
+        return HTTPResponse(status: try await answer(arrival))
+    }
+}
+
+extension Receiver.Arrival {
+    /// What the payload says, unverified.
+    fileprivate init(_ json: JSONValue) throws {
+        signedPayload = json["signedPayload"]?.stringValue ?? ""
+        let payload = try Self.payload(signedPayload)
+        uuid = payload["notificationUUID"]?.stringValue ?? ""
+        type = payload["notificationType"]?.stringValue ?? ""
+        let info = try payload["data"]?["signedTransactionInfo"]?.stringValue.map(Self.payload)
+        transaction = info?["transactionId"]?.stringValue
+        original = info?["originalTransactionId"]?.stringValue
+    }
+
+    private static func payload(_ jws: String) throws -> JSONValue {
+        let parts = jws.split(separator: ".")
+        return try JSONValue(parsing: Base64.decodeURL(String(parts.count == 3 ? parts[1] : "")) ?? [])
+    }
+}
+
+extension TestStore {
+    /// A store that tells `receiver` what happens.
+    static func telling(
+        _ receiver: any HTTPTransport, at url: String? = Receiver.url, rate: TimeRate = .frozen,
+        in folder: ScratchFolder? = nil, base: ManualClock = ManualClock(),
+        change: (inout SimulatedAppStore.Configuration) -> Void = { _ in }, _ body: (TestStore) async throws -> Void
+    ) async throws {
+        try await with(
+            rate: rate, in: folder, base: base,
+            change: {
+                $0.notificationsURL = url
+                $0.notificationTransport = receiver
+                change(&$0)
+            }, body)
+    }
+
+    func set(_ setting: StoreSetting, _ value: JSONValue) async throws { try await store.set(setting, to: value) }
+
+    /// What became of each notification, oldest first: the results of its attempts.
+    func results() throws -> [[String?]] { try store.notifications().map { $0.attempts.map(\.result) } }
+
+    func only() throws -> StoreControlWire.Notification {
+        let all = try store.notifications()
+        guard all.count == 1 else { throw SimulatorError(.notNow, "There are \(all.count) notifications.") }
+        return all[0]
+    }
+}
+
+/// Holds up whoever comes until it is opened.
+final class Gate: Sendable {
+    private let signal = ChangeSignal<Int>()
+
+    func wait() async { await signal.wait(for: 0, since: signal.mark()) }
+
+    func open() { signal.close() }
+}
+
+extension SubscriptionPeriod {
+    static let hour = SubscriptionPeriod(value: 1, unit: .hour)
+}

@@ -1,0 +1,128 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// What sending asks of the books: nothing that grows with what was sent before, and nothing while there is nothing to do.
+@Suite struct SendingStatementTests {
+    @Test func `what is due is found without walking through what was sent`() async throws {
+        let folder = try ScratchFolder()
+        let database = RecordingDatabase(try SQLiteDatabase(path: folder.path + "/books.sqlite"))
+        let receiver = Receiver { $0.type == "SUBSCRIBED" ? 500 : 200 }
+        try await TestStore.telling(receiver, change: { $0.database = database }) { test in
+            try await test.buy("coins")
+            try await test.buy("weekly")
+            try await test.store.deliverNotifications()
+            try await test.advance(.hour)
+            try await test.store.deliverNotifications()
+            try await test.store.resendNotification(try #require(try test.store.notifications().first).uuid)
+            try await test.store.deliverNotifications()
+            let about = ["notification", "attempt"].map { "FROM \($0) " } + ["UPDATE notification", "UPDATE attempt"]
+            let statements = database.statements.filter { text in about.contains { text.contains($0) } }
+            #expect(statements.count > 8)
+            for sql in statements {
+                for step in try await Self.plan(of: sql, in: database) where step.hasPrefix("SCAN") {
+                    // Indices of what waits hold that and nothing else.
+                    let isShort = ["unsent", "retry", "open"].contains { step.contains("INDEX notification_\($0)") }
+                    #expect(isShort || step.contains("attempt_open") || step.contains("CONSTANT"), "\(step): \(sql)")
+                }
+            }
+        }
+    }
+
+    @Test func `an attempt that has to wait for its lane does not keep the books busy`() async throws {
+        let folder = try ScratchFolder()
+        let database = RecordingDatabase(try SQLiteDatabase(path: folder.path + "/books.sqlite"))
+        let gate = Gate()
+        let receiver = Receiver { arrival in
+            if arrival.type != "SUBSCRIBED" { await gate.wait() }
+            return 500
+        }
+        try await TestStore.telling(receiver, change: { $0.database = database }) { test in
+            try await test.buy("weekly")
+            try await test.store.deliverNotifications()
+            try await test.store.cancel("weekly", for: "anna")
+            await receiver.arrivals(atLeast: 2)
+            // The first is due again now, and waits for the second.
+            try await test.advance(.hour)
+            await database.settle()
+            #expect(receiver.arrivals.count == 2)
+            gate.open()
+            try await test.store.deliverNotifications()
+            #expect(receiver.arrivals.count == 3 || receiver.arrivals.count == 4)
+        }
+    }
+
+    private static func plan(of sql: String, in database: RecordingDatabase) async throws -> [String] {
+        let count = (1...20).last { sql.contains("?\($0)") } ?? 0
+        return try await database.inner.write { connection in
+            try connection.query("EXPLAIN QUERY PLAN \(sql)", Array(repeating: .null, count: count))
+                .map { try $0["detail"] }
+        }
+    }
+}
+
+/// Notes every statement and counts the writes.
+private final class RecordingDatabase: SQLDatabase {
+    let inner: any SQLDatabase
+    private let noted = Locked<(statements: Set<String>, writes: Int)>(([], 0))
+
+    init(_ inner: any SQLDatabase) { self.inner = inner }
+
+    var statements: Set<String> { noted.withLock { $0.statements } }
+
+    /// Returns when nothing was written for a while; fails the test if that does not come about.
+    func settle() async {
+        var quiet = 0
+        for _ in 0..<10_000 where quiet < 200 {
+            let before = noted.withLock { $0.writes }
+            try? await Task.sleep(for: .milliseconds(1))
+            quiet = noted.withLock { $0.writes } == before ? quiet + 1 : 0
+        }
+        #expect(quiet == 200, "the books are written again and again")
+    }
+
+    var dialect: SQLDialect { inner.dialect }
+    func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations) }
+    func close() async { await inner.close() }
+
+    func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
+        try inner.read { try body(Connection(inner: $0, note: note)) }
+    }
+
+    func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
+        noted.withLock { $0.writes += 1 }
+        return try await inner.write { [self] in try body(Connection(inner: $0, note: note)) }
+    }
+
+    private func note(_ sql: String) { noted.withLock { _ = $0.statements.insert(sql) } }
+
+    struct Connection: SQLConnection {
+        let inner: any SQLConnection
+        let note: (String) -> Void
+
+        func execute(_ sql: String, _ values: [SQLValue]) throws -> Int {
+            note(sql)
+            return try inner.execute(sql, values)
+        }
+
+        func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
+            note(sql)
+            return try inner.query(sql, values)
+        }
+
+        func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow? {
+            note(sql)
+            return try inner.first(sql, values)
+        }
+
+        func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws {
+            note(sql)
+            try inner.each(sql, values, body)
+        }
+    }
+}
