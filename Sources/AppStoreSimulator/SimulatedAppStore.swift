@@ -129,22 +129,28 @@ public final class SimulatedAppStore: Sendable {
             moments.left(ticket)
             signal.raise(entered.withLock { $0 } + [Self.notifications])
         }
-        return try await database.write {
-            [markets, moments, virtualClock, signer, version = configuration.applicationVersion] sql in
+        return try await database.write { [self] sql in
             let books = Books(sql)
             let accounts = try whom(books)
             let ids = accounts.map(\.id)
             let last = accounts.map(\.lastEvent).max() ?? .distantPast
             let now = moments.enter(ids, clock: try books.now(virtualClock), last: last, as: ticket)
             entered.withLock { $0 = ids }
-            let catalogue = markets[try books.country(of: accounts[0])].catalogue
-            let writer = try NotificationWriter(books, signer, version: version)
-            var entry = try BookEntry(books, accounts, at: now, catalogue: catalogue, writer)
-            let value = try body(&entry)
-            try entry.settleShares()
-            try entry.close()
-            return value
+            return try enter(books, accounts, at: now, body)
         }
+    }
+
+    /// The same within what is being written already.
+    func enter<Value>(
+        _ books: Books, _ accounts: [Books.Account], at now: Date, _ body: (inout BookEntry) throws -> Value
+    ) throws -> Value {
+        let catalogue = markets[try books.country(of: accounts[0])].catalogue
+        let writer = try NotificationWriter(books, signer, version: configuration.applicationVersion)
+        var entry = try BookEntry(books, accounts, at: now, catalogue: catalogue, writer)
+        let value = try body(&entry)
+        try entry.settleShares()
+        try entry.close()
+        return value
     }
 
     /// Makes one entry that concerns everybody: what holds in the whole store from then on. `body` gets the books and

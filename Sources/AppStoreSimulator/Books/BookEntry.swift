@@ -108,10 +108,11 @@ struct BookEntry {
 
     /// Tells the app's server of a transaction what cannot be seen in the books. Nothing while nobody is told.
     func tell(
-        _ type: Notice.Kind, of sale: Sale, reason: AppStoreServerAPI.ConsumptionRequestReason? = nil
+        _ type: Notice.Kind, _ subtype: Notice.Subtype? = nil, of sale: Sale,
+        reason: AppStoreServerAPI.ConsumptionRequestReason? = nil
     ) throws {
         try notifications?.writer.write(
-            Notice(type, nil, sale.transaction), sale.course, of: sale.account, at: now, reason: reason)
+            Notice(type, subtype, sale.transaction), sale.course, of: sale.account, at: now, reason: reason)
     }
 
     /// Tells it that nobody consents any more to the use of the app by whoever acts.

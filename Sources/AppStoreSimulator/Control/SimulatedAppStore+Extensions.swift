@@ -78,9 +78,8 @@ extension SimulatedAppStore {
         of product: ProductID, byDays days: Int, request: String, in storefronts: [String]?
     ) async throws -> MassExtension {
         let home = configuration.catalogue.storefront.countryCode
-        return try await enterAll { [signer, version = configuration.applicationVersion] books, now in
+        return try await enterAll { [self] books, now in
             if let known = try books.massExtension(of: product, request) { return known }
-            let writer = try NotificationWriter(books, signer, version: version)
             let conditions = try books.conditions()
             var outcome = MassExtension(product: product, request: request, at: now, succeeded: 0, failed: 0)
             for original in try books.subscriptions(everHaving: product) {
@@ -90,19 +89,20 @@ extension SimulatedAppStore {
                 guard course.status == .active, course.record.share == nil, course.current.plan.productID == product,
                     storefronts?.contains(course.current.plan.storefront ?? home) ?? true
                 else { continue }
-                let before = try writer?.catchUp(record, of: account, under: conditions, at: now)
-                do {
-                    let extended = try Self.extend(course, byDays: days, request: request, in: books, at: now)
-                    try books.save(extended)
-                    try writer?.tell(
-                        Course(of: extended, under: conditions, at: now), since: before ?? course, of: account)
-                    outcome.succeeded += 1
-                } catch is ExtensionRefusal {
-                    try writer?.write(Notice(.renewalExtension, .failure, course.latest), course, of: account, at: now)
-                    outcome.failed += 1
+                let isExtended = try enter(books, try books.household(account), at: now) { entry in
+                    do {
+                        let extended = try Self.extend(course, byDays: days, request: request, in: books, at: now)
+                        try entry.record([.subscription(extended)])
+                        return true
+                    } catch is ExtensionRefusal {
+                        try entry.tell(.renewalExtension, .failure, of: entry.sale(of: course))
+                        return false
+                    }
                 }
+                if isExtended { outcome.succeeded += 1 } else { outcome.failed += 1 }
             }
             try books.insert(outcome)
+            let writer = try NotificationWriter(books, signer, version: configuration.applicationVersion)
             try writer?.write(
                 AppStoreServerAPI.NotificationSummary(
                     requestIdentifier: request, bundleId: signer.bundleID.rawValue, productId: product.rawValue,

@@ -64,7 +64,8 @@ struct Run: Sendable, Hashable {
         run.count = sold + 1
         let isWhole = run.count == count
         run.upgradedAt = isWhole ? upgradedAt.flatMap { $0 < date ? $0 : nil } : nil
-        run.endsAt = isWhole ? endsAt.flatMap { $0 < date ? $0 : nil } : nil
+        // What was ended before its time was so from then on; an extended period does not become a shorter one again.
+        run.endsAt = isWhole ? endsAt.flatMap { $0 < date || $0 > naturalEnd(of: count - 1) ? $0 : nil } : nil
         return run
     }
 }

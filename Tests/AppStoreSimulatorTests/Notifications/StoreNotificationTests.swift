@@ -314,6 +314,23 @@ struct StoreNotificationTests {
                     == (1, 1, "r", ["USA"]))
         }
     }
+
+    @Test func `whose renewal date cannot be moved with everybody's is told once of what time did before`() async throws
+    {
+        try await Self.with(isEveryOne: true) { test in
+            let id = try await test.buy("plain").originalTransactionID
+            try await test.advance(to: "03-05")
+            for request in ["x", "y"] { _ = try await test.store.extendRenewal(of: id, byDays: 1, request: request) }
+            try await test.advance(to: "04-05")
+            _ = try await test.store.extendRenewals(of: "plain", byDays: 5, request: "r", in: nil)
+            #expect(
+                try await test.told() == [
+                    "plain SUBSCRIBED INITIAL_BUY", "plain DID_RENEW", "plain RENEWAL_EXTENDED",
+                    "plain RENEWAL_EXTENDED", "plain DID_RENEW", "plain RENEWAL_EXTENSION FAILURE",
+                    "RENEWAL_EXTENSION SUMMARY",
+                ])
+        }
+    }
 }
 
 extension TestStore {

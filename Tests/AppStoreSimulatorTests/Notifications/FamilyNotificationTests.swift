@@ -1,0 +1,71 @@
+import Foundation
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// What the app's server is told of a household.
+struct FamilyNotificationTests {
+    /// `anna`, who buys, and `berta` are a family; every notification is kept.
+    private static func with(_ body: (TestStore) async throws -> Void) async throws {
+        try await TestStore.withScript { test in
+            for account in ["anna", "berta"] as [AccountName] { try await test.store.createAccount(account) }
+            try await test.store.createFamily("home", organizer: "anna")
+            try await test.store.join("home", "berta")
+            try await test.startTelling()
+            try await test.store.set(.notifySkippedTime, to: "all")
+            try await body(test)
+        }
+    }
+
+    @Test
+    func `what time did to the whole family is told before everybody's renewal dates are moved, and that as well`()
+        async throws
+    {
+        try await Self.with { test in
+            try await test.buy("plain")
+            try await test.advance(to: "03-05")
+            _ = try await test.store.extendRenewals(of: "plain", byDays: 5, request: "r", in: nil)
+            #expect(
+                try await test.told().sorted() == [
+                    "RENEWAL_EXTENSION SUMMARY", "plain DID_RENEW", "plain DID_RENEW", "plain RENEWAL_EXTENDED",
+                    "plain RENEWAL_EXTENDED", "plain SUBSCRIBED INITIAL_BUY", "plain SUBSCRIBED INITIAL_BUY",
+                ])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a share that ends with the period ends with the extended one`(isForAll: Bool) async throws {
+        try await Self.with { test in
+            let bought = try await test.buy("plain")
+            // A plan that is not shared follows.
+            try await test.store.resume("plain", renewingTo: "basic", for: "anna")
+            if isForAll {
+                _ = try await test.store.extendRenewals(of: "plain", byDays: 5, request: "r", in: nil)
+            } else {
+                _ = try await test.store.extendRenewal(of: bought.originalTransactionID, byDays: 5, request: "r")
+            }
+            try await test.advance(to: "03-03")
+            #expect(try await test.subscription("berta").status == .active)
+            try await test.advance(to: "03-06")
+            #expect(try await test.subscription("berta").status == .expired)
+            #expect(try await test.told().filter { $0.contains("EXPIRED") } == ["plain EXPIRED VOLUNTARY"])
+        }
+    }
+
+    @Test func `who leaves the family within an extended period loses that period and was never sold another`()
+        async throws
+    {
+        try await Self.with { test in
+            let bought = try await test.buy("plain")
+            _ = try await test.store.extendRenewal(of: bought.originalTransactionID, byDays: 10, request: "r")
+            try await test.advance(to: "03-05")
+            try await test.store.leave("home", "berta")
+            let berta = try await test.payloads("berta")
+            #expect(berta.map(\.expiresDate) == [SubscriptionScript.date("03-10")])
+            #expect(try await test.subscription("berta").status == .revoked)
+            #expect(try await test.told().last == "plain REVOKE")
+        }
+    }
+}
