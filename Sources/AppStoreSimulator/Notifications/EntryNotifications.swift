@@ -24,16 +24,20 @@ struct EntryNotifications {
         let byID = Dictionary(accounts.map { ($0.id, $0) }) { first, _ in first }
         var seen: Set<Int64> = []
         for update in updates {
-            guard let id = update.transactionID, let account = byID[update.accountID], seen.insert(id).inserted,
-                let purchase = try writer.books.purchase(id, at: now),
+            // What somebody has already is no news, but to the device that asked for it.
+            guard !update.isAlreadyOwned, let id = update.transactionID, let account = byID[update.accountID],
+                seen.insert(id).inserted, let purchase = try writer.books.purchase(id, at: now),
                 let type = purchase.news(at: now)
             else { continue }
             try writer.write(Notice(type, nil, purchase), nil, of: account, at: now)
         }
         for account in accounts {
-            for record in try writer.books.subscriptions(of: account.id) {
+            let records = try writer.books.subscriptions(of: account.id)
+            var groups = Set(records.filter { before[$0.originalID] != nil }.map(\.groupID))
+            for record in records {
                 try writer.tell(
-                    Course(of: record, under: conditions, at: now), since: before[record.originalID], of: account)
+                    Course(of: record, under: conditions, at: now), since: before[record.originalID],
+                    isFirst: groups.insert(record.groupID).inserted, of: account)
             }
         }
     }

@@ -25,10 +25,12 @@ struct Notice: Sendable, Hashable {
 /// Source: Apple, App Store Server Notifications, `notificationType` and `subtype`.
 extension Course {
     /// What to tell of the one step that led here from `before`, in Apple's order; `nil` before there was a subscription.
-    func notices(since before: Course?) -> [Notice] {
-        guard let before else { return [Notice(.subscribed, .initialBuy, latest)] }
+    /// `isFirst`: whether the customer had none of the group before, bought or through the family.
+    func notices(since before: Course?, isFirst: Bool = true) -> [Notice] {
+        guard let before else { return [Notice(.subscribed, isFirst ? .initialBuy : .resubscribe, latest)] }
         let sales = sales(since: before)
-        guard sales.isEmpty else { return sales }
+        // While a payment is tried again nobody hears of what the next one costs.
+        guard sales.isEmpty else { return sales + [changeOfPrice(since: before)].compactMap(\.self) }
         var notices: [Notice] = []
         if let change = changeOfPlan(since: before) { notices.append(change) }
         if let change = changeOfAutoRenewal(since: before) { notices.append(change) }

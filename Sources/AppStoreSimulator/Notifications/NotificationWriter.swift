@@ -25,7 +25,6 @@ struct NotificationWriter {
 
     /// Tells what time has done to a subscription since it was last looked at, and returns how it stands at `now`. What is
     /// seen for the first time is told from now on.
-    @discardableResult
     func catchUp(
         _ record: SubscriptionRecord, of account: Books.Account, under conditions: Conditions, at now: Date
     ) throws -> Course {
@@ -37,9 +36,11 @@ struct NotificationWriter {
         return walk.course
     }
 
-    /// Tells how `course` differs from how it stood before, and goes on watching it.
-    func tell(_ course: Course, since before: Course?, of account: Books.Account) throws {
-        for notice in course.notices(since: before) { try write(notice, course, of: account, at: course.instant) }
+    /// Tells how `course` differs from how it stood before, and goes on watching it. `isFirst`: of its group.
+    func tell(_ course: Course, since before: Course?, isFirst: Bool, of account: Books.Account) throws {
+        for notice in course.notices(since: before, isFirst: isFirst) {
+            try write(notice, course, of: account, at: course.instant)
+        }
         try watch(course)
     }
 
@@ -94,8 +95,9 @@ struct NotificationWriter {
         of account: Books.Account? = nil, at now: Date, _ fill: (inout NotificationBody) -> Void
     ) throws -> String {
         let id = try books.nextNotification()
-        let uuid = UUID(namespace: .simulatedStore, name: "notification \(try books.seed()) \(id)").uuidString
-            .lowercased()
+        // A state that is imported again goes on under another revision of the clock.
+        let name = "notification \(try books.seed()) \(try books.clock().revision) \(id)"
+        let uuid = UUID(namespace: .simulatedStore, name: name).uuidString.lowercased()
         var body = NotificationBody(
             ResponseBodyV2DecodedPayload(
                 notificationType: type, subtype: subtype, notificationUUID: uuid, version: "2.0",

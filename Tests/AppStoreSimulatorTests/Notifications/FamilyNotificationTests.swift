@@ -19,6 +19,36 @@ struct FamilyNotificationTests {
         }
     }
 
+    @Test func `what a member has through the family and buys again is charged once`() async throws {
+        try await Self.with { test in
+            try await test.buy("pack")
+            let phone = try await Listener(test, "berta")
+            try await test.store.add(Payment(id: "again", productID: "pack"), from: phone.device)
+            #expect(try await phone.hear().contains { $0.alreadyOwned == true })
+            #expect(try await test.told() == ["pack ONE_TIME_CHARGE", "pack ONE_TIME_CHARGE"])
+        }
+    }
+
+    @Test func `who comes back to a subscription through the family, or leaves it for one of their own, resubscribes`()
+        async throws
+    {
+        try await Self.with { test in
+            try await test.buy("plain")
+            try await test.store.leave("home", "berta")
+            try await test.store.join("home", "berta")
+            try await test.store.leave("home", "berta")
+            try await test.buy("plain", "berta")
+            try await test.store.createAccount("carla")
+            try await test.store.join("home", "carla")
+            #expect(
+                try await test.told() == [
+                    "plain SUBSCRIBED INITIAL_BUY", "plain SUBSCRIBED INITIAL_BUY", "plain REVOKE",
+                    "plain SUBSCRIBED RESUBSCRIBE", "plain REVOKE", "plain SUBSCRIBED RESUBSCRIBE",
+                    "plain SUBSCRIBED INITIAL_BUY",
+                ])
+        }
+    }
+
     @Test
     func `what time did to the whole family is told before everybody's renewal dates are moved, and that as well`()
         async throws

@@ -135,6 +135,17 @@ struct NoticeTests {
             ])
     }
 
+    @Test func `a higher price that comes while a payment is tried again is told when it was paid`() throws {
+        let increase = SubscriptionScript.Step.increase("plain", milliunits: 7990, needsConsent: true)
+        #expect(
+            try told(
+                [("01-31", .buy("plain")), ("02-10", .fail), ("03-05", increase), ("03-10", .resolve)], until: "04-11")
+                == [
+                    "01-31 SUBSCRIBED INITIAL_BUY", "02-28 DID_FAIL_TO_RENEW", "03-10 DID_RENEW BILLING_RECOVERY",
+                    "03-10 PRICE_INCREASE PENDING", "04-10 EXPIRED PRICE_INCREASE",
+                ])
+    }
+
     @Test func `a higher price without consent is accepted as soon as it is known`() throws {
         let increase = SubscriptionScript.Step.increase("plain", milliunits: 7990, needsConsent: false)
         #expect(
