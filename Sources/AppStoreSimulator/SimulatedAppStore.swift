@@ -168,7 +168,6 @@ public final class SimulatedAppStore: Sendable {
             let now = moments.enterAll(clock: try books.now(virtualClock), last: try books.lastEvent(), as: ticket)
             let value = try body(books, now)
             try books.setLastEvent(ofAll: now)
-            try books.lookAtAll()
             return value
         }
     }

@@ -53,9 +53,11 @@ extension Books {
             ], at: increase.at)
     }
 
+    /// Every subscription may go on otherwise from then on, and has to be looked at.
     private func set(_ name: String, _ value: JSONValue, at now: Date) throws {
         try sql.execute(
             "INSERT OR REPLACE INTO condition (at, name, value) VALUES (?1, ?2, ?3)",
             [.integer(now.microseconds), .text(name), .text("\(value)")])
+        try lookAtAll()
     }
 }

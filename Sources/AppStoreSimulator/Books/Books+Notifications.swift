@@ -99,11 +99,7 @@ extension Books {
 
     /// The account that has an app transaction of that number, or a transaction. Throws `unknownTransaction`.
     func known(havingAny id: TransactionID) throws -> Account {
-        if let row = try sql.first("SELECT id FROM account WHERE app_transaction = ?1", [.text(id.rawValue)]),
-            let account = try account(row["id"])
-        {
-            return account
-        }
+        if let account = try account(appTransactionID: id.rawValue) { return account }
         guard let number = id.number else {
             throw SimulatorError(.unknownTransaction, "There is no transaction \(id).")
         }

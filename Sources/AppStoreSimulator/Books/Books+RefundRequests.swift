@@ -19,6 +19,11 @@ extension Books {
             ])
     }
 
+    /// What is given back waits for no decision any more.
+    func grant(_ transaction: Int64) throws {
+        try sql.execute("DELETE FROM refund_request WHERE purchase = ?1", [.integer(transaction)])
+    }
+
     /// `false` where nothing waits for a decision.
     func decline(_ transaction: Int64, at now: Date) throws -> Bool {
         try sql.execute(

@@ -38,6 +38,7 @@ extension SimulatedAppStore {
                 throw SimulatorError(.alreadyRevoked, "The transaction \(id) is taken back already.")
             }
             try entry.record(StoreLife.revoke(sale.transaction, sale.course, try revocation(sale)))
+            try entry.books.grant(sale.transaction.id)
             for share in try entry.shares(of: sale) {
                 try entry.record([.update(StoreLife.news(of: share, .revoked))])
             }

@@ -256,6 +256,21 @@ struct StoreNotificationTests {
         }
     }
 
+    @Test func `a state that is imported twice gives no two notifications one UUID`() async throws {
+        try await Self.with { test in
+            let state = try await test.store.exportState()
+            var known: Set<String> = []
+            for round in 1...3 {
+                try await test.store.importState(state)
+                try await test.buy("coins")
+                try await test.advance(.days(1))
+                try await test.buy("coins")
+                known.formUnion(try test.sent().map(\.uuid))
+                #expect(known.count == 2 * round)
+            }
+        }
+    }
+
     @Test func `renewal dates are moved twice a year, and told`() async throws {
         try await Self.with { test in
             let bought = try await test.buy("plain")
@@ -331,11 +346,35 @@ struct StoreNotificationTests {
                 ])
         }
     }
+
+    @Test func `a refund that was granted without being asked for again waits for no decision`() async throws {
+        try await Self.with { test in
+            let coins = try await test.buy("coins").transactionID
+            try await test.store.requestRefund(of: coins)
+            try await test.store.refund(coins)
+            try await test.store.reverseRefund(coins)
+            await test.fails(.notNow) { try await test.store.declineRefund(of: coins) }
+        }
+    }
+
+    @Test func `only what decides how subscriptions go on lets all of them be looked at`() async throws {
+        try await Self.with { test in
+            try await test.buy("plain")
+            let next = try await test.store.watchTime()
+            try await test.store.set(.latency(.loadProducts), to: 0.001)
+            #expect(try test.nextWatch() == next)
+            try await test.store.set(.gracePeriod, to: "16d")
+            #expect(try test.nextWatch() == Date(microseconds: 0))
+            #expect(try await test.store.watchTime() == next)
+        }
+    }
 }
 
 extension TestStore {
     /// Lets the store write down what a server would be told; nobody listens there.
     func startTelling() async throws { try await store.set(.notificationsURL, to: "http://127.0.0.1:1/notify") }
+
+    func nextWatch() throws -> Date? { try store.database.read { try Books($0).nextWatch() } }
 
     func sent() throws -> [SentNotification] {
         var query = NotificationQuery()
