@@ -41,7 +41,7 @@ struct StoreLifeTests {
                     where subscriptions[group].map({ course($0).transaction(id) }) != nil {
                         subscriptions[group]?.revocations[id] = revocation
                     }
-                case .unfinished: break
+                case .appAccountToken, .unfinished: break
                 case .held(let order): held.append(order)
                 case .released(let number): held.removeAll { $0.number == number }
                 case .update(let update): updates.append(update)

@@ -62,7 +62,7 @@ extension BookEntry {
         shared.originalID = shared.id
         shared.accountID = other
         shared.appAccountToken = nil
-        shared.isShared = true
+        shared.sharedAt = now
         let share = Share(ownerOriginalID: purchase.id, first: purchase.id, from: now)
         try record([.purchase(shared, share: share), told(.purchased, shared.id, shared.productID, other)])
     }

@@ -94,6 +94,7 @@ struct BookEntry {
             case .subscription(let record): try books.save(record)
             case .revocation(let id, let revocation):
                 try books.save(revocation, of: id, original: try books.original(of: id))
+            case .appAccountToken(let id, let token): try books.set(appAccountToken: token, ofPurchase: id)
             case .unfinished(let id): try books.unfinish(id)
             case .held(let held): try books.insert(held)
             case .released(let number): try books.release(number)

@@ -60,6 +60,10 @@ extension Books {
         ).map { try purchase($0, at: now) }.first { $0.revocation == nil }
     }
 
+    func set(appAccountToken token: UUID, ofPurchase id: Int64) throws {
+        try sql.execute("UPDATE purchase SET token = ?2 WHERE id = ?1", [.integer(id), SQLValue(token)])
+    }
+
     func purchase(_ row: SQLRow, at now: Date) throws -> TransactionRecord {
         let id: Int64 = try row["id"]
         let share = try row.share()
@@ -70,7 +74,7 @@ extension Books {
             kind: StoreProduct.Kind(rawValue: try row["kind"]), purchaseDate: purchasedAt,
             originalPurchaseDate: purchasedAt, quantity: try row["quantity"], appAccountToken: try row.id("token"),
             price: Price(milliunits: try row["price"], currency: try row["currency"]),
-            storefront: try row["storefront"], isShared: share != nil)
+            storefront: try row["storefront"], sharedAt: share?.from)
         if let until = share?.until, until <= now {
             // What is shared is lost with the family.
             record.revocation = Revocation(at: until, kind: .familyRevoke)

@@ -10,14 +10,16 @@ extension Books {
             INSERT INTO subscription (
                 original, account, group_id, token, started_at, changed_at, used_introductory, next_product, next_period,
                 next_price, next_currency, next_priced_at, next_storefront, next_offer, off_since, fails_from, fails_until,
-                consented_at, share_owner, share_first, share_from, share_until)
+                consented_at, share_owner, share_first, share_from, share_until, earlier_tokens)
             VALUES (
-                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
+                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
+                ?23)
             ON CONFLICT (original) DO UPDATE SET
                 token = ?4, started_at = ?5, changed_at = ?6, used_introductory = ?7, next_product = ?8,
                 next_period = ?9, next_price = ?10, next_currency = ?11, next_priced_at = ?12, next_storefront = ?13,
                 next_offer = ?14, off_since = ?15, fails_from = ?16, fails_until = ?17, consented_at = ?18,
-                share_owner = ?19, share_first = ?20, share_from = ?21, share_until = ?22
+                share_owner = ?19, share_first = ?20, share_from = ?21, share_until = ?22,
+                earlier_tokens = ?23
             """,
             [
                 .integer(record.originalID), .integer(record.accountID), .text(record.groupID),
@@ -26,7 +28,7 @@ extension Books {
             ] + renewal.plan.columns + [
                 try SQLValue(renewal.offer), SQLValue(renewal.offSince), SQLValue(renewal.failsFrom),
                 SQLValue(renewal.failsUntil), SQLValue(renewal.consentedAt),
-            ] + record.share.columns)
+            ] + record.share.columns + [SQLValue(record.earlierTokens)])
         // A share is computed from its owner's periods.
         guard record.share == nil else { return }
         for (place, run) in record.runs.enumerated() { try save(run, at: place, of: record.originalID) }
@@ -94,7 +96,7 @@ extension Books {
         let share = try row.share()
         var record = SubscriptionRecord(
             originalID: original, accountID: try row["account"], groupID: try row["group_id"],
-            appAccountToken: try row.id("token"), runs: [],
+            appAccountToken: try row.id("token"), earlierTokens: try row.earlierTokens("earlier_tokens"), runs: [],
             renewal: .init(
                 plan: try row.plan("next_"), offer: try row.offer("next_offer"),
                 offSince: try row.optionalDate("off_since"), failsFrom: try row.optionalDate("fails_from"),

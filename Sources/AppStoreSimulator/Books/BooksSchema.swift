@@ -6,7 +6,7 @@ import SQLStorage
 enum BooksSchema {
     static let migrations = [
         SQLMigration("0001 books", [.sqlite: books]), SQLMigration("0002 notifications", [.sqlite: notifications]),
-        SQLMigration("0003 deliveries", [.sqlite: deliveries]),
+        SQLMigration("0003 deliveries", [.sqlite: deliveries]), SQLMigration("0004 server api", [.sqlite: serverAPI]),
     ]
 
     /// What the tables look like now.
@@ -277,11 +277,25 @@ enum BooksSchema {
             declined_at INTEGER
         ) STRICT;
         """
+
     private static let deliveries = """
         -- What was never sent, and what is to be sent again, each in its order; the lane is a purchase's.
         DROP INDEX notification_due;
         CREATE INDEX notification_unsent ON notification (due, id, original) WHERE due IS NOT NULL AND attempts = 0;
         CREATE INDEX notification_retry ON notification (due, id, original) WHERE due IS NOT NULL AND attempts > 0;
         CREATE INDEX attempt_open ON attempt (notification) WHERE result IS NULL;
+        """
+
+    private static let serverAPI = """
+        -- What tokens the app gave to periods before the one in `token`: JSON.
+        ALTER TABLE subscription ADD COLUMN earlier_tokens TEXT;
+
+        -- What the app's server last said about the use of a purchase; the body is JSON.
+        CREATE TABLE consumption (
+            purchase INTEGER PRIMARY KEY,
+            at INTEGER NOT NULL,
+            version INTEGER NOT NULL,
+            body TEXT NOT NULL
+        ) STRICT;
         """
 }

@@ -7,6 +7,14 @@ import StoreModel
 extension SQLValue {
     init(_ date: Date?) { self.init(date?.microseconds) }
     init(_ id: UUID?) { self.init(id?.uuidString) }
+    init(_ tokens: [SubscriptionRecord.EarlierToken]) {
+        self.init(
+            tokens.isEmpty
+                ? nil
+                : JSONValue.array(
+                    tokens.map { [.number($0.before.microseconds), .string($0.token?.uuidString ?? "")] }
+                ).text())
+    }
     init(_ offer: AppliedOffer?) throws { self.init(try offer.map { try OfferColumn($0).text() }) }
 }
 
@@ -36,6 +44,15 @@ extension SQLRow {
     func offer(_ name: String) throws -> AppliedOffer? {
         let text: String? = try self[name]
         return try text.map { try OfferColumn($0).offer }
+    }
+
+    /// Pairs of an instant and a token, which is empty where there was none.
+    func earlierTokens(_ name: String) throws -> [SubscriptionRecord.EarlierToken] {
+        let text: String? = try self[name]
+        return try text.map { try JSONValue(parsing: $0).arrayValue ?? [] }?.compactMap { pair in
+            guard let before = pair[0]?.intValue else { return nil }
+            return .init(before: try Self.date(Int64(before)), token: pair[1]?.stringValue.flatMap(UUID.init))
+        } ?? []
     }
 
     func period(_ name: String) throws -> SubscriptionPeriod {

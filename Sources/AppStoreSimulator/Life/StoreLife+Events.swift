@@ -107,6 +107,12 @@ extension StoreLife {
         return changed(course, at: now) { $0.runs[$0.runs.count - 1].endsAt = end }
     }
 
+    /// Gives the latest period and those that follow another token of the app's own; what was sold before keeps its own.
+    static func setAppAccountToken(_ token: UUID, _ course: Course, at now: Date) -> SubscriptionRecord? {
+        guard course.record.appAccountToken != token else { return nil }
+        return changed(course, at: now) { $0.use(token, from: course.latest.purchaseDate) }
+    }
+
     /// The customer's answer to a higher price; a refusal turns auto-renewal off.
     static func answerPriceIncrease(_ course: Course, isAccepted: Bool, at now: Date) -> SubscriptionRecord? {
         guard course.increase?.needsConsent == true, !course.hasConsented else { return nil }

@@ -147,12 +147,12 @@ extension StoreLife {
         if let course, course.status == .active || course.status == .gracePeriod {
             // The rest of the period is given back in money.
             record.runs[record.runs.count - 1].upgradedAt = now
-            record.appAccountToken = order.appAccountToken ?? record.appAccountToken
         } else {
             record.startedAt = now
-            record.appAccountToken = order.appAccountToken
         }
         record.runs.append(run)
+        // Whoever moves to another plan keeps their token unless they bring one.
+        if order.appAccountToken != nil || record.startedAt == now { record.use(order.appAccountToken, from: now) }
         record.renewal = .init(plan: plan, offer: offers.following)
         record.hasUsedIntroductoryOffer = record.hasUsedIntroductoryOffer || offers.first?.kind == .introductory
         record.changedAt = now

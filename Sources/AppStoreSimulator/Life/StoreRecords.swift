@@ -68,8 +68,10 @@ struct TransactionRecord: Sendable, Hashable {
     var revocation: Revocation?
     /// When it was last given back after it had been taken.
     var restoredAt: Date?
-    /// Whether it is a member's share of what somebody else of the family bought.
-    var isShared = false
+    /// Since when a member of the family has it of somebody else who bought it.
+    var sharedAt: Date?
+
+    var isShared: Bool { sharedAt != nil }
 }
 
 /// One thing to report to an account's devices, besides what time does by itself.
@@ -95,6 +97,8 @@ enum Fact: Sendable, Hashable {
     /// A subscription as an event left it.
     case subscription(SubscriptionRecord)
     case revocation(Int64, Revocation)
+    /// Another token of the app's own on something that is bought once.
+    case appAccountToken(Int64, UUID)
     case held(HeldOrder)
     /// A transaction that has to be delivered again.
     case unfinished(Int64)

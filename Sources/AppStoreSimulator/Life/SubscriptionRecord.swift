@@ -9,7 +9,10 @@ struct SubscriptionRecord: Sendable, Hashable {
     var originalID: Int64
     var accountID: Int64
     var groupID: String
-    var appAccountToken: UUID?
+    /// That of the latest period.
+    private(set) var appAccountToken: UUID?
+    /// Those of earlier ones where they had another, oldest first.
+    private(set) var earlierTokens: [EarlierToken] = []
     /// What was sold until the last event, oldest first; never empty.
     var runs: [Run]
     var renewal: Renewal
@@ -37,7 +40,26 @@ struct SubscriptionRecord: Sendable, Hashable {
         var consentedAt: Date?
     }
 
+    /// What was sold before an instant, and after the entry before it, has this one.
+    struct EarlierToken: Sendable, Hashable {
+        var before: Date
+        var token: UUID?
+    }
+
     var originalPurchaseDate: Date { runs[0].soldAt }
+
+    /// What was sold at `date`, which is the start of the latest period, and later has this token; what was sold before
+    /// keeps its own.
+    mutating func use(_ token: UUID?, from date: Date) {
+        if date > originalPurchaseDate, earlierTokens.last?.before != date, token != appAccountToken {
+            earlierTokens.append(EarlierToken(before: date, token: appAccountToken))
+        }
+        appAccountToken = token
+    }
+
+    func appAccountToken(at date: Date) -> UUID? {
+        earlierTokens.first { date < $0.before }.map(\.token) ?? appAccountToken
+    }
 }
 
 /// Which part of somebody's purchase a member of the family has.
