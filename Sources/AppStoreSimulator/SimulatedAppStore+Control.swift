@@ -66,7 +66,8 @@ extension SimulatedAppStore {
                 record, appTransactionID: appTransactionID, at: sale.now, isFresh: true),
             signedRenewalInfo: renewalInfos[record.originalID], purchaseDate: record.purchaseDate.wholeMilliseconds,
             expiresDate: record.expiresDate?.wholeMilliseconds,
-            revocationDate: record.revocation?.at.wholeMilliseconds)
+            revocationDate: record.revocation?.at.wholeMilliseconds,
+            orderID: record.isShared ? nil : OrderID(of: record.id).text)
     }
 
     // MARK: - Time

@@ -27,6 +27,7 @@ public final class SimulatedAppStore: Sendable {
     /// Trusts this store's root and no other.
     let receiptVerifier: ReceiptVerifier
     let offers: OfferJudge
+    let serverGate: ServerGate
     /// Raised by account for what happened to it, for `clockMoved` when the clock was moved.
     let signal = ChangeSignal<Int64>()
     let moments: Moments
@@ -52,6 +53,7 @@ public final class SimulatedAppStore: Sendable {
         receiptVerifier = ReceiptVerifier(
             configuration: .ofStore(selling: configuration.bundleID, root: chain.root))
         offers = try OfferJudge(summary, configuration.catalogue.offersKey)
+        serverGate = try ServerGate(summary, clock: configuration.baseClock)
         markets = Markets(configuration.catalogue)
     }
 

@@ -192,7 +192,6 @@ struct StoreRoutesTests {
         ("PUT", "/control/v1/settings/locale", #"{"value":"de"}"#, 404, "unknownSetting"),
         ("PUT", "/control/v1/settings/gracePeriod", #"{"value":"17d"}"#, 422, "invalidValue"),
         ("PUT", "/control/v1/settings/gracePeriod", #"{"value":null}"#, 400, "malformed"),
-        ("GET", "/inApps/v1/subscriptions/1", "", 501, "unsupported"),
         ("GET", "/nowhere", "", 404, "not_found"), ("DELETE", "/control/v1/accounts", "", 405, "method_not_allowed"),
     ])
     func `a refusal is a problem document with its code and changes nothing`(

@@ -91,7 +91,7 @@ extension Books {
 
     func sent(_ record: NotificationRecord, _ signer: StoreSigner) throws -> SentNotification {
         SentNotification(
-            number: record.id, uuid: record.uuid, at: record.at.wholeMilliseconds, type: record.type,
+            number: record.id, uuid: record.uuid, at: record.at, type: record.type,
             subtype: record.subtype, signedPayload: try record.signed ?? signer.sign(record.body),
             attempts: try attempts(of: record.id).map { .init(at: $0.at.wholeMilliseconds, result: $0.result) },
             due: record.due?.wholeMilliseconds)

@@ -50,27 +50,31 @@ extension SimulatedAppStore {
 
     /// Takes errors and slowness from the books. Of several who set something at once, whoever is last looks once more.
     func followSettings() throws {
-        func read() throws -> InjectedFaults { InjectedFaults(try database.read { try Books($0).settings() }) }
+        func read() throws -> [String: JSONValue] { try database.read { try Books($0).settings() } }
         var known = try read()
         while true {
-            faults.withLock { $0 = known }
+            faults.withLock { $0 = InjectedFaults(known) }
+            serverGate.follow(ServerRules(known))
             let now = try read()
             if now == known { return }
             known = now
         }
     }
 
-    /// Lets the answer to a device wait, or fails it, as the settings want it. What waits goes on when the store closes.
+    /// Lets the answer to a device wait, or fails it, as the settings want it.
     func meet(_ api: InjectedFaults.API) async throws {
         let answer = faults.withLock { $0.answer(to: api) }
-        if answer.delay > 0 {
-            let base = configuration.baseClock
-            let deadline = base.now().addingTimeInterval(answer.delay)
-            while base.now() < deadline, !signal.isClosed, !Task.isCancelled {
-                await signal.wait(for: Self.delayed, since: signal.mark(), until: deadline, on: base)
-            }
-        }
+        if answer.delay > 0 { await pause(for: answer.delay) }
         if let failure = answer.failure { throw failure }
+    }
+
+    /// Waits so many seconds of real time, but no longer than until the store closes.
+    func pause(for seconds: Double) async {
+        let base = configuration.baseClock
+        let deadline = base.now().addingTimeInterval(seconds)
+        while base.now() < deadline, !signal.isClosed, !Task.isCancelled {
+            await signal.wait(for: Self.delayed, since: signal.mark(), until: deadline, on: base)
+        }
     }
 
     /// Nobody raises it.

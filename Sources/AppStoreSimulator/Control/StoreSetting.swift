@@ -1,5 +1,6 @@
 import Foundation
 import Primitives
+import StoreModel
 
 /// Something that can be set for the whole store, and what values it takes. `Documentation/Formats.md` lists them.
 public struct StoreSetting: Sendable, Hashable {
@@ -22,6 +23,8 @@ public struct StoreSetting: Sendable, Hashable {
         case url
         /// A text that is kept, listed and exported as its SHA-256 only.
         case secret
+        /// The number of an error of the App Store Server API.
+        case serverError
     }
 
     public static let gracePeriod = StoreSetting(
@@ -65,6 +68,16 @@ public struct StoreSetting: Sendable, Hashable {
         name: "errors.verifyReceipt", kind: .choice(["off"] + ReceiptStatus.injectable.map { "\($0.rawValue)" }),
         summary: "the status with which /verifyReceipt answers")
 
+    public static let serverAPIRateLimit = StoreSetting(
+        name: "serverAPIRateLimit", kind: .choice(ServerRules.RateLimit.allCases.map(\.rawValue)),
+        summary: "whose limits of requests per hour the App Store Server API has")
+    public static let serverAPIError = StoreSetting(
+        name: "errors.serverAPI", kind: .serverError,
+        summary: "the error with which the App Store Server API is answered")
+    public static let serverAPILatency = StoreSetting(
+        name: "latency.serverAPI", kind: .seconds,
+        summary: "seconds of real time before the App Store Server API is answered")
+
     /// The error with which the store answers an API, `off` being none.
     public static func errors(_ api: InjectedFaults.API) -> StoreSetting {
         StoreSetting(
@@ -84,6 +97,7 @@ public struct StoreSetting: Sendable, Hashable {
         [gracePeriod, askToBuy, interruptedPurchases, renewalsFail, storefront, timeRate]
         + [notificationsURL, notificationRetries, notifySkippedTime, notificationDuplicates, notificationsOutOfOrder]
         + [sharedSecret, verifyReceiptEnvironment, verifyReceiptErrors]
+        + [serverAPIRateLimit, serverAPIError, serverAPILatency]
         + InjectedFaults.API.allCases.map(errors) + InjectedFaults.API.allCases.map(latency)
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
@@ -96,7 +110,7 @@ public struct StoreSetting: Sendable, Hashable {
         case .flag: false
         case .seconds: 0
         case .choice(let texts): .string(texts[0])
-        case .storefront, .url, .secret: "off"
+        case .storefront, .url, .secret, .serverError: "off"
         }
     }
 
@@ -125,6 +139,13 @@ public struct StoreSetting: Sendable, Hashable {
             {
                 return given
             }
+        case .serverError:
+            if given == off { return off }
+            if let number = given.intValue ?? given.stringValue.flatMap({ Int($0) }),
+                AppStoreServerAPI.ErrorCode.all.contains(.init(rawValue: number))
+            {
+                return .string("\(number)")
+            }
         case .seconds:
             let number = given.doubleValue ?? given.stringValue.flatMap { JSONNumber(text: $0)?.double }
             if let number, (0...Self.longestLatency).contains(number) { return .number(number) }
@@ -144,6 +165,7 @@ public struct StoreSetting: Sendable, Hashable {
         case .choice(let texts): "one of \(texts.joined(separator: ", "))"
         case .storefront: "a country's store such as USA or DEU"
         case .url: "an http or https URL, or off"
+        case .serverError: "off or the number of an error of Apple's such as 5000001"
         case .seconds: "a number of seconds from 0 to \(Int(Self.longestLatency))"
         case .secret: "a text of 1 to 255 bytes without control characters, or off"
         }

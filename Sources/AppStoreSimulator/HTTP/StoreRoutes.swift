@@ -3,13 +3,14 @@ import Primitives
 import StoreModel
 
 extension SimulatedAppStore {
-    /// Serves the store's client side, its control API, Apple's `/verifyReceipt`, `/openapi.json` and the files of
-    /// `Configuration.content`. Made anew at each call.
+    /// Serves the store's client side, its control API, Apple's App Store Server API and `/verifyReceipt`,
+    /// `/openapi.json` and the files of `Configuration.content`. Made anew at each call.
     public var handler: any HTTPHandler {
-        let router = StoreRoutes(store: self).router
+        let (router, server) = (StoreRoutes(store: self).router, ServerRoutes(store: self))
         let receipts = ReceiptEndpoint(store: self)
         return AnyHTTPHandler { [content = configuration.content] request in
             let path = request.path
+            if path.hasPrefix(ServerRoutes.prefix) { return server.respond(to: request) }
             if let content, path.hasPrefix(ContentFolder.prefix) { return content.respond(to: request) }
             if ReceiptEndpoint.paths.keys.contains(path) { return receipts.respond(to: request) }
             return router.respond(to: request)
@@ -27,13 +28,6 @@ struct StoreRoutes: Sendable {
             router.on(operation.method, operation.path) { [store] request, path in
                 .suspended { await Self.respond(to: request, path, operation, store) }
             }
-        }
-        let standard = router.refuse
-        router.refuse = { refusal, request in
-            if case .notFound = refusal, request.path.hasPrefix("/inApps/") {
-                return Refusal(SimulatedAppStore.unbuilt("The App Store Server API")).response
-            }
-            return standard(refusal, request)
         }
         return router
     }

@@ -105,7 +105,7 @@ public struct SentNotification: Sendable, Hashable {
     /// Its place in the order of all; grows.
     public var number: Int64
     public var uuid: String
-    /// When it happened.
+    /// When it happened, to the microsecond: whoever asks for those after it asks for those after this.
     public var at: Date
     public var type: AppStoreServerAPI.NotificationType
     public var subtype: AppStoreServerAPI.Subtype?

@@ -95,6 +95,10 @@ struct StoreSigner: Sendable {
     }
 
     /// The same for a server.
+    func appTransaction(of account: Books.Account, version: String, at now: Date) throws -> String {
+        try signer.sign(payload(ofAppTransaction: account, version: version, at: now))
+    }
+
     func payload(ofAppTransaction account: Books.Account, version: String, at now: Date) -> AppTransaction {
         AppTransaction(
             receiptType: .sandbox, bundleId: bundleID.rawValue, applicationVersion: version,

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import StoreModel
 
 extension StoreControlWire {
@@ -108,11 +109,13 @@ extension StoreControlWire {
         public var purchaseDate: Date?
         public var expiresDate: Date?
         public var revocationDate: Date?
+        /// The order, as the App Store Server API looks it up; absent where nothing was paid for.
+        public var orderID: String?
 
         public init(
             transactionID: TransactionID, originalTransactionID: TransactionID, productID: ProductID, state: String,
             signedTransaction: String, signedRenewalInfo: String? = nil, purchaseDate: Date? = nil,
-            expiresDate: Date? = nil, revocationDate: Date? = nil
+            expiresDate: Date? = nil, revocationDate: Date? = nil, orderID: String? = nil
         ) {
             self.transactionID = transactionID
             self.originalTransactionID = originalTransactionID
@@ -123,12 +126,33 @@ extension StoreControlWire {
             self.purchaseDate = purchaseDate
             self.expiresDate = expiresDate
             self.revocationDate = revocationDate
+            self.orderID = orderID
         }
     }
 
     public struct Transactions: Codable, Sendable, Equatable {
         public var transactions: [Transaction]
         public init(transactions: [Transaction]) { self.transactions = transactions }
+    }
+
+    /// What the app's server last said about the use of a transaction whose customer asks for a refund.
+    public struct Consumption: Codable, Sendable, Equatable {
+        public var transactionID: TransactionID
+        /// Absent, as what follows, while it has said nothing.
+        public var sentAt: Date?
+        /// Of Apple's Send Consumption Information: 1 or 2.
+        public var version: Int?
+        /// As it was sent.
+        public var information: JSONValue?
+
+        public init(
+            transactionID: TransactionID, sentAt: Date? = nil, version: Int? = nil, information: JSONValue? = nil
+        ) {
+            self.transactionID = transactionID
+            self.sentAt = sentAt
+            self.version = version
+            self.information = information
+        }
     }
 
     /// A purchase that waits: for approval, or for the customer to settle something with the store.

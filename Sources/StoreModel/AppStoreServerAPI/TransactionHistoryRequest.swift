@@ -108,7 +108,7 @@ extension AppStoreServerAPI.TransactionHistoryRequest {
         guard inAppOwnershipType.map({ [.purchased, .familyShared].contains($0) }) ?? true else {
             throw .invalidInAppOwnershipType
         }
-        if let startDate, let endDate, startDate >= endDate { throw .startDateAfterEndDate }
+        if let startDate, let endDate, startDate >= endDate { throw .invalidEndDate }
         if try items.flag("excludeRevoked", else: .invalidExcludeRevoked) == true {
             guard revoked != true else { throw .invalidExcludeRevoked }
             revoked = false

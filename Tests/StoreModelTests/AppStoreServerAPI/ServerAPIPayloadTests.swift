@@ -157,7 +157,7 @@ enum Payloads {
         ("startDate=", .invalidStartDate), ("startDate=2026-01-01", .invalidStartDate),
         ("startDate=-1", .invalidStartDate), ("startDate=1e3", .invalidStartDate),
         ("startDate=1&startDate=1", .invalidStartDate), ("endDate=9999999999999999", .invalidEndDate),
-        ("startDate=2&endDate=2", .startDateAfterEndDate), ("startDate=3&endDate=2", .startDateAfterEndDate),
+        ("startDate=2&endDate=2", .invalidEndDate), ("startDate=3&endDate=2", .invalidEndDate),
         ("productId=a&productId=", .invalidProductId),
         ("productType=CONSUMABLE&productType=Consumable", .invalidProductType),
         ("sort=UP", .invalidSort), ("sort=ASCENDING&sort=ASCENDING", .invalidSort),

@@ -107,6 +107,9 @@ extension StoreOperation {
             refusals: [.alreadyRevoked]
         ) { call in try await call.store.revoke(try call.transaction) },
         on(
+            .get, transaction1 + "/consumption", "consumption", "What the app's server said about its use"
+        ) { call in try call.store.consumption(of: try call.transaction) },
+        on(
             .post, transaction1 + "/ask-to-buy", "answerAskToBuy", "Approve or decline a purchase that asks to buy",
             taking: StoreControlWire.AskToBuy.self, refusals: [.notPending], maySell: true
         ) { call, body in try await call.store.answerAskToBuy(try call.transaction, body.decision) },

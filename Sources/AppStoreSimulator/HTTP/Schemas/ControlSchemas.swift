@@ -157,6 +157,16 @@ extension StoreControlWire.Transaction: WireModel {
         .required("signedTransaction", .text.described("empty of an order that nothing was sold for")),
         .optional("signedRenewalInfo", .text), .optional("purchaseDate", .date), .optional("expiresDate", .date),
         .optional("revocationDate", .date),
+        .optional("orderID", .text.described("of what was paid for; the App Store Server API looks it up")),
+    ])
+}
+
+extension StoreControlWire.Consumption: WireModel {
+    static let schemaName = "Consumption"
+    static let schema = WireSchema.object([
+        .required("transactionID", .name), .optional("sentAt", .date),
+        .optional("version", .integer(1...2).described("of Apple's Send Consumption Information")),
+        .optional("information", .object.described("as it was sent")),
     ])
 }
 

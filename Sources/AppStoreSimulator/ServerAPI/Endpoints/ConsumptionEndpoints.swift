@@ -1,0 +1,48 @@
+import Foundation
+import StoreKitAdapter
+import StoreModel
+
+extension ServerEndpoint {
+    /// What the store is told before it decides about a refund.
+    static let consumption: [ServerEndpoint] = [
+        on(
+            .put, "/inApps/v2/transactions/consumption/{transactionId}", "Send Consumption Information", rate: 50,
+            status: 202
+        ) { call in
+            let transaction = try call.number("transactionId")
+            let question = try await call.question(as: API.ConsumptionRequest.self)
+            try await call.store.take(ConsumptionReport(question), of: transaction)
+        },
+        on(
+            .put, "/inApps/v1/transactions/consumption/{transactionId}", "Send Consumption Information V1", rate: 50,
+            status: 202
+        ) { call in
+            let transaction = try call.number("transactionId")
+            let question = try await call.question(as: API.ConsumptionRequestV1.self)
+            try await call.store.take(ConsumptionReport(question), of: transaction)
+        },
+    ]
+}
+
+extension SimulatedAppStore {
+    /// Keeps a report in place of an earlier one. Throws `ErrorCode` and `ServerRefusal`, and keeps nothing then.
+    fileprivate func take(_ report: ConsumptionReport, of transaction: Int64) async throws {
+        let sale = try asked(of: transaction)
+        guard !sale.transaction.isShared else { throw AppStoreServerAPI.ErrorCode.familyTransactionNotSupported }
+        try report.check(for: sale.transaction.kind)
+        try await database.write { try Books($0).save(report, of: transaction, at: sale.now) }
+    }
+
+    /// What the app's server last said about the use of a transaction. Throws `unknownTransaction`.
+    public func consumption(of transaction: TransactionID) throws -> StoreControlWire.Consumption {
+        let unknown = SimulatorError(.unknownTransaction, "There is no transaction \(transaction).")
+        guard let number = transaction.number else { throw unknown }
+        return try look({ try $0.known(having: number) }) { books, _, now in
+            guard try books.transaction(number, at: now) != nil else { throw unknown }
+            let known = try books.consumption(of: number)
+            return StoreControlWire.Consumption(
+                transactionID: transaction, sentAt: known?.at.wholeMilliseconds, version: known?.report.version,
+                information: known.map { .object($0.report.members) })
+        }
+    }
+}

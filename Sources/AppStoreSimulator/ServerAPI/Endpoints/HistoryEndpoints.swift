@@ -1,0 +1,102 @@
+import Foundation
+import StoreModel
+
+extension ServerEndpoint {
+    /// What a customer bought, and what was refunded.
+    static let history: [ServerEndpoint] = [
+        get("/inApps/v2/history/{anyTransactionId}", "Get Transaction History", rate: 50) { call in
+            try history(call, version: 2)
+        },
+        get("/inApps/v1/history/{anyTransactionId}", "Get Transaction History V1", rate: 50) { call in
+            try history(call, version: 1)
+        },
+        get("/inApps/v2/refund/lookup/{anyTransactionId}", "Get Refund History", rate: 10) { call in
+            let customer = try call.number("anyTransactionId")
+            let revision = try call.single("revision", else: .invalidRequestRevision)
+            let (account, refunds, now) = try call.store.asked(ofCustomer: customer) {
+                ($1, try $0.refunds(of: $1, at: $2), $2)
+            }
+            let page = try call.store.pages("refunds", of: account).page(refunds, after: revision)
+            return API.RefundHistoryResponse(
+                signedTransactions: try call.store.sign(page.transactions, of: account, at: now),
+                revision: page.revision, hasMore: page.hasMore)
+        },
+        get("/inApps/v1/refund/lookup/{originalTransactionId}", "Get Refund History V1", rate: 10) { call in
+            let original = try call.number("originalTransactionId", else: .invalidOriginalTransactionId)
+            let (account, refunds, now) = try call.store.refundsV1(of: original)
+            return API.RefundLookupResponse(
+                signedTransactions: try call.store.sign(refunds, of: account, at: now))
+        },
+    ]
+
+    private static func history(_ call: ServerCall, version: Int) throws -> API.HistoryResponse {
+        let customer = try call.number("anyTransactionId")
+        let revision = try call.single("revision", else: .invalidRequestRevision)
+        let request = try API.TransactionHistoryRequest(
+            query: call.query.items.map { ($0.name, $0.value) })
+        let (account, entries, now) = try call.store.asked(ofCustomer: customer) { books, account, now in
+            let bought = try books.transactions(of: account.id, at: now).map(\.0).filter(request.admits)
+            // The first version does not tell of consumables that were delivered, unless they were taken back.
+            let open = version == 1 ? Set(try books.unfinishedPurchases(of: account.id, at: now).map(\.id)) : nil
+            let told = bought.filter { record in
+                open.map { record.kind != .consumable || record.revocation != nil || $0.contains(record.id) } ?? true
+            }
+            return (account, told.map { TransactionPages.Entry(at: $0.modifiedAt, transaction: $0) }, now)
+        }
+        var pages = call.store.pages("history \(version) \(request.query)", of: account)
+        pages.isDescending = request.sort == .descending
+        let page = try pages.page(entries, after: revision)
+        return API.HistoryResponse(
+            revision: page.revision, hasMore: page.hasMore, bundleId: call.store.configuration.bundleID.rawValue,
+            environment: .sandbox, signedTransactions: try call.store.sign(page.transactions, of: account, at: now))
+    }
+}
+
+extension AppStoreServerAPI.TransactionHistoryRequest {
+    /// Whether a transaction matches every filter.
+    func admits(_ record: TransactionRecord) -> Bool {
+        let purchased = record.purchaseDate.wholeMilliseconds
+        let kind = AppStoreServerAPI.ProductType(rawValue: record.kind.appleText)
+        let ownership: AppStoreServerAPI.InAppOwnershipType = record.isShared ? .familyShared : .purchased
+        func isIn<Value: Equatable>(_ wanted: [Value], _ value: Value?) -> Bool {
+            wanted.isEmpty || value.map(wanted.contains) ?? false
+        }
+        return startDate.map { purchased >= $0 } ?? true && endDate.map { purchased < $0 } ?? true
+            && isIn(productIds, record.productID.rawValue) && isIn(productTypes.compactMap(\.ofTransactions), kind)
+            && isIn(subscriptionGroupIdentifiers, record.groupID)
+            && inAppOwnershipType.map { $0 == ownership } ?? true
+            && revoked.map { $0 == (record.revocation != nil) } ?? true
+    }
+}
+
+extension SimulatedAppStore {
+    fileprivate func pages(_ subject: String, of account: Books.Account) -> TransactionPages {
+        TransactionPages(subject: "\(summary.rootFingerprint) \(account.id) \(subject)")
+    }
+
+    /// What was last refunded to a customer, at most 50, oldest first.
+    ///
+    /// Throws `ErrorCode.originalTransactionIdNotFound`, for the number of a renewal as well.
+    fileprivate func refundsV1(
+        of original: Int64
+    ) throws -> (account: Books.Account, refunds: [TransactionRecord], now: Date) {
+        let missing = AppStoreServerAPI.ErrorCode.originalTransactionIdNotFound
+        return try look({ books in
+            guard let account = try books.customer(ofTransaction: original) else { throw missing }
+            return account
+        }) { books, account, now in
+            guard try books.transaction(original, at: now)?.0.originalID == original else { throw missing }
+            return (account, try books.refunds(of: account, at: now).suffix(50).map(\.transaction), now)
+        }
+    }
+}
+
+extension Books {
+    /// What a customer got money back for, in the order of the refunds.
+    fileprivate func refunds(of account: Account, at now: Date) throws -> [TransactionPages.Entry] {
+        try transactions(of: account.id, at: now).compactMap { transaction, _ in
+            guard let revocation = transaction.revocation, revocation.kind != .familyRevoke else { return nil }
+            return TransactionPages.Entry(at: revocation.at, transaction: transaction)
+        }.sorted { ($0.at, $0.transaction.id) < ($1.at, $1.transaction.id) }
+    }
+}

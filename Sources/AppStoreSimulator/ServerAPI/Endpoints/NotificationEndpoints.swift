@@ -1,0 +1,81 @@
+import Foundation
+import StoreModel
+
+extension ServerEndpoint {
+    /// What the server was told, or should have been.
+    static let notifications: [ServerEndpoint] = [
+        on(.post, "/inApps/v1/notifications/test", "Request a Test Notification", rate: 1) { call in
+            do {
+                return API.SendTestNotificationResponse(
+                    testNotificationToken: try await call.store.requestTestNotification())
+            } catch let error as SimulatorError where error.code == .notNow {
+                throw API.ErrorCode.serverNotificationUrlNotFound
+            }
+        },
+        get(
+            "/inApps/v1/notifications/test/{testNotificationToken}", "Get Test Notification Status", rate: 1
+        ) { call in
+            let token = call.text("testNotificationToken")
+            guard isTestToken(token) else { throw API.ErrorCode.invalidTestNotificationToken }
+            guard let sent = try call.store.testNotification(token), !sent.results.isEmpty else {
+                throw API.ErrorCode.testNotificationNotFound
+            }
+            return API.CheckTestNotificationResponse(
+                signedPayload: sent.signedPayload, sendAttempts: sent.results,
+                firstSendAttemptResult: sent.results.first?.sendAttemptResult)
+        },
+        on(.post, "/inApps/v1/notifications/history", "Get Notification History", rate: 50) { call in
+            try await told(call)
+        },
+    ]
+
+    /// A UUID and a time in milliseconds, as the store makes them.
+    private static func isTestToken(_ text: String) -> Bool {
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+        return parts.count == 2 && UUID(uuidString: String(parts[0])) != nil && Int64(parts[1]) != nil
+    }
+
+    private static let pageSize = 20
+
+    private static func told(_ call: ServerCall) async throws -> API.NotificationHistoryResponse {
+        let token = try call.single("paginationToken", else: .invalidPaginationToken)
+        let question = try await call.question(as: API.NotificationHistoryRequest.self)
+        let order = try NotificationHistoryOrder(question, at: call.store.clock.now())
+        let tokens = PageTokens(subject: "\(call.store.summary.rootFingerprint) notifications \(order.text)")
+        var query = order.query
+        if let token {
+            guard case .after(let position)? = tokens.place(of: token) else {
+                throw API.ErrorCode.invalidPaginationToken
+            }
+            query.after = (Date(microseconds: position.at), position.number)
+        }
+        query.limit = pageSize + 1
+        let found: [SentNotification]
+        do {
+            found = try call.store.notificationHistory(query)
+        } catch let error as SimulatorError where error.code == .unknownTransaction {
+            throw API.ErrorCode.transactionIdNotFound
+        }
+        let page = found.prefix(pageSize)
+        let hasMore = found.count > page.count
+        return API.NotificationHistoryResponse(
+            paginationToken: hasMore ? page.last.map { tokens.token(for: .after($0.position)) } : nil,
+            hasMore: hasMore,
+            notificationHistory: page.map {
+                .init(
+                    signedPayload: $0.signedPayload, sendAttempts: $0.results,
+                    firstSendAttemptResult: $0.results.first?.sendAttemptResult)
+            })
+    }
+}
+
+extension SentNotification {
+    fileprivate var position: ListPosition { ListPosition(at: at.microseconds, number: number) }
+
+    /// The attempts of which it is known what came of them, oldest first.
+    fileprivate var results: [AppStoreServerAPI.SendAttemptItem] {
+        attempts.compactMap { attempt in
+            attempt.result.map { .init(attemptDate: attempt.at, sendAttemptResult: .init(rawValue: $0)) }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import StoreModel
+
+extension ServerEndpoint {
+    /// Single transactions, orders, and the purchase of the app itself.
+    static let transactions: [ServerEndpoint] = [
+        get("/inApps/v1/transactions/{transactionId}", "Get Transaction Info", rate: 50) { call in
+            let sale = try call.store.asked(of: try call.number("transactionId"))
+            return API.TransactionInfoResponse(
+                signedTransactionInfo: try call.store.sign([sale.transaction], of: sale.account, at: sale.now)[0])
+        },
+        get(
+            "/inApps/v1/transactions/appTransactions/{anyTransactionId}", "Get App Transaction Info", rate: 50
+        ) { call in
+            let store = call.store
+            return try store.asked(ofCustomer: try call.number("anyTransactionId")) { _, account, now in
+                API.AppTransactionInfoResponse(
+                    signedAppTransactionInfo: try store.signer.appTransaction(
+                        of: account, version: store.configuration.applicationVersion, at: now))
+            }
+        },
+        get("/inApps/v1/lookup/{orderId}", "Look Up Order ID", rate: 10) { try lookUp($0) },
+        on(.post, "/inApps/v1/transactions/{transactionId}/finish", "Finish Transaction", rate: 50) { call in
+            let sale = try call.store.asked(of: try call.number("transactionId"))
+            try await call.store.database.write { sql in
+                _ = try Books(sql).finish(sale.transaction.id, of: sale.account.id, at: sale.now)
+            }
+        },
+        on(
+            .put, "/inApps/v1/transactions/{originalTransactionId}/appAccountToken", "Set App Account Token", rate: 20
+        ) { call in
+            let original = try call.number("originalTransactionId")
+            let question = try await call.question(as: API.UpdateAppAccountTokenRequest.self)
+            try await call.store.setAppAccountToken(question.appAccountToken, of: original)
+        },
+    ]
+
+    private static func lookUp(_ call: ServerCall) throws -> API.OrderLookupResponse {
+        let order = try OrderID(asked: call.text("orderId"))
+        guard let sale = try order.transaction.flatMap(call.store.ordered) else {
+            return API.OrderLookupResponse(status: .invalid)
+        }
+        return API.OrderLookupResponse(
+            status: .valid,
+            signedTransactions: try call.store.sign([sale.transaction], of: sale.account, at: sale.now))
+    }
+}
+
+/// The number of an order, as receipts by mail have it. Each payment is an order of its own.
+struct OrderID: Sendable, Hashable {
+    let text: String
+
+    init(of transaction: Int64) { text = "M" + String(transaction, radix: 36, uppercase: true) }
+
+    /// Throws `ErrorCode.generalBadRequest` for what cannot be one anywhere: other than 1 to 64 letters and digits.
+    init(asked text: String) throws(AppStoreServerAPI.ErrorCode) {
+        guard (1...64).contains(text.utf8.count), text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
+            throw .generalBadRequest
+        }
+        self.text = text
+    }
+
+    /// `nil` for what this store would not name an order.
+    var transaction: Int64? {
+        guard let number = Int64(text.dropFirst(), radix: 36), OrderID(of: number) == self else { return nil }
+        return number
+    }
+}
+
+extension SimulatedAppStore {
+    /// A transaction that was paid for, or would have been; `nil` for what the family shares, which nobody ordered.
+    fileprivate func ordered(_ transaction: Int64) throws -> Sale? {
+        do {
+            let sale = try asked(of: transaction)
+            return sale.transaction.isShared ? nil : sale
+        } catch is AppStoreServerAPI.ErrorCode {
+            return nil
+        }
+    }
+
+    /// Gives a purchase another token of the app's own; of a subscription the current period and those to come.
+    ///
+    /// Throws `ErrorCode`: `appTransactionIdNotSupported`, `originalTransactionIdNotFound`,
+    /// `transactionIdIsNotOriginalTransactionId`, `familyTransactionNotSupported`; `invalidAppAccountTokenUUID` without
+    /// a token.
+    func setAppAccountToken(_ token: UUID?, of original: Int64) async throws {
+        typealias Code = AppStoreServerAPI.ErrorCode
+        try await enter({ try $0.owner(ofTransaction: original, else: .originalTransactionIdNotFound) }) { entry in
+            guard let (transaction, course) = try entry.books.transaction(original, at: entry.now) else {
+                throw Code.originalTransactionIdNotFound
+            }
+            guard transaction.originalID == original else { throw Code.transactionIdIsNotOriginalTransactionId }
+            guard !transaction.isShared else { throw Code.familyTransactionNotSupported }
+            guard let token else { throw Code.invalidAppAccountTokenUUID }
+            if let course {
+                guard let record = StoreLife.setAppAccountToken(token, course, at: entry.now) else { return }
+                try entry.record([.subscription(record)])
+            } else {
+                try entry.record([.appAccountToken(original, token)])
+            }
+        }
+    }
+}

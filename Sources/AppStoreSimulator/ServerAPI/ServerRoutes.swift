@@ -1,0 +1,51 @@
+import HTTPCore
+import StoreModel
+
+/// The App Store Server API on Apple's paths and with Apple's manners: the token first, then the path, then the limits.
+struct ServerRoutes: HTTPHandler {
+    static let prefix = "/inApps/"
+
+    private let store: SimulatedAppStore
+    private let router: Router
+
+    init(store: SimulatedAppStore) {
+        var router = Router()
+        for endpoint in ServerEndpoint.all {
+            router.on(endpoint.method, endpoint.path) { request, path in
+                do {
+                    try store.serverGate.pass(endpoint.name, rate: endpoint.rate)
+                    return try endpoint.respond(try ServerCall(request, path, store: store))
+                } catch {
+                    return .ready(ServerRefusal(answering: error).response)
+                }
+            }
+        }
+        router.refuse = { Self.refusal($0, request: $1).response }
+        self.store = store
+        self.router = router
+    }
+
+    func respond(to request: HTTPRequest) -> HTTPReply {
+        do {
+            try store.serverGate.admit(request)
+        } catch {
+            return .ready(ServerRefusal(unauthenticated: error).response)
+        }
+        let delay = store.serverGate.delay
+        guard delay > 0 else { return router.respond(to: request) }
+        return .suspended { [store, router] in
+            await store.pause(for: delay)
+            return await router.respond(to: request).response()
+        }
+    }
+
+    private static func refusal(_ refusal: Router.Refusal, request: HTTPRequest) -> ServerRefusal {
+        switch refusal {
+        case .notFound where request.path.hasPrefix(prefix + "v1/messaging/"):
+            ServerRefusal(.generalBadRequest, "Retention messaging is not part of the simulated store.")
+        case .notFound: ServerRefusal(status: 404)
+        case .methodNotAllowed: ServerRefusal(status: 405)
+        case .malformedPath: ServerRefusal(.generalBadRequest)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import SQLStorage
+import StoreModel
+
+/// How the App Store Server API finds what it is asked about, and signs what it says.
+extension SimulatedAppStore {
+    /// A transaction as it is now. Throws `ErrorCode` (`appTransactionIdNotSupported`, `transactionIdNotFound`).
+    func asked(of transaction: Int64) throws -> Sale {
+        try look({ try $0.owner(ofTransaction: transaction) }) { books, account, now in
+            guard let (record, course) = try books.transaction(transaction, at: now) else {
+                throw AppStoreServerAPI.ErrorCode.transactionIdNotFound
+            }
+            return Sale(transaction: record, course: course, account: account, now: now)
+        }
+    }
+
+    /// What is so now for the customer who has a transaction of that number, or got the app under it.
+    ///
+    /// Throws `ErrorCode.transactionIdNotFound`.
+    func asked<Value: Sendable>(
+        ofCustomer id: Int64, _ body: (Books, Books.Account, Date) throws -> Value
+    ) throws -> Value {
+        try look({ try $0.owner(ofAny: id) }) { books, account, now in
+            guard try account.appTransactionID == "\(id)" || books.transaction(id, at: now) != nil else {
+                throw AppStoreServerAPI.ErrorCode.transactionIdNotFound
+            }
+            return try body(books, account, now)
+        }
+    }
+
+    /// Signed now, for a server.
+    func sign(_ transactions: [TransactionRecord], of account: Books.Account, at now: Date) throws -> [String] {
+        try transactions.map {
+            try signer.sign($0, appTransactionID: account.appTransactionID, at: now, isFresh: true)
+        }
+    }
+}
+
+extension Books {
+    /// Whose a transaction is, or is to be. Throws `ErrorCode.appTransactionIdNotSupported`, and `missing`.
+    func owner(
+        ofTransaction id: Int64, else missing: AppStoreServerAPI.ErrorCode = .transactionIdNotFound
+    ) throws -> Account {
+        if let account = try customer(ofTransaction: id) { return account }
+        throw try customer(ofAppTransaction: id) == nil
+            ? missing : AppStoreServerAPI.ErrorCode.appTransactionIdNotSupported
+    }
+
+    /// Throws `ErrorCode.transactionIdNotFound`.
+    func owner(ofAny id: Int64) throws -> Account {
+        guard let account = try customer(ofTransaction: id) ?? customer(ofAppTransaction: id) else {
+            throw AppStoreServerAPI.ErrorCode.transactionIdNotFound
+        }
+        return account
+    }
+
+    func customer(ofTransaction id: Int64) throws -> Account? {
+        let row = try sql.first(
+            """
+            SELECT account FROM subscription WHERE original = ?1
+            UNION ALL SELECT account FROM run JOIN subscription USING (original) WHERE base = ?1
+            UNION ALL SELECT account FROM purchase WHERE id = ?2 LIMIT 1
+            """, [.integer(TransactionNumber.base(of: id)), .integer(id)])
+        return try row.flatMap { try account($0["account"] as Int64) }
+    }
+
+    private func customer(ofAppTransaction id: Int64) throws -> Account? {
+        let row = try sql.first("SELECT id FROM account WHERE app_transaction = ?1", [.text("\(id)")])
+        return try row.flatMap { try account($0["id"] as Int64) }
+    }
+}

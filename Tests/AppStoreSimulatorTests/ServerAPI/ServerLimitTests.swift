@@ -1,0 +1,116 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// How often the App Store Server API may be asked, and what it answers on demand.
+struct ServerLimitTests {
+    @Test func `an hour's budget is one number for each endpoint, and begins anew with the hour`() {
+        var budgets = HourlyBudgets()
+        let hour = Date(timeIntervalSince1970: 3600 * 400_000)
+        for place in 0..<3 { #expect(budgets.take("a", of: 3, at: hour.addingTimeInterval(Double(place))) == nil) }
+        let next = hour.addingTimeInterval(3600)
+        #expect(budgets.take("a", of: 3, at: hour.addingTimeInterval(3599.9)) == next)
+        #expect(budgets.take("b", of: 3, at: hour) == nil)
+        #expect(budgets.take("a", of: 4, at: hour) == nil, "a larger budget counts what was spent")
+        #expect(budgets.take("a", of: 3, at: next) == nil)
+        #expect(HourlyBudgets.end(ofHourAt: hour) == next && HourlyBudgets.end(ofHourAt: next) > next)
+    }
+
+    @Test func `production takes what Apple's table says, the sandbox a tenth of it`() {
+        for endpoint in ServerEndpoint.all {
+            #expect(ServerRules.RateLimit.production.budget(of: endpoint.rate) == endpoint.rate * 3600)
+            #expect(ServerRules.RateLimit.sandbox.budget(of: endpoint.rate) == endpoint.rate * 360)
+            #expect(ServerRules.RateLimit.off.budget(of: endpoint.rate) == nil)
+        }
+        let rates = Dictionary(uniqueKeysWithValues: ServerEndpoint.all.map { ($0.name, $0.rate) })
+        #expect(rates["Get Transaction Info"] == 50 && rates["Get Refund History V1"] == 10)
+        #expect(rates["Set App Account Token"] == 20)
+    }
+
+    @Test func `beyond the limit two servers are told when to come back, by real time`() async throws {
+        try await TestStore.withServer { test, client in
+            try await test.store.set(.serverAPIRateLimit, to: "sandbox")
+            let path = "/inApps/v1/lookup/M1"
+            let other = try ServerClient(test)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for client in [client, other] {
+                    let token = try client.tokens.sign(at: test.base.now())
+                    group.addTask {
+                        for _ in 0..<1800 {
+                            let status = try await client.send(.get, path, token: token).status
+                            #expect(status == 200)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            for client in [client, other] {
+                let response = try await client.send(.get, path)
+                #expect(response.status == 429)
+                #expect(response.headers["Retry-After"] == "1767229200000", "the next hour, in milliseconds")
+                #expect(try await client.code(.get, path) == .rateLimitExceeded)
+            }
+            #expect(try await client.code(.get, "/inApps/v1/transactions/77") == .transactionIdNotFound)
+            try await test.advance(.days(2))
+            #expect(try await client.code(.get, path) == .rateLimitExceeded, "virtual time is none of it")
+            test.base.advance(by: 3600)
+            #expect(try await client.code(.get, path) == nil)
+            try await test.store.set(.serverAPIRateLimit, to: "off")
+            #expect(try await client.code(.get, path) == nil)
+        }
+    }
+
+    @Test func `an error on demand is answered by every endpoint, to whoever is let in`() async throws {
+        try await TestStore.withServer { test, client in
+            let coins = try await test.buy("coins").transactionID
+            for (given, code) in [
+                ("5000001", .generalInternalRetryable), (4_040_002, .accountNotFoundRetryable),
+                ("4290000", .rateLimitExceeded),
+            ] as [(JSONValue, ErrorCode)] {
+                try await test.store.set(.serverAPIError, to: given)
+                for endpoint in ServerEndpoint.all {
+                    let path = endpoint.path.split(separator: "/").map { $0.hasPrefix("{") ? "\(coins)" : $0 }
+                    let response = try await client.send(endpoint.method, "/" + path.joined(separator: "/"), "{}")
+                    let refusal = try AppStoreServerAPI.ErrorResponse(json: try await response.body.json())
+                    #expect(refusal.code == code && response.status == code.status)
+                    #expect((response.headers["Retry-After"] != nil) == (code == .rateLimitExceeded))
+                }
+                #expect(try await client.send(.get, "/inApps/v1/transactions/1", token: nil).status == 401)
+            }
+            try await test.store.set(.serverAPIError, to: "off")
+            #expect(try await client.code(.get, "/inApps/v1/transactions/\(coins)") == nil)
+            for value in ["4000001", "x", "", 7, true, "5000001.0"] as [JSONValue] {
+                await #expect(throws: SimulatorError(.invalidValue, "")) {
+                    try await test.store.set(.serverAPIError, to: value)
+                }
+            }
+        }
+    }
+
+    @Test func `slowness on demand is of real time, and ends when the store closes`() async throws {
+        try await TestStore.withServer { test, client in
+            try await test.store.set(.serverAPILatency, to: 5)
+            async let slow = client.send(.get, "/inApps/v1/transactions/77")
+            await test.base.waiters(atLeast: 1)
+            test.base.advance(by: 5)
+            #expect(try await slow.status == 404)
+            async let closing = client.send(.get, "/inApps/v1/transactions/77")
+            await test.base.waiters(atLeast: 1)
+            test.store.endWaiting()
+            #expect(try await closing.status == 404)
+        }
+    }
+
+    @Test func `a store that is closed asks to try again`() async throws {
+        let test = try await TestStore.open()
+        let client = try ServerClient(test)
+        await test.store.close()
+        #expect(try await client.code(.get, "/inApps/v1/transactions/77") == .generalInternalRetryable)
+        #expect(try await client.code(.post, "/inApps/v1/transactions/77/finish") == .generalInternalRetryable)
+    }
+}
