@@ -185,7 +185,7 @@ struct NotificationHistoryTests {
 
 extension TestStore {
     /// Writes down that everything that is due was sent, with these results one after the other.
-    fileprivate func attempt(results: [String]) async throws {
+    func attempt(results: [String]) async throws {
         try await store.database.write { [signer = store.signer, clock = store.virtualClock] sql in
             let books = Books(sql)
             let now = try books.now(clock)

@@ -1,0 +1,93 @@
+import Foundation
+import Primitives
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// Apple's own client library asks a store over a real socket, with nothing replaced but the address.
+@Suite(.serialized, .enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON is not set"))
+struct AppleClientTests {
+    @Test func `every method of Apple's client is called or excused, and every answer decodes`() async throws {
+        try await Self.check("sync")
+    }
+
+    @Test(
+        .enabled("SOUK_PYTHON has no httpx, which Apple's asynchronous client needs") {
+            try await OutsideJudge.run(OutsideJudge.python ?? "", ["-c", "import httpx"], input: "").status == 0
+        })
+    func `so is every method of Apple's asynchronous client`() async throws { try await Self.check("async") }
+
+    private static func check(_ client: String) async throws {
+        // Tokens are Apple's client's, by the machine's own clock.
+        try await TestStore.with(change: { $0.baseClock = SystemClock() }) { test in
+            let names = try await live(in: test)
+            let verdict = try await withLoopbackServer(test.store.handler) { url in
+                let api = test.store.summary.serverAPI
+                return try await OutsideJudge.judge(
+                    "apple_client.py",
+                    [
+                        "url": .string(url), "key": .string(api.privateKey), "keyID": .string(api.keyID),
+                        "issuerID": .string(api.issuerID), "bundleID": .string(test.store.summary.bundleID.rawValue),
+                        "root": .string(test.store.summary.rootCertificate), "client": .string(client), "names": names,
+                    ])
+            }
+            let report = try #require(verdict.json, "\(verdict.errors)")
+            #expect(report["faults"] == [], "\(report["faults"] ?? nil)")
+            #expect(verdict.status == 0, "\(verdict.errors)")
+            #expect(report["verified"]?.intValue ?? 0 > 30)
+            try expectAnswers(report, in: test)
+        }
+    }
+
+    /// Something of everything: a subscription that goes on, a refund, a test notification that was sent.
+    private static func live(in test: TestStore) async throws -> JSONValue {
+        try await test.startTelling()
+        let original = try await test.buy("weekly")
+        let coins = try await test.buy("coins")
+        let pack = try await test.buy("pack")
+        try await test.store.refund(pack.transactionID)
+        try await test.advance(.weeks(2))
+        let renewal = try #require(try await test.store.transactions(of: "anna").last { $0.productID == "weekly" })
+        let token = try await test.store.requestTestNotification()
+        try await test.attempt(results: ["SUCCESS"])
+        return [
+            "transaction": .string(renewal.transactionID.rawValue),
+            "original": .string(original.transactionID.rawValue), "coins": .string(coins.transactionID.rawValue),
+            "app": .string(try test.appTransactionID()), "order": .string(try #require(renewal.orderID)),
+            "product": "weekly", "group": "week", "testToken": .string(token),
+            "now": await test.store.clockState().now.payloadValue,
+        ]
+    }
+
+    /// What Apple's client has read is what the store holds.
+    private static func expectAnswers(_ report: JSONValue, in test: TestStore) throws {
+        func answer(_ method: String, _ place: Int = 0) -> JSONValue? { report["calls"]?[method]?[place]?["answer"] }
+        func count(_ method: String, _ place: Int, _ member: String) -> Int? {
+            answer(method, place)?[member]?.arrayValue?.count
+        }
+        #expect((0..<3).map { count("get_transaction_history", $0, "signedTransactions") } == [5, 5, 3])
+        #expect(count("get_refund_history", 0, "signedTransactions") == 1)
+        #expect(answer("look_up_order_id")?["status"] == 0 && answer("look_up_order_id", 1)?["status"] == 1)
+        #expect((0..<2).map { count("get_all_subscription_statuses", $0, "data") } == [1, 1])
+        #expect(answer("extend_subscription_renewal_date")?["success"] == true)
+        #expect(answer("get_status_of_subscription_renewal_date_extensions")?["succeededCount"] == 1)
+        #expect(answer("get_test_notification_status")?["sendAttempts"]?[0]?["sendAttemptResult"] == "SUCCESS")
+        #expect(count("get_notification_history", 0, "notificationHistory") ?? 0 >= 5)
+        #expect(count("get_notification_history", 1, "notificationHistory") == 0)
+        #expect(count("get_notification_history", 2, "notificationHistory") == 1)
+        for (method, excuse) in report["excused"]?.objectValue ?? [:] where excuse["status"] != nil {
+            #expect(excuse["status"] == 400 && excuse["code"] == 4_000_000, "\(method)")
+        }
+        #expect(
+            report["refusals"] == [
+                "unknown transaction": [404, 4_040_010], "no transaction": [400, 4_000_006],
+                "unknown revision": [400, 4_000_005], "bad dates": [400, 4_000_016],
+                "unknown extension": [404, 4_040_009], "another key": [401, nil],
+            ])
+        let kept = report["calls"]?["send_consumption_information"]?[0]
+        #expect(kept?["type"] == "NoneType")
+    }
+}

@@ -1,0 +1,271 @@
+"""Apple's own client of the App Store Server API, unchanged but for its address, asks a store everything it can ask.
+
+Reads one JSON object on standard input:
+    {"url": "http://127.0.0.1:1234", "key": "<path of the .p8 file>", "keyID": "...", "issuerID": "...",
+     "bundleID": "...", "root": "<path of the root's DER>", "client": "sync" or "async",
+     "names": {"transaction": "...", "original": "...", "coins": "...", "app": "...", "order": "...",
+               "product": "...", "group": "...", "testToken": "...", "now": 1767225600000}}
+Prints one JSON object:
+    {"calls": {"get_transaction_info": [{"type": "TransactionInfoResponse", "answer": {...}}], ...},
+     "excused": {"upload_image": {"reason": "...", "status": 400, "code": 4000000}, ...},
+     "refusals": {"unknown transaction": [404, 4040010], ...}, "verified": 17, "faults": ["..."]}
+A public method of the client that is neither called nor excused is a fault, and so is an answer that does not decode, a
+value that Apple's models do not know, and a document that Apple's verifier refuses.
+Exit status 0 without faults, 1 with some, 2 when the request makes no sense.
+
+Needs the PyPI package app-store-server-library, and httpx for the asynchronous client.
+"""
+
+import asyncio
+import inspect
+import json
+import sys
+import uuid
+import warnings
+
+import attrs
+from appstoreserverlibrary import api_client
+from appstoreserverlibrary.api_client import APIException, GetTransactionHistoryVersion
+from appstoreserverlibrary.models.AccountTenure import AccountTenure
+from appstoreserverlibrary.models.ConsumptionRequest import ConsumptionRequest
+from appstoreserverlibrary.models.ConsumptionRequestV1 import ConsumptionRequestV1
+from appstoreserverlibrary.models.ConsumptionStatus import ConsumptionStatus
+from appstoreserverlibrary.models.DefaultConfigurationRequest import DefaultConfigurationRequest
+from appstoreserverlibrary.models.DeliveryStatus import DeliveryStatus
+from appstoreserverlibrary.models.DeliveryStatusV1 import DeliveryStatusV1
+from appstoreserverlibrary.models.Environment import Environment
+from appstoreserverlibrary.models.ExtendReasonCode import ExtendReasonCode
+from appstoreserverlibrary.models.ExtendRenewalDateRequest import ExtendRenewalDateRequest
+from appstoreserverlibrary.models.InAppOwnershipType import InAppOwnershipType
+from appstoreserverlibrary.models.LifetimeDollarsPurchased import LifetimeDollarsPurchased
+from appstoreserverlibrary.models.LifetimeDollarsRefunded import LifetimeDollarsRefunded
+from appstoreserverlibrary.models.MassExtendRenewalDateRequest import MassExtendRenewalDateRequest
+from appstoreserverlibrary.models.NotificationHistoryRequest import NotificationHistoryRequest
+from appstoreserverlibrary.models.NotificationTypeV2 import NotificationTypeV2
+from appstoreserverlibrary.models.PerformanceTestRequest import PerformanceTestRequest
+from appstoreserverlibrary.models.Platform import Platform
+from appstoreserverlibrary.models.PlayTime import PlayTime
+from appstoreserverlibrary.models.RealtimeUrlRequest import RealtimeUrlRequest
+from appstoreserverlibrary.models.RefundPreference import RefundPreference
+from appstoreserverlibrary.models.RefundPreferenceV1 import RefundPreferenceV1
+from appstoreserverlibrary.models.Status import Status
+from appstoreserverlibrary.models.Subtype import Subtype
+from appstoreserverlibrary.models.TransactionHistoryRequest import Order, ProductType, TransactionHistoryRequest
+from appstoreserverlibrary.models.UpdateAppAccountTokenRequest import UpdateAppAccountTokenRequest
+from appstoreserverlibrary.models.UploadMessageRequestBody import UploadMessageRequestBody
+from appstoreserverlibrary.models.UserStatus import UserStatus
+from appstoreserverlibrary.signed_data_verifier import SignedDataVerifier, VerificationException
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+
+def calls(names):
+    """What is asked, in this order: for each method the arguments of each call."""
+    original, product, now = names["original"], names["product"], names["now"]
+    span = {"startDate": now - 30 * 86_400_000, "endDate": now + 86_400_000}
+    everything = TransactionHistoryRequest(
+        startDate=0, endDate=now + 86_400_000, productIds=[product, "nothing"],
+        productTypes=[ProductType.AUTO_RENEWABLE, ProductType.CONSUMABLE], sort=Order.DESCENDING,
+        subscriptionGroupIdentifiers=[names["group"]], inAppOwnershipType=InAppOwnershipType.PURCHASED, revoked=False)
+    first = ConsumptionRequestV1(
+        customerConsented=True, consumptionStatus=ConsumptionStatus.NOT_CONSUMED, platform=Platform.APPLE,
+        sampleContentProvided=False, deliveryStatus=DeliveryStatusV1.DELIVERED_AND_WORKING_PROPERLY,
+        appAccountToken=str(uuid.uuid4()), accountTenure=AccountTenure.UNDECLARED, playTime=PlayTime.UNDECLARED,
+        lifetimeDollarsRefunded=LifetimeDollarsRefunded.UNDECLARED,
+        lifetimeDollarsPurchased=LifetimeDollarsPurchased.UNDECLARED, userStatus=UserStatus.ACTIVE,
+        refundPreference=RefundPreferenceV1.NO_PREFERENCE)
+    second = ConsumptionRequest(
+        customerConsented=True, sampleContentProvided=True, deliveryStatus=DeliveryStatus.DELIVERED,
+        consumptionPercentage=25_000, refundPreference=RefundPreference.GRANT_PRORATED)
+    mass = MassExtendRenewalDateRequest(
+        extendByDays=3, extendReasonCode=ExtendReasonCode.SERVICE_ISSUE_OR_OUTAGE, requestIdentifier="judge-mass",
+        storefrontCountryCodes=["USA"], productId=product)
+    one = ExtendRenewalDateRequest(
+        extendByDays=2, extendReasonCode=ExtendReasonCode.CUSTOMER_SATISFACTION, requestIdentifier="judge-one")
+    return {
+        "get_transaction_info": [(names["transaction"],), (original,)],
+        "get_app_transaction_info": [(original,), (names["app"],)],
+        "look_up_order_id": [(names["order"],), ("MUNKNOWN",)],
+        "get_transaction_history": [
+            (original, None, TransactionHistoryRequest(), GetTransactionHistoryVersion.V2),
+            (original, None, TransactionHistoryRequest(), GetTransactionHistoryVersion.V1),
+            (names["app"], None, everything, GetTransactionHistoryVersion.V2),
+        ],
+        "get_refund_history": [(original, None)],
+        "get_all_subscription_statuses": [(original, None), (names["app"], [Status.ACTIVE, Status.EXPIRED])],
+        "send_consumption_data": [(names["coins"], first)],
+        "send_consumption_information": [(names["coins"], second)],
+        "set_app_account_token": [(original, UpdateAppAccountTokenRequest(appAccountToken=str(uuid.uuid4())))],
+        "finish_transaction": [(names["transaction"],)],
+        "extend_subscription_renewal_date": [(original, one)],
+        "extend_renewal_date_for_all_active_subscribers": [(mass,)],
+        "get_status_of_subscription_renewal_date_extensions": [("judge-mass", product)],
+        "request_test_notification": [()],
+        "get_test_notification_status": [(names["testToken"],)],
+        "get_notification_history": [
+            (None, NotificationHistoryRequest(**span)),
+            (None, NotificationHistoryRequest(transactionId=original, onlyFailures=True, **span)),
+            (None, NotificationHistoryRequest(
+                notificationType=NotificationTypeV2.SUBSCRIBED, notificationSubtype=Subtype.INITIAL_BUY, **span)),
+        ],
+    }
+
+
+MESSAGING = "retention messaging is a product of its own, which the simulated store does not have"
+
+
+def excused():
+    """What makes no sense against a simulated store: why, and the arguments with which it is refused all the same."""
+    some = uuid.uuid4()
+    return {
+        "upload_image": (MESSAGING, (some, b"no picture")),
+        "delete_image": (MESSAGING, (some,)),
+        "get_image_list": (MESSAGING, ()),
+        "upload_message": (MESSAGING, (some, UploadMessageRequestBody(header="h", body="b"))),
+        "delete_message": (MESSAGING, (some,)),
+        "get_message_list": (MESSAGING, ()),
+        "configure_default_message": (
+            MESSAGING, ("product", "de", DefaultConfigurationRequest(messageIdentifier=some))),
+        "delete_default_message": (MESSAGING, ("product", "de")),
+        "get_default_message": (MESSAGING, ("product", "de")),
+        "configure_realtime_url": (MESSAGING, (RealtimeUrlRequest(realtimeURL="https://example.com"),)),
+        "delete_realtime_url": (MESSAGING, ()),
+        "get_realtime_url": (MESSAGING, ()),
+        "initiate_performance_test": (MESSAGING, (PerformanceTestRequest(originalTransactionId="1"),)),
+        "get_performance_test_results": (MESSAGING, ("request",)),
+        "async_close": ("closes the asynchronous client; no question", None),
+    }
+
+
+def refused(names):
+    """Questions with their refusals."""
+    unknown = TransactionHistoryRequest(startDate=2, endDate=1)
+    return {
+        "unknown transaction": ("get_transaction_info", ("77",)),
+        "no transaction": ("get_transaction_info", ("x",)),
+        "unknown revision": ("get_refund_history", (names["original"], "x")),
+        "bad dates": ("get_transaction_history", (names["original"], None, unknown, GetTransactionHistoryVersion.V2)),
+        "unknown extension": ("get_status_of_subscription_renewal_date_extensions", ("nobody", names["product"])),
+    }
+
+
+class Judge:
+    def __init__(self, request):
+        with open(request["root"], "rb") as file:
+            root = file.read()
+        with open(request["key"], "rb") as file:
+            self.key = file.read()
+        self.request = request
+        self.verifier = SignedDataVerifier([root], False, Environment.SANDBOX, request["bundleID"])
+        self.faults, self.verified = [], 0
+        self.is_async = request["client"] == "async"
+        self.kind = api_client.AsyncAppStoreServerAPIClient if self.is_async else api_client.AppStoreServerAPIClient
+
+    def client(self, key=None):
+        made = self.kind(
+            key or self.key, self.request["keyID"], self.request["issuerID"], self.request["bundleID"],
+            Environment.SANDBOX)
+        made._base_url = self.request["url"]
+        return made
+
+    def plain(self, value, where):
+        """A decoded model as JSON; what its enumerations do not know is a fault."""
+        if attrs.has(type(value)):
+            members = {}
+            for field in attrs.fields(type(value)):
+                member = getattr(value, field.name)
+                typed = field.name[3:4].lower() + field.name[4:]
+                if field.name.startswith("raw") and member is not None and getattr(value, typed, "") is None:
+                    self.faults.append(f"{where}: {typed} is {member!r}, which Apple's model does not know")
+                if member is not None:
+                    members[field.name] = self.plain(member, where)
+                    self.verify(field.name, member, where)
+            return members
+        if isinstance(value, (list, tuple)):
+            return [self.plain(element, where) for element in value]
+        return getattr(value, "value", value)
+
+    def verify(self, name, document, where):
+        judges = {
+            "signedTransactionInfo": self.verifier.verify_and_decode_signed_transaction,
+            "signedTransactions": self.verifier.verify_and_decode_signed_transaction,
+            "signedRenewalInfo": self.verifier.verify_and_decode_renewal_info,
+            "signedAppTransactionInfo": self.verifier.verify_and_decode_app_transaction,
+            "signedPayload": self.verifier.verify_and_decode_notification,
+        }
+        for one in document if isinstance(document, list) else [document]:
+            if name not in judges:
+                return
+            try:
+                self.plain(judges[name](one), f"{where}, {name}")
+                self.verified += 1
+            except VerificationException as error:
+                self.faults.append(f"{where}: {name} is refused: {error.status.name}")
+
+    async def ask(self, client, method, arguments):
+        answer = getattr(client, method)(*arguments)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    async def judge(self):
+        asked, pardoned = calls(self.request["names"]), excused()
+        public = [name for name, _ in inspect.getmembers(self.kind, inspect.isfunction) if not name.startswith("_")]
+        for name in public:
+            if name not in asked and name not in pardoned:
+                self.faults.append(f"{name} is neither called nor excused")
+        for name in [*asked, *pardoned]:
+            if name not in public and name != "async_close":
+                self.faults.append(f"{name} is no method of {self.kind.__name__}")
+        client = self.client()
+        report = {"calls": {}, "excused": {}, "refusals": {}}
+        for name, argument_lists in asked.items():
+            report["calls"][name] = [await self.answer(client, name, arguments) for arguments in argument_lists]
+        for name, (reason, arguments) in pardoned.items():
+            report["excused"][name] = {"reason": reason}
+            if arguments is not None:
+                status, code = await self.refusal(client, name, arguments)
+                report["excused"][name].update(status=status, code=code)
+        for title, (name, arguments) in refused(self.request["names"]).items():
+            report["refusals"][title] = await self.refusal(client, name, arguments)
+        other = ec.generate_private_key(ec.SECP256R1()).private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        stranger = self.client(other)
+        report["refusals"]["another key"] = await self.refusal(stranger, "get_transaction_info", ("77",))
+        if self.is_async:
+            await client.async_close()
+            await stranger.async_close()
+        report.update(verified=self.verified, faults=self.faults)
+        return report
+
+    async def answer(self, client, name, arguments):
+        try:
+            answer = await self.ask(client, name, arguments)
+        except Exception as error:
+            self.faults.append(f"{name}: {error!r} {vars(error) if isinstance(error, APIException) else ''}")
+            return None
+        return {"type": type(answer).__name__, "answer": self.plain(answer, name)}
+
+    async def refusal(self, client, name, arguments):
+        try:
+            await self.ask(client, name, arguments)
+        except APIException as error:
+            return [error.http_status_code, error.raw_api_error]
+        self.faults.append(f"{name} was to be refused and is not")
+        return [200, None]
+
+
+def main():
+    try:
+        judge = Judge(json.load(sys.stdin))
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        print(f"apple_client: the request makes no sense: {error!r}", file=sys.stderr)
+        return 2
+    # Deprecated methods are asked like the others.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    report = asyncio.run(judge.judge())
+    json.dump(report, sys.stdout)
+    print()
+    return 1 if report["faults"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
