@@ -84,6 +84,7 @@ import Testing
         ("expire", "expire ada MONTHLY", [:]), ("withdraw", "product withdraw YEARLY", [:]),
         ("offer", "product offer YEARLY", [:]),
         ("buy", "buy ada PRINTS --quantity 2", ["BOUGHT": "transactionID"]),
+        ("consumption", "consumption $BOUGHT", [:]),
         ("requestRefund", "request-refund $BOUGHT --reason unintendedPurchase", [:]),
         ("declineRefund", "decline-refund $BOUGHT", [:]),
         ("refund", "refund $BOUGHT --reason appIssue --percentage 50", [:]),

@@ -194,6 +194,14 @@ extension StoreCommand {
             ofTransaction("decline-refund", "decline the refund that was asked for"),
             ofTransaction("reverse-refund", "take a refund back"), ofTransaction("revoke", "take access away"),
             ofTransaction("resolve", "let an interrupted purchase go through"),
+            action("consumption TRANSACTION", "what the app's server said about its use") { client, arguments in
+                try await client.ask(
+                    .get, "/transactions/\(arguments.operands[0])/consumption", as: StoreControlWire.Consumption.self
+                ) { told in
+                    guard let information = told.information else { return "nothing was said" }
+                    return "\(StoreText.date(told.sentAt)): \(information.text())"
+                }
+            },
         ]
         + StoreControlWire.AskToBuy.Decision.allCases.map { decision in
             action("ask-to-buy \(decision) TRANSACTION", "\(decision) a purchase that waits") { client, arguments in

@@ -182,21 +182,3 @@ struct NotificationHistoryTests {
         }
     }
 }
-
-extension TestStore {
-    /// Writes down that everything that is due was sent, with these results one after the other.
-    func attempt(results: [String]) async throws {
-        try await store.database.write { [signer = store.signer, clock = store.virtualClock] sql in
-            let books = Books(sql)
-            let now = try books.now(clock)
-            for record in try books.notifications(dueBy: .distantFuture, limit: 1000) {
-                let signed = try signer.sign(record.body)
-                for (place, result) in results.enumerated() {
-                    try books.begin(
-                        NotificationAttempt(number: place + 1, at: now), of: record, signed: signed, next: nil)
-                    try books.end(place + 1, of: record.id, result, isDelivered: result == "SUCCESS")
-                }
-            }
-        }
-    }
-}

@@ -106,6 +106,22 @@ extension TestStore {
         return try (signed ?? []).map { try verifier.transaction($0).payload }
     }
 
+    /// Writes down that everything that is due was sent, with these results one after the other.
+    func attempt(results: [String]) async throws {
+        try await store.database.write { [signer = store.signer, clock = store.virtualClock] sql in
+            let books = Books(sql)
+            let now = try books.now(clock)
+            for record in try books.notifications(dueBy: .distantFuture, limit: 1000) {
+                let signed = try signer.sign(record.body)
+                for (place, result) in results.enumerated() {
+                    try books.begin(
+                        NotificationAttempt(number: place + 1, at: now), of: record, signed: signed, next: nil)
+                    try books.end(place + 1, of: record.id, result, isDelivered: result == "SUCCESS")
+                }
+            }
+        }
+    }
+
     /// A family of which `anna` buys and `ben` shares.
     static let familyCatalogue = """
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
