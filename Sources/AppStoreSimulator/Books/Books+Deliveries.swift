@@ -91,6 +91,9 @@ extension Books {
             [.text(AppStoreServerAPI.SendAttemptResult.other.rawValue)])
     }
 
+    /// Whatever is sent again is signed anew: the books came from a store that may have another root.
+    func forgetSignatures() throws { try sql.execute("UPDATE notification SET signed = NULL WHERE signed IS NOT NULL") }
+
     /// Lets a notification be sent when `record` says, whatever became of it before.
     func sendAgain(_ record: NotificationRecord) throws {
         try sql.execute("UPDATE notification SET due = ?2 WHERE id = ?1", [.integer(record.id), SQLValue(record.due)])

@@ -43,6 +43,7 @@ extension SimulatedAppStore {
                 for table in tables.reversed() { try sql.execute("DELETE FROM \(table)") }
                 for table in tables { try sql.insert(fixture.rows[table] ?? [], into: table) }
                 try books.endLostSendings()
+                try books.forgetSignatures()
                 anchor.base = base.now().wholeMilliseconds
                 anchor.reading = max(fixture.now, try books.clock().reading).wholeMilliseconds
                 anchor.revision = revision + 1
