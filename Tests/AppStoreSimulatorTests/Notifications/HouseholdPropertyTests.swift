@@ -1,0 +1,116 @@
+import Foundation
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// Random lives of two households, with families that come and go.
+struct HouseholdPropertyTests {
+    private static let names: [AccountName] = ["anna", "berta", "carla"]
+
+    /// One life: what cannot be done as things stand changes nothing.
+    ///
+    /// - Parameter looks: Whether somebody looks at what time did after every step, or only at the end.
+    private static func live(_ seed: UInt64, looks: Bool) async throws -> Told {
+        var source = CoursePropertyTests.Source(state: seed)
+        var told: Told?
+        try await TestStore.withScript { test in
+            let store = test.store
+            for name in names { try await store.createAccount(name) }
+            try await store.createFamily("home", organizer: "anna")
+            try await test.startTelling()
+            try await store.set(.notifySkippedTime, to: "all")
+            var prices = 6
+            for number in 0..<40 {
+                let name = names.randomElement(using: &source) ?? "anna"
+                let plan: ProductID = ["plain", "plain", "pro", "basic"].randomElement(using: &source) ?? "plain"
+                let place = Int.random(in: 0...2, using: &source)
+                let chance = Int.random(in: 0..<24, using: &source)
+                let days = Int.random(in: 1...40, using: &source)
+                let isOn = Bool.random(using: &source)
+                let latest = try await store.transactions(of: name).suffix(3)
+                let id = latest.dropFirst(place).first?.transactionID
+                do {
+                    switch chance {
+                    case 0...5: try await test.advance(.days(days))
+                    case 6...9: try await test.buy(plan, name)
+                    case 10: try await store.cancel(plan, for: name)
+                    case 11: try await store.resume(plan, renewingTo: isOn ? "basic" : nil, for: name)
+                    case 12: try await store.failBilling(plan, for: name)
+                    case 13: try await store.resolveBilling(plan, for: name)
+                    case 14: try await store.set(.gracePeriod, to: isOn ? "16d" : "off")
+                    case 15: try await store.set(.renewalsFail, to: .bool(isOn))
+                    case 16:
+                        prices += 1
+                        try await store.increasePrice(of: plan, .init(price: "\(prices).99", needsConsent: isOn))
+                    case 17: try await store.answerPriceIncrease(of: plan, agreeing: isOn, for: name)
+                    case 18: if let id { try await store.refund(id) }
+                    case 19: if let id { try await store.reverseRefund(id) }
+                    case 20: _ = try await isOn ? store.join("home", name) : store.leave("home", name)
+                    case 21: if let id { _ = try await store.extendRenewal(of: id, byDays: days, request: "\(number)") }
+                    case 22: _ = try await store.extendRenewals(of: plan, byDays: days, request: "\(number)", in: nil)
+                    default: try await store.expire(plan, for: name)
+                    }
+                } catch is SimulatorError {
+                } catch is StoreFailure {
+                } catch is ExtensionRefusal {
+                }
+                if looks { _ = try await store.watchTime() }
+            }
+            try await test.advance(.months(3))
+            _ = try await store.watchTime()
+            var sold: [String: [String]] = [:]
+            for name in names {
+                for transaction in try await test.payloads(name) {
+                    sold[transaction.originalTransactionId ?? "", default: []].append(transaction.transactionId ?? "")
+                }
+            }
+            told = Told(try test.readNotifications(), sold)
+        }
+        return try #require(told)
+    }
+
+    /// What was told, and what was sold.
+    struct Told: Sendable {
+        /// In the order of their instants, by subscription.
+        var lines: [String: [String]] = [:]
+        /// The transactions that somebody who reads nothing else knows, by subscription.
+        var known: [String: Set<String>] = [:]
+        var sold: [String: [String]]
+
+        init(_ read: [TestStore.ReadNotification], _ sold: [String: [String]]) {
+            self.sold = sold
+            for one in read {
+                guard let transaction = one.transaction, let original = transaction.originalTransactionId else {
+                    continue
+                }
+                let words = [
+                    one.whole.signedDate?.formatted(.iso8601), transaction.productId, transaction.transactionId,
+                    one.whole.notificationType?.rawValue, one.whole.subtype?.rawValue,
+                    one.whole.data?.status.map { "\($0.rawValue)" },
+                ]
+                lines[original, default: []].append(words.compactMap(\.self).joined(separator: " "))
+                known[original, default: []].insert(transaction.transactionId ?? "")
+            }
+        }
+    }
+
+    @Test(arguments: 1...10)
+    func `however often somebody looks, the same is told of everybody, and all that was sold`(seed: Int) async throws {
+        let often = try await Self.live(UInt64(seed), looks: true)
+        let seldom = try await Self.live(UInt64(seed), looks: false)
+        for original in Set(often.lines.keys).union(seldom.lines.keys).sorted() {
+            let (one, other) = (often.lines[original] ?? [], seldom.lines[original] ?? [])
+            guard one != other else { continue }
+            let place = zip(one, other).prefix { $0 == $1 }.count
+            let around =
+                "\(one.dropFirst(max(0, place - 3)).prefix(6))\n\(other.dropFirst(max(0, place - 3)).prefix(6))"
+            Issue.record("\(original) is told otherwise from \(place) on:\n\(around)")
+        }
+        for (original, transactions) in seldom.sold {
+            let missing = transactions.filter { !(seldom.known[original] ?? []).contains($0) }
+            #expect(missing.isEmpty, "of \(original): \(seldom.lines[original] ?? [])")
+        }
+    }
+}
