@@ -111,13 +111,18 @@ extension TestStore {
         try await store.database.write { [signer = store.signer, clock = store.virtualClock] sql in
             let books = Books(sql)
             let now = try books.now(clock)
-            for record in try books.notifications(dueBy: .distantFuture, limit: 1000) {
-                let signed = try signer.sign(record.body)
+            var query = NotificationQuery()
+            query.includesUnsent = true
+            query.limit = 1000
+            for record in try books.notifications(query) where record.due != nil {
                 for (place, result) in results.enumerated() {
-                    try books.begin(
-                        NotificationAttempt(number: place + 1, at: now), of: record, signed: signed, next: nil)
-                    try books.end(place + 1, of: record.id, result, isDelivered: result == "SUCCESS")
+                    try sql.execute(
+                        "INSERT INTO attempt (notification, number, at, result) VALUES (?1, ?2, ?3, ?4)",
+                        [.integer(record.id), .integer(Int64(place + 1)), .integer(now.microseconds), .text(result)])
                 }
+                try sql.execute(
+                    "UPDATE notification SET signed = ?2, due = NULL, attempts = ?3 WHERE id = ?1",
+                    [.integer(record.id), .text(try signer.sign(record.body)), .integer(Int64(results.count))])
             }
         }
     }
