@@ -22,7 +22,7 @@ struct AppleClientTests {
 
     private static func check(_ client: String) async throws {
         // Tokens are Apple's client's, by the machine's own clock.
-        try await TestStore.with(change: { $0.baseClock = SystemClock() }) { test in
+        try await TestStore.telling(Receiver(), change: { $0.baseClock = SystemClock() }) { test in
             let names = try await live(in: test)
             let verdict = try await withLoopbackServer(test.store.handler) { url in
                 let api = test.store.summary.serverAPI
@@ -44,7 +44,6 @@ struct AppleClientTests {
 
     /// Something of everything: a subscription that goes on, a refund, a test notification that was sent.
     private static func live(in test: TestStore) async throws -> JSONValue {
-        try await test.startTelling()
         let original = try await test.buy("weekly")
         let coins = try await test.buy("coins")
         let pack = try await test.buy("pack")
@@ -52,7 +51,7 @@ struct AppleClientTests {
         try await test.advance(.weeks(2))
         let renewal = try #require(try await test.store.transactions(of: "anna").last { $0.productID == "weekly" })
         let token = try await test.store.requestTestNotification()
-        try await test.attempt(results: ["SUCCESS"])
+        try await test.store.deliverNotifications()
         return [
             "transaction": .string(renewal.transactionID.rawValue),
             "original": .string(original.transactionID.rawValue), "coins": .string(coins.transactionID.rawValue),

@@ -13,22 +13,38 @@ struct NotificationEndpointTests {
     private typealias Sent = AppStoreServerAPI.SendTestNotificationResponse
     private static let test = "/inApps/v1/notifications/test"
 
-    @Test func `a test is asked for, and its status is there as soon as it was sent`() async throws {
+    @Test func `a test is asked for where there is a URL, and has no status before it is sent`() async throws {
         try await TestStore.withServer { test, client in
             #expect(try await client.code(.post, Self.test) == .serverNotificationUrlNotFound)
             try await test.startTelling()
-            let response = try await client.send(.post, Self.test)
-            let answer = try Sent(json: try await response.body.json())
-            let token = try #require(answer.testNotificationToken)
-            #expect(response.status == 200 && token.hasSuffix("_1769853600000"))
-            #expect(try await client.code(.get, "\(Self.test)/\(token)") == .testNotificationNotFound, "not sent yet")
-            try await test.attempt(results: ["NO_RESPONSE", "SUCCESS"])
+            let token = try await Self.request(client)
+            #expect(token.hasSuffix("_1769853600000"))
+            #expect(try await client.code(.get, "\(Self.test)/\(token)") == .testNotificationNotFound)
+        }
+    }
+
+    @Test func `the status of a test has all its attempts`() async throws {
+        let receiver = Receiver { _ in 500 }
+        try await TestStore.telling(receiver) { test in
+            let client = try ServerClient(test)
+            let token = try await Self.request(client)
+            try await test.store.deliverNotifications()
+            receiver.answer { _ in 200 }
+            try await test.advance(.hour)
+            try await test.store.deliverNotifications()
             let check = try await client.get("\(Self.test)/\(token)", as: Check.self)
-            #expect(check.sendAttempts?.map(\.sendAttemptResult) == [.noResponse, .success])
-            #expect(check.firstSendAttemptResult == .noResponse)
+            #expect(check.sendAttempts?.map(\.sendAttemptResult) == [.unsuccessfulHttpResponseCode, .success])
+            #expect(check.firstSendAttemptResult == .unsuccessfulHttpResponseCode)
             let told = try test.verifier().notification(try #require(check.signedPayload)).payload
             #expect(told.notificationType == .test)
+            #expect(receiver.arrivals.map(\.signedPayload) == [check.signedPayload, check.signedPayload])
         }
+    }
+
+    private static func request(_ client: ServerClient) async throws -> String {
+        let response = try await client.send(.post, test)
+        #expect(response.status == 200)
+        return try #require(try Sent(json: try await response.body.json()).testNotificationToken)
     }
 
     @Test func `what is no token is told from one that nobody has`() async throws {
@@ -84,22 +100,35 @@ struct NotificationHistoryTests {
         }
     }
 
-    private static func with(_ body: (TestStore, Reader) async throws -> Void) async throws {
+    private static func with(
+        _ receiver: Receiver = Receiver(), _ body: (TestStore, Reader) async throws -> Void
+    ) async throws {
+        try await TestStore.telling(receiver) { test in
+            try await body(test, Reader(test: test, client: try ServerClient(test)))
+        }
+    }
+
+    @Test func `what was never sent is not told`() async throws {
         try await TestStore.withServer { test, client in
             try await test.startTelling()
-            try await body(test, Reader(test: test, client: client))
+            try await test.buy("coins")
+            #expect(try await Reader(test: test, client: client).types().isEmpty)
         }
     }
 
     @Test func `what was sent is told with what came of it, and filtered`() async throws {
-        try await Self.with { test, reader in
+        let receiver = Receiver { _ in 500 }
+        try await Self.with(receiver) { test, reader in
             #expect(try await reader.page(await reader.body()).notificationHistory == [])
             let weekly = try await test.buy("weekly").transactionID
+            try await test.store.deliverNotifications()
+            receiver.answer { _ in 204 }
+            try await test.advance(.hour)
             try await test.buy("coins", "ben")
-            #expect(try await reader.types().isEmpty, "nothing was sent yet")
-            try await test.attempt(results: ["TIMED_OUT", "SUCCESS"])
+            try await test.store.deliverNotifications()
+            receiver.answer { _ in throw HTTPError(.noAnswer, "Nothing came.") }
             try await test.store.cancel("weekly", for: "anna")
-            try await test.attempt(results: ["SOCKET_ISSUE"])
+            try await test.store.deliverNotifications()
             let all = [
                 "SUBSCRIBED INITIAL_BUY", "ONE_TIME_CHARGE", "DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED",
             ]
@@ -117,15 +146,16 @@ struct NotificationHistoryTests {
             let page = try await reader.page(await reader.body())
             #expect(page.hasMore == false && page.paginationToken == nil)
             let first = try #require(page.notificationHistory?.first)
-            #expect(first.sendAttempts?.map(\.sendAttemptResult) == [.timedOut, .success])
-            #expect(first.firstSendAttemptResult == .timedOut)
+            #expect(first.sendAttempts?.map(\.sendAttemptResult) == [.unsuccessfulHttpResponseCode, .success])
+            #expect(first.firstSendAttemptResult == .unsuccessfulHttpResponseCode)
+            #expect(page.notificationHistory?.last?.sendAttempts?.map(\.sendAttemptResult) == [.noResponse])
         }
     }
 
     @Test func `what happened within one millisecond is on one page each`() async throws {
         try await Self.with { test, reader in
             for _ in 0..<45 { try await test.buy("coins") }
-            try await test.attempt(results: ["SUCCESS"])
+            try await test.store.deliverNotifications()
             let body = await reader.body()
             var (seen, token, counts): ([String], String?, [Int]) = ([], nil, [])
             repeat {
@@ -142,7 +172,7 @@ struct NotificationHistoryTests {
     @Test func `a page's token is good for the same question alone`() async throws {
         try await Self.with { test, reader in
             for _ in 0..<21 { try await test.buy("coins") }
-            try await test.attempt(results: ["SUCCESS"])
+            try await test.store.deliverNotifications()
             let token = try #require(try await reader.page(await reader.body()).paginationToken)
             #expect(try await reader.code([:], query: "?paginationToken=\(token)") == nil)
             for changes in [["onlyFailures": true], ["notificationType": "TEST"], ["endDate": 99_999_999_999_999]]

@@ -106,27 +106,6 @@ extension TestStore {
         return try (signed ?? []).map { try verifier.transaction($0).payload }
     }
 
-    /// Writes down that everything that is due was sent, with these results one after the other.
-    func attempt(results: [String]) async throws {
-        try await store.database.write { [signer = store.signer, clock = store.virtualClock] sql in
-            let books = Books(sql)
-            let now = try books.now(clock)
-            var query = NotificationQuery()
-            query.includesUnsent = true
-            query.limit = 1000
-            for record in try books.notifications(query) where record.due != nil {
-                for (place, result) in results.enumerated() {
-                    try sql.execute(
-                        "INSERT INTO attempt (notification, number, at, result) VALUES (?1, ?2, ?3, ?4)",
-                        [.integer(record.id), .integer(Int64(place + 1)), .integer(now.microseconds), .text(result)])
-                }
-                try sql.execute(
-                    "UPDATE notification SET signed = ?2, due = NULL, attempts = ?3 WHERE id = ?1",
-                    [.integer(record.id), .text(try signer.sign(record.body)), .integer(Int64(results.count))])
-            }
-        }
-    }
-
     /// A family of which `anna` buys and `ben` shares.
     static let familyCatalogue = """
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
