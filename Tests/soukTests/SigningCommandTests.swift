@@ -2,6 +2,7 @@ import Foundation
 import Primitives
 import SignedData
 import StoreModel
+import StoreTestSupport
 import Testing
 
 /// `souk offer sign` and `souk token create`, and what their signatures are good for.
@@ -52,6 +53,35 @@ import Testing
         #expect(throws: SignedDataError(.notCurrent, "")) {
             try verifier.verify(token, at: end.addingTimeInterval(60))
         }
+    }
+
+    @Test(.enabled(if: OutsideJudge.path(of: "curl") != nil, "there is no curl"))
+    func `curl asks a simulator with a token`() async throws {
+        let service = try SoukService(["simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store")])
+        let created = try await SoukExecutable.run(["store", "--url", service.url, "account", "create", "ada"])
+        #expect(created.status == 0)
+        let bought = try await SoukExecutable.run([
+            "store", "--url", service.url, "--json", "buy", "ada", "com.example.darkroom.prints.10",
+        ])
+        let transaction = try #require(bought.json?["transactionID"]?.stringValue)
+        let api = try #require(service.greeting["serverAPI"])
+        func member(_ name: String) throws -> String { try #require(api[name]?.stringValue) }
+        let token = try await SoukExecutable.run([
+            "token", "create", "--key", member("privateKey"), "--key-id", member("keyID"), "--issuer-id",
+            member("issuerID"), "--bundle-id", "com.example.souk",
+        ])
+        func curl(_ token: String) async throws -> OutsideJudge.Verdict {
+            let program = try #require(OutsideJudge.path(of: "curl"))
+            let url = "\(service.url)/inApps/v1/transactions/\(transaction)"
+            return try await OutsideJudge.run(
+                program, ["-s", "-f", "-H", "Authorization: Bearer \(token)", url], input: "")
+        }
+        let answer = try await curl(token.output.trimmingCharacters(in: .newlines))
+        #expect(answer.status == 0)
+        let jws = try #require(answer.json?["signedTransactionInfo"]?.stringValue)
+        #expect(jws.split(separator: ".").count == 3)
+        #expect(try await curl("x.y.z").status != 0)
+        #expect(service.stop() == 0)
     }
 
     @Test func `an offer of version 1 holds for its customer`() async throws {

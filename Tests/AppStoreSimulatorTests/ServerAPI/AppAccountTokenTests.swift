@@ -118,7 +118,7 @@ struct AppAccountTokenTests {
     @Test func `a body that says it is no JSON is not read`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins")
-            let token = try client.tokens.sign(at: test.base.now())
+            let token = try client.serverKey.token(at: test.base.now())
             for (type, status) in [
                 ("application/x-www-form-urlencoded", 415), ("text/plain", 415), (nil, 200),
                 ("application/json; charset=utf-8", 200), ("Application/JSON", 200),

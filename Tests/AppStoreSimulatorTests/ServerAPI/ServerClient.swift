@@ -13,7 +13,7 @@ typealias ErrorCode = AppStoreServerAPI.ErrorCode
 /// A server that asks a store over its handler, with a token of its key.
 struct ServerClient {
     let transport: InProcessTransport
-    let tokens: AppStoreServerToken
+    let serverKey: AppStoreConnectKey
     let base: any WallClock
     private let key: SigningKey
     private let api: ServerAPIKey
@@ -22,8 +22,8 @@ struct ServerClient {
         api = test.store.summary.serverAPI
         key = try SigningKey(Array(Data(contentsOf: URL(fileURLWithPath: api.privateKey))))
         transport = InProcessTransport(test.store.handler)
-        tokens = AppStoreServerToken(
-            key: key, keyID: api.keyID, issuerID: api.issuerID, bundleID: test.store.summary.bundleID)
+        serverKey = AppStoreConnectKey(
+            key, id: api.keyID, issuerID: api.issuerID, bundleID: test.store.summary.bundleID)
         base = test.base
     }
 
@@ -44,9 +44,9 @@ struct ServerClient {
     func token(
         key: SigningKey? = nil, keyID: String? = nil, issuer: String? = nil, bundle: BundleID = "com.example.souk"
     ) throws -> String {
-        try AppStoreServerToken(
-            key: key ?? self.key, keyID: keyID ?? api.keyID, issuerID: issuer ?? api.issuerID, bundleID: bundle
-        ).sign(at: base.now())
+        try AppStoreConnectKey(
+            key ?? self.key, id: keyID ?? api.keyID, issuerID: issuer ?? api.issuerID, bundleID: bundle
+        ).token(at: base.now())
     }
 
     func send(
@@ -60,7 +60,7 @@ struct ServerClient {
     }
 
     func send(_ method: HTTPRequest.Method, _ path: String, _ body: String = "") async throws -> HTTPResponse {
-        try await send(method, path, body, token: try tokens.sign(at: base.now()), type: "application/json")
+        try await send(method, path, body, token: try serverKey.token(at: base.now()), type: "application/json")
     }
 
     /// What is answered, which has to fit Apple's schema.

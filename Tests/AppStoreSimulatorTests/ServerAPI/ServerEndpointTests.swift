@@ -26,7 +26,7 @@ struct ServerEndpointTests {
     @Test func `reads are answered at once, on the listener's own thread`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins").transactionID
-            let token = try client.tokens.sign(at: test.base.now())
+            let token = try client.serverKey.token(at: test.base.now())
             for endpoint in ServerEndpoint.all where endpoint.method == .get {
                 let path = endpoint.path.split(separator: "/").map { $0.hasPrefix("{") ? "\(coins)" : $0 }
                 let request = HTTPRequest(

@@ -39,7 +39,7 @@ struct ServerLimitTests {
             let other = try ServerClient(test)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for client in [client, other] {
-                    let token = try client.tokens.sign(at: test.base.now())
+                    let token = try client.serverKey.token(at: test.base.now())
                     group.addTask {
                         for _ in 0..<1800 {
                             let status = try await client.send(.get, path, token: token).status

@@ -22,7 +22,7 @@ struct ServerTokenTests {
     @Test func `a token of the store's key lets in, in any spelling of the scheme, also without iat`() async throws {
         try await TestStore.withServer { test, client in
             #expect(try await client.code(.get, Self.nobody) == .transactionIdNotFound)
-            let token = try client.tokens.sign(at: test.base.now(), lifetime: 3600)
+            let token = try client.serverKey.token(at: test.base.now(), lifetime: 3600)
             for scheme in ["Bearer", "bearer", "BEARER"] {
                 let request = HTTPRequest(
                     method: .get, url: "http://store.test" + Self.nobody,
@@ -67,7 +67,7 @@ struct ServerTokenTests {
 
     @Test func `a token that was accepted is refused as soon as it ends, by real time alone`() async throws {
         try await TestStore.withServer { test, client in
-            let token = try client.tokens.sign(at: test.base.now(), lifetime: 600)
+            let token = try client.serverKey.token(at: test.base.now(), lifetime: 600)
             #expect(try await client.send(.get, Self.nobody, token: token).status == 404)
             try await test.advance(.years(1))
             #expect(try await client.send(.get, Self.nobody, token: token).status == 404)
@@ -81,7 +81,7 @@ struct ServerTokenTests {
 
     @Test func `the reason is told without the token, and cannot break out of its header`() async throws {
         try await TestStore.withServer { test, client in
-            let expired = try client.tokens.sign(at: test.base.now().addingTimeInterval(-3600))
+            let expired = try client.serverKey.token(at: test.base.now().addingTimeInterval(-3600))
             let response = try await client.send(.get, Self.nobody, token: expired)
             let reason = try #require(response.headers["WWW-Authenticate"])
             #expect(reason.contains("no longer holds") && !reason.contains(expired.suffix(20)))

@@ -2,25 +2,6 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Makes the bearer tokens that Apple's App Store Server API asks for (Apple: Generating JSON Web Tokens for API requests).
-///
-///     let tokens = AppStoreServerToken(
-///         key: try SigningKey(p8), keyID: "2X9R4HXF34", issuerID: "57246542-…", bundleID: "com.example.darkroom")
-///     request.headers["Authorization"] = "Bearer " + (try tokens.sign(at: clock.now()))
-public struct AppStoreServerToken: Sendable {
-    private let key: AppStoreConnectKey
-
-    /// The key is the `.p8` file's, its id and the issuer's are App Store Connect's.
-    public init(key: SigningKey, keyID: String, issuerID: String, bundleID: BundleID) {
-        self.key = AppStoreConnectKey(key, id: keyID, issuerID: issuerID, bundleID: bundleID)
-    }
-
-    /// `AppStoreConnectKey.token`.
-    public func sign(at instant: Date, lifetime: TimeInterval = 300) throws(SignedDataError) -> String {
-        try key.token(at: instant, lifetime: lifetime)
-    }
-}
-
 /// Judges bearer tokens as Apple's App Store Server API does.
 public struct AppStoreServerTokenVerifier: Sendable {
     private let keys: [String: VerificationKey]

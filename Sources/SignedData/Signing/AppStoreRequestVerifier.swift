@@ -2,21 +2,6 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Signs requests to the App Store with a key of App Store Connect. Any number of threads may share one.
-public struct AppStoreRequestSigner: Sendable {
-    private let key: AppStoreConnectKey
-
-    /// The key is the `.p8` file's, its id and the issuer's are App Store Connect's.
-    public init(key: SigningKey, keyID: String, issuerID: String, bundleID: BundleID) {
-        self.key = AppStoreConnectKey(key, id: keyID, issuerID: issuerID, bundleID: bundleID)
-    }
-
-    /// `AppStoreConnectKey.sign`.
-    public func sign(_ request: AppStoreRequest, nonce: UUID, at instant: Date) throws(SignedDataError) -> String {
-        try key.sign(request, nonce: nonce, at: instant)
-    }
-}
-
 /// A request to the App Store whose signature holds.
 public struct SignedAppStoreRequest: Sendable, Hashable {
     public let request: AppStoreRequest

@@ -1,0 +1,330 @@
+import AppStoreSimulator
+import EntitlementServer
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+/// Every method of our client against the simulator, in one process.
+@Suite(.timeLimit(.minutes(2))) struct ServerAPIClientTests {
+    private static let monthly: ProductID = "com.example.darkroom.plus.monthly"
+    /// Without a free trial.
+    private static let yearly: ProductID = "com.example.darkroom.plus.yearly"
+    private static let prints: ProductID = "com.example.darkroom.prints.10"
+    private static let start = Date(timeIntervalSince1970: 1_767_225_600)
+
+    /// A store on a clock that stands still, a customer of it, and the app's server.
+    struct World {
+        let store: SimulatedAppStore
+        let backend: Backend
+        /// The server's, which waits until somebody moves it.
+        let clock: ManualClock
+        private let folder: TemporaryFolder
+
+        var client: AppStoreServerAPIClient { backend.client }
+
+        init() async throws {
+            let folder = try TemporaryFolder()
+            var configuration = SimulatedAppStore.Configuration(
+                catalogue: try Catalogue(
+                    parsing: Array(Data(contentsOf: URL(fileURLWithPath: TestFiles.darkroom))), file: "darkroom"),
+                dataDirectory: folder.path)
+            let clock = ManualClock(ServerAPIClientTests.start)
+            configuration.baseClock = clock
+            configuration.timeRate = .frozen
+            configuration.notificationTransport = InProcessTransport(
+                AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200)) })
+            store = try await SimulatedAppStore.open(configuration)
+            (self.folder, self.clock) = (folder, clock)
+            let key = try Self.key(of: store)
+            backend = Backend(
+                client: Self.client(of: store, key, clock),
+                verifier: SignedDataVerifier(
+                    configuration: .init(
+                        bundleIDs: [store.summary.bundleID], environments: [.sandbox],
+                        trustAnchors: [try TrustAnchor(fingerprint: store.summary.rootFingerprint)])))
+            try await store.createAccount("ada")
+        }
+
+        static func key(of store: SimulatedAppStore) throws -> SigningKey {
+            try SigningKey(Array(Data(contentsOf: URL(fileURLWithPath: store.summary.serverAPI.privateKey))))
+        }
+
+        static func client(
+            of store: SimulatedAppStore, _ key: SigningKey, _ clock: any WallClock, keyID: String? = nil
+        ) -> AppStoreServerAPIClient {
+            let api = store.summary.serverAPI
+            var configuration = AppStoreServerAPIClient.Configuration(
+                key: AppStoreConnectKey(
+                    key, id: keyID ?? api.keyID, issuerID: api.issuerID, bundleID: store.summary.bundleID),
+                baseURL: "http://store.test")
+            configuration.clock = clock
+            return AppStoreServerAPIClient(configuration: configuration, transport: InProcessTransport(store.handler))
+        }
+
+        @discardableResult
+        func buy(_ product: ProductID) async throws -> StoreControlWire.Transaction {
+            try await store.buy(.init(productID: product), for: "ada")
+        }
+
+        /// With which of Apple's errors a call is refused.
+        func code(_ call: (AppStoreServerAPIClient) async throws -> some Any) async -> AppStoreServerAPI.ErrorCode? {
+            do {
+                _ = try await call(client)
+                return nil
+            } catch {
+                return (error as? AppStoreServerAPIError)?.code
+            }
+        }
+    }
+
+    private func with(_ body: (World) async throws -> Void) async throws {
+        let world = try await World()
+        do {
+            try await body(world)
+        } catch {
+            await world.store.close()
+            throw error
+        }
+        await world.store.close()
+    }
+
+    // MARK: - Purchases
+
+    @Test func `a transaction and the purchase of the app are found by any of the customer's`() async throws {
+        try await with { world in
+            let bought = try await world.buy(Self.monthly)
+            let signed = try #require(
+                try await world.client.transactionInfo(bought.transactionID).signedTransactionInfo)
+            let payload = try world.backend.verifier.transaction(signed).payload
+            #expect(payload.transactionId == bought.transactionID.rawValue)
+            let app = try #require(
+                try await world.client.appTransactionInfo(bought.transactionID).signedAppTransactionInfo)
+            let appTransaction = try world.backend.verifier.appTransaction(app).payload
+            #expect(appTransaction.appTransactionId == payload.appTransactionId)
+            #expect(await world.code { try await $0.transactionInfo("1") } == .transactionIdNotFound)
+            #expect(await world.code { try await $0.transactionInfo("one") } == .invalidTransactionId)
+        }
+    }
+
+    @Test func `a long history comes in pages, filtered and sorted as asked`() async throws {
+        try await with { world in
+            let subscription = try await world.buy(Self.monthly)
+            for _ in 0..<24 {
+                try await world.store.advance(.init(seconds: 1))
+                try await world.buy(Self.prints)
+            }
+            let first = try await world.client.transactionHistory(of: subscription.transactionID)
+            #expect(first.items.count == 20)
+            #expect(first.hasMore == true)
+            let all = try await world.backend.purchases(of: subscription.transactionID)
+            #expect(all.count == 25)
+            #expect(all.last?.transactionId == subscription.transactionID.rawValue)
+            var old: [String] = []
+            let pages = world.client.transactionHistoryPages(
+                of: subscription.transactionID,
+                .init(endDate: Self.start.addingTimeInterval(1), productTypes: [.autoRenewable], revoked: false))
+            for try await signed in pages.items { old.append(signed) }
+            #expect(old.count == 1)
+            let older = try await world.client.transactionHistoryV1(
+                of: subscription.transactionID, .init(productIds: [Self.monthly.rawValue]))
+            #expect(older.items.count == 1)
+            #expect(
+                await world.code { try await $0.transactionHistory(of: subscription.transactionID, revision: "r") }
+                    == .invalidRequestRevision)
+        }
+    }
+
+    @Test func `statuses are those of the subscriptions, or those asked for`() async throws {
+        try await with { world in
+            let bought = try await world.buy(Self.monthly)
+            let answer = try await world.client.subscriptionStatuses(of: bought.transactionID)
+            let item = try #require(answer.data?.first?.lastTransactions?.first)
+            #expect(item.status == .active)
+            let renewal = try world.backend.verifier.renewalInfo(try #require(item.signedRenewalInfo)).payload
+            #expect(renewal.autoRenewStatus == .on)
+            let expired = try await world.client.subscriptionStatuses(of: bought.transactionID, [.expired, .revoked])
+            #expect(expired.data?.flatMap { $0.lastTransactions ?? [] }.isEmpty != false)
+        }
+    }
+
+    @Test func `an order is found by the number on its receipt`() async throws {
+        try await with { world in
+            let bought = try await world.buy(Self.prints)
+            let answer = try await world.client.lookUpOrder(try #require(bought.orderID))
+            #expect(answer.status == .valid)
+            let payload = try world.backend.verifier.transaction(try #require(answer.signedTransactions?.first)).payload
+            #expect(payload.transactionId == bought.transactionID.rawValue)
+            #expect(try await world.client.lookUpOrder("NOTHING7").status == .invalid)
+        }
+    }
+
+    @Test func `refunds are read once when the revision is kept`() async throws {
+        try await with { world in
+            let first = try await world.buy(Self.prints)
+            try await world.store.refund(first.transactionID)
+            var taken: [String?] = []
+            let revision = try await world.backend.takeBackRefunds(of: first.transactionID, since: nil) {
+                taken.append($0.transactionId)
+            }
+            #expect(taken == [first.transactionID.rawValue] && revision != nil)
+            let second = try await world.buy(Self.prints)
+            try await world.store.advance(.init(seconds: 1))
+            try await world.store.refund(second.transactionID)
+            _ = try await world.backend.takeBackRefunds(of: first.transactionID, since: revision) {
+                taken.append($0.transactionId)
+            }
+            #expect(taken == [first.transactionID.rawValue, second.transactionID.rawValue])
+            let older = try await world.client.refundHistoryV1(of: first.transactionID)
+            #expect(older.signedTransactions?.count == 2)
+        }
+    }
+
+    // MARK: - What a server tells the App Store
+
+    @Test func `a renewal date is moved twice a year, and of everybody at once`() async throws {
+        try await with { world in
+            let bought = try await world.buy(Self.yearly)
+            let end = try #require(bought.expiresDate)
+            let request = UUID()
+            for _ in 0..<2 {
+                let moved = try await world.backend.extend(bought.transactionID, byDays: 3, as: request)
+                #expect(moved == .until(end.addingTimeInterval(3 * 86400)), "the same request moves it once")
+            }
+            _ = try await world.backend.extend(bought.transactionID, byDays: 3, as: UUID())
+            #expect(try await world.backend.extend(bought.transactionID, byDays: 3, as: UUID()) == .noMore)
+            try await world.store.set(.serverAPIError, to: "4040002")
+            let client = world.client
+            let refused = Task {
+                try await Backend(client: client, verifier: world.backend.verifier)
+                    .extend(bought.transactionID, byDays: 3, as: UUID())
+            }
+            for _ in 0..<2 {
+                await world.clock.waiters(atLeast: 1)
+                world.clock.advance(by: 1)
+            }
+            #expect(try await refused.value == .later(nil))
+            try await world.store.set(.serverAPIError, to: "off")
+
+            let all = try await world.client.extendRenewalDates(
+                .init(
+                    extendByDays: 1, extendReasonCode: .serviceIssueOrOutage, requestIdentifier: "outage",
+                    productId: Self.yearly.rawValue))
+            #expect(all.requestIdentifier == "outage")
+            let status = try await world.client.statusOfExtension("outage", of: Self.yearly)
+            #expect(status.complete == true)
+            #expect((status.succeededCount ?? 0) + (status.failedCount ?? 0) == 1)
+            #expect(
+                await world.code { try await $0.statusOfExtension("none", of: Self.yearly) } == .statusRequestNotFound)
+        }
+    }
+
+    @Test func `what a server knows of a purchase is taken in both forms`() async throws {
+        try await with { world in
+            let bought = try await world.buy(Self.prints)
+            try await world.store.requestRefund(of: bought.transactionID)
+            try await world.client.sendConsumptionInformation(
+                .init(customerConsented: true, deliveryStatus: .delivered, sampleContentProvided: false),
+                of: bought.transactionID)
+            try await world.client.sendConsumptionInformationV1(
+                .init(
+                    customerConsented: true, consumptionStatus: .fullyConsumed, platform: .apple,
+                    sampleContentProvided: false, deliveryStatus: .deliveredAndWorkingProperly,
+                    appAccountToken: UUID(), accountTenure: .undeclared, playTime: .undeclared,
+                    lifetimeDollarsRefunded: .undeclared, lifetimeDollarsPurchased: .undeclared, userStatus: .active),
+                of: bought.transactionID)
+            let refused = await world.code {
+                try await $0.sendConsumptionInformation(.init(customerConsented: false), of: bought.transactionID)
+            }
+            #expect(refused == .invalidCustomerConsented)
+        }
+    }
+
+    @Test func `a purchase is finished and given an owner`() async throws {
+        try await with { world in
+            let bought = try await world.buy(Self.prints)
+            #expect(try await world.store.unfinishedTransactions(of: "ada").count == 1)
+            try await world.client.finish(bought.transactionID)
+            #expect(try await world.store.unfinishedTransactions(of: "ada").isEmpty)
+            let token = UUID()
+            try await world.client.setAppAccountToken(token, of: bought.originalTransactionID)
+            #expect(try await world.backend.purchases(of: bought.transactionID).first?.appAccountToken == token)
+        }
+    }
+
+    // MARK: - Notifications
+
+    @Test func `a test notification is sent, and is in the history with what was told before`() async throws {
+        try await with { world in
+            #expect(await world.code { try await $0.requestTestNotification() } == .serverNotificationUrlNotFound)
+            try await world.store.set(.notificationsURL, to: "http://receiver.test/")
+            try await world.buy(Self.monthly)
+            let token = try #require(try await world.client.requestTestNotification().testNotificationToken)
+            try await world.store.deliverNotifications()
+            let test = try await world.client.testNotificationStatus(token)
+            #expect(test.sendAttempts?.map(\.sendAttemptResult) == [.success])
+            let sent = try #require(test.signedPayload)
+            #expect(try world.backend.verifier.notification(sent).payload.notificationType == .test)
+
+            var history: [AppStoreServerAPI.NotificationType?] = []
+            let pages = world.client.notificationHistoryPages(
+                .init(startDate: Self.start - 86400, endDate: Self.start + 86400))
+            for try await item in pages.items {
+                let payload = try #require(item.signedPayload)
+                history.append(try world.backend.verifier.notification(payload).payload.notificationType)
+            }
+            #expect(Set(history) == [.subscribed, .test])
+            #expect(history.count == 2)
+        }
+    }
+
+    // MARK: - Refusals
+
+    @Test func `a server with another key is not let in`() async throws {
+        try await with { world in
+            for client in [
+                World.client(of: world.store, try SigningKey.generate(), world.clock),
+                World.client(of: world.store, try World.key(of: world.store), world.clock, keyID: "ANOTHER111"),
+                World.client(of: world.store, try World.key(of: world.store), ManualClock(Self.start - 7200)),
+            ] {
+                await #expect(throws: AppStoreServerAPIError(.refused, "", status: 401)) {
+                    try await client.transactionInfo("1")
+                }
+            }
+        }
+    }
+
+    @Test func `an injected failure is asked again until there were enough`() async throws {
+        try await with { world in
+            let bought = try await world.buy(Self.prints)
+            try await world.store.set(.serverAPIError, to: "5000001")
+            let client = world.client
+            let call = Task { try await client.transactionInfo(bought.transactionID) }
+            await world.clock.waiters(atLeast: 1)
+            world.clock.advance(by: 1)
+            await world.clock.waiters(atLeast: 1)
+            try await world.store.set(.serverAPIError, to: "off")
+            world.clock.advance(by: 1)
+            #expect(try await call.value.signedTransactionInfo != nil)
+        }
+    }
+
+    @Test func `a spent budget says when to come back`() async throws {
+        try await with { world in
+            try await world.store.set(.serverAPIRateLimit, to: "sandbox")
+            // A tenth of 10 requests a second, counted by the hour.
+            for _ in 0..<3600 { _ = try await world.client.lookUpOrder("NOTHING7") }
+            do {
+                _ = try await world.client.lookUpOrder("NOTHING7")
+                Issue.record("one too many was answered")
+            } catch let error as AppStoreServerAPIError {
+                #expect(error.code == .rateLimitExceeded)
+                #expect(error.retryAfter == Self.start.addingTimeInterval(3600))
+            }
+        }
+    }
+}
