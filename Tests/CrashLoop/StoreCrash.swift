@@ -1,4 +1,5 @@
 import AppStoreSimulator
+import CurlTransport
 import Foundation
 import HTTPCore
 import HTTPListener
@@ -24,8 +25,11 @@ enum StoreChild {
         var configuration = SimulatedAppStore.Configuration(
             catalogue: try Catalogue(parsing: Array(catalogue.utf8), file: "catalogue"), dataDirectory: folder)
         configuration.timeRate = .frozen
+        let fuse = Fuse(settings.killAt)
         configuration.database = FusedDatabase(
-            database: try SQLiteDatabase(path: folder + "/store.sqlite"), fuse: Fuse(settings.killAt))
+            database: try SQLiteDatabase(path: folder + "/store.sqlite"), fuse: fuse)
+        configuration.notificationsURL = try settings.required("told")
+        configuration.notificationTransport = FusedTransport(network: CurlTransport.platformDefault(), fuse: fuse)
         let store = try await SimulatedAppStore.open(configuration)
         let listener = HTTPListener(handler: store.handler)
         let url = try listener.start().url
@@ -41,6 +45,7 @@ struct StoreCrash {
     private let folder: String
     private let killAt: Int
     private let network: any HTTPTransport
+    private let server: ToldServer
     private var child: Child
     private var url: String
     private(set) var wasKilled = false
@@ -55,7 +60,9 @@ struct StoreCrash {
         let data = folder + "/store-\(point)"
         var crash = try await StoreCrash(data, killAt: point, network)
         try await crash.live()
+        try await crash.deliver()
         try await crash.check()
+        await crash.server.stop()
         await crash.child.kill()
         try await crash.checkFile()
         return crash.wasKilled
@@ -65,7 +72,8 @@ struct StoreCrash {
         self.folder = folder
         self.killAt = killAt
         self.network = network
-        child = try Child(["store", "data=\(folder)", "kill-at=\(killAt)"])
+        server = try ToldServer()
+        child = try Child(["store", "data=\(folder)", "told=\(server.url)", "kill-at=\(killAt)"])
         url = ""
         if let line = await child.firstLine() { url = line } else { try await startAgain() }
     }
@@ -76,7 +84,7 @@ struct StoreCrash {
             throw CrashFailure("point \(killAt): the store ended with \(status): \(child.lastWords)")
         }
         wasKilled = true
-        child = try Child(["store", "data=\(folder)"])
+        child = try Child(["store", "data=\(folder)", "told=\(server.url)"])
         guard let line = await child.firstLine() else {
             throw CrashFailure("point \(killAt): the store did not start again: \(child.lastWords)")
         }
@@ -108,6 +116,17 @@ struct StoreCrash {
         try await pay("p5", "coins")
         try await poll()
         try await finish("p4")
+    }
+
+    /// Goes on until every notification has arrived, as often as that takes.
+    private mutating func deliver() async throws {
+        for _ in 0..<12 {
+            let bytes = try await ask(.post, "/control/v1/notifications/deliver")
+            if try WireJSON.decode(StoreControlWire.Deliveries.self, from: bytes).waiting == 0 { return }
+            try await ask(
+                .post, "/control/v1/clock/advance", try WireJSON.encode(StoreControlWire.Advance(period: .days(4))))
+        }
+        throw CrashFailure("point \(killAt): notifications do not arrive")
     }
 
     private mutating func pay(_ id: String, _ product: ProductID) async throws {
@@ -185,6 +204,7 @@ struct StoreCrash {
         guard all.first(where: { $0.transactionID == refunded })?.state == "revoked" else {
             throw CrashFailure("point \(killAt): the refund is gone")
         }
+        try await checkNotifications(all)
         cursor = nil
         let bytes = try await ask(.get, "/store/v1/devices/\(device)/updates?wait=0")
         let sales = try WireJSON.decode(StoreWire.Updates.self, from: bytes).updates
@@ -196,6 +216,17 @@ struct StoreCrash {
         guard delivered.isSuperset(of: expected), unasked.isSubset(of: expected) else {
             throw CrashFailure(
                 "point \(killAt): \(delivered.count) transactions are delivered, \(expected.count) are unfinished")
+        }
+    }
+
+    private mutating func checkNotifications(_ all: [StoreControlWire.Transaction]) async throws {
+        let bytes = try await ask(.get, "/control/v1/notifications?limit=1000")
+        let told = try WireJSON.decode(StoreControlWire.Notifications.self, from: bytes).notifications
+        let charges = Set(all.filter { $0.productID != "monthly" }.map(\.transactionID))
+        do {
+            try server.check(told, charges: charges, wasKilled: wasKilled)
+        } catch let failure as CrashFailure {
+            throw CrashFailure("point \(killAt): \(failure)")
         }
     }
 

@@ -146,7 +146,7 @@ private final class KeptDemo {
 
     @Test(.timeLimit(.minutes(10)))
     func `what the simulated store has answered survives its death`() async throws {
-        let every = ProcessInfo.processInfo.environment["SOUK_CRASH_EVERY"] ?? "12"
+        let every = ProcessInfo.processInfo.environment["SOUK_CRASH_EVERY"] ?? "23"
         let outcome = try await SoukExecutable.run(["stores", every], program: "CrashLoop")
         #expect(outcome.status == 0, "\(outcome.errors)")
         #expect(outcome.output.contains("nothing twice"))

@@ -1,0 +1,78 @@
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+/// The app's server: it outlives the store, refuses every second notification the first time, and keeps what came.
+final class ToldServer: Sendable {
+    private struct State {
+        /// What came of each notification, by its UUID.
+        var payloads: [String: [String]] = [:]
+    }
+
+    private let state = Locked(State())
+    private let listener: HTTPListener
+    let url: String
+
+    init() throws {
+        listener = HTTPListener(
+            handler: AnyHTTPHandler { [state] request in .ready(HTTPResponse(status: Self.answer(request, state))) })
+        url = try listener.start().url + "/apple"
+    }
+
+    func stop() async { await listener.stop() }
+
+    private static func answer(_ request: HTTPRequest, _ state: Locked<State>) -> Int {
+        let body = try? request.body.buffered.map { try JSONValue(parsing: $0) }
+        guard let payload = body?["signedPayload"]?.stringValue, let uuid = uuid(of: payload) else { return 400 }
+        return state.withLock { state in
+            state.payloads[uuid, default: []].append(payload)
+            let isRefused = state.payloads[uuid]?.count == 1 && state.payloads.count % 2 == 0
+            return isRefused ? 500 : 200
+        }
+    }
+
+    private static func uuid(of jws: String) -> String? {
+        let parts = jws.split(separator: ".")
+        guard parts.count == 3, let bytes = Base64.decodeURL(String(parts[1])) else { return nil }
+        return (try? JSONValue(parsing: bytes))?["notificationUUID"]?.stringValue
+    }
+
+    /// Throws unless everything in `told` has arrived, nothing else has, and nothing more often than it was written down.
+    func check(_ told: [StoreControlWire.Notification], charges: Set<TransactionID>, wasKilled: Bool) throws {
+        let arrived = state.withLock { $0.payloads }
+        guard Set(arrived.keys).isSubset(of: told.map(\.uuid)) else {
+            throw CrashFailure("a notification arrived that is not in the books")
+        }
+        for notification in told {
+            let name = "the notification \(notification.number), \(notification.type),"
+            let results = notification.attempts.map { $0.result ?? "none" }
+            guard results.last == "SUCCESS", notification.due == nil else {
+                throw CrashFailure("\(name) has not arrived: \(results)")
+            }
+            let known = results.count { $0 != "OTHER" }
+            guard known == results.count || wasKilled && known == results.count - 1 else {
+                throw CrashFailure("\(name) was lost more than once: \(results)")
+            }
+            let payloads = arrived[notification.uuid] ?? []
+            guard (known...results.count).contains(payloads.count), Set(payloads).count == 1 else {
+                throw CrashFailure("\(name) has arrived \(payloads.count) times, written down: \(results)")
+            }
+            try Self.checkSchedule(notification, name)
+        }
+        let charged = told.filter { $0.type == "ONE_TIME_CHARGE" }.compactMap(\.transactionID)
+        guard charged.count == charges.count, Set(charged) == charges else {
+            throw CrashFailure("\(charges.count) charges were made, \(charged.count) told")
+        }
+    }
+
+    private static func checkSchedule(_ notification: StoreControlWire.Notification, _ name: String) throws {
+        let instants = notification.attempts.map(\.at)
+        for ((earlier, later), hours) in zip(zip(instants, instants.dropFirst()), [1.0, 12, 24, 48, 72])
+        where later.timeIntervalSince(earlier) < hours * 3600 {
+            throw CrashFailure("\(name) was sent again before it was due: \(instants)")
+        }
+    }
+}
