@@ -72,8 +72,8 @@ let package = Package(
             .executableTarget(
                 name: "Benchmarks",
                 dependencies: [
-                    "AppStoreSimulator", "CAllocations", "COpenSSL", "EntitlementServer", "HTTPCore", "HTTPListener",
-                    "PluginHub", "Primitives", "SQLStorage", "SignedData", "StoreModel",
+                    "AppStoreSimulator", "CAllocations", "COpenSSL", "CurlTransport", "EntitlementServer", "HTTPCore",
+                    "HTTPListener", "PluginHub", "Primitives", "SQLStorage", "SignedData", "StoreModel",
                 ], path: "Benchmarks", exclude: ["Allocations"], swiftSettings: strict),
             // Counts what the benchmarks ask the heap for; nothing else may link it.
             .target(name: "CAllocations", path: "Benchmarks/Allocations"),

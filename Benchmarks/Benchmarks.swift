@@ -8,7 +8,7 @@ enum Benchmarks {
     private static let groups: [(name: String, run: @Sendable () async throws -> [Figure])] = [
         ("signatures", SignatureBenchmark.run), ("receipts", ReceiptBenchmark.run), ("hub", HubBenchmark.run),
         ("reads", { [try await ReadBenchmark.run()] }), ("purchases", StoreBenchmark.purchases),
-        ("renewals", StoreBenchmark.renewals),
+        ("renewals", StoreBenchmark.renewals), ("notifications", NotificationBenchmark.run),
     ]
 
     static func main() async {

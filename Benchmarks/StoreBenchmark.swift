@@ -27,7 +27,7 @@ enum StoreBenchmark {
         ProcessInfo.processInfo.environment["SOUK_BENCH_SHORT"] == nil ? [1000, 100_000, 1_000_000] : [1000, 100_000]
     }
 
-    private static func configuration(_ folder: String) throws -> SimulatedAppStore.Configuration {
+    static func configuration(_ folder: String) throws -> SimulatedAppStore.Configuration {
         var configuration = SimulatedAppStore.Configuration(
             catalogue: try Catalogue(parsing: Array(catalogue.utf8), file: "benchmark"), dataDirectory: folder)
         configuration.timeRate = .frozen

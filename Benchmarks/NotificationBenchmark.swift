@@ -1,0 +1,83 @@
+import AppStoreSimulator
+import CurlTransport
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+import StoreModel
+
+/// A month passes for subscribers of the simulator, and the app's server is told of each renewal: found, written down,
+/// signed, sent over HTTP, and the answer written down. Beside it the same POST by the same transport, with no store.
+enum NotificationBenchmark {
+    private static let subscribers = 1000
+    private static let lanes = 8
+
+    static func run() async throws -> [Figure] {
+        let folder = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let received = Locked((count: 0, bytes: 0))
+        let server = HTTPListener(
+            handler: AnyHTTPHandler { request in
+                received.withLock { $0 = ($0.count + 1, request.body.length ?? 0) }
+                return .ready(HTTPResponse(status: 200))
+            })
+        let url = try server.start().url
+        let transport = CurlTransport()
+        var configuration = try StoreBenchmark.configuration(folder)
+        configuration.notificationTransport = transport
+        let store = try await SimulatedAppStore.open(configuration)
+        try await store.populate(subscribers, subscribingTo: "monthly")
+        try await store.set(.notificationsURL, to: .string(url))
+        var times: [(told: Double, posted: Double)] = []
+        for round in 0...5 {
+            let clock = ContinuousClock()
+            let before = received.withLock { $0.count }
+            let t0 = clock.now; defer { FileHandle.standardError.write(Data("round \(clock.now - t0)\n".utf8)) }
+            let told = try await clock.measure {
+                // They began on a 31st: every 31 days have one renewal.
+                try await store.advance(.init(period: .days(31)))
+                try await store.deliverNotifications()
+            }
+            let count = received.withLock { $0.count } - before
+            guard count == subscribers else {
+                throw BenchmarkFailure("\(count) notifications of \(subscribers) renewals arrived")
+            }
+            let posted = try await clock.measure {
+                try await post(received.withLock { $0.bytes }, to: url, over: transport)
+            }
+            if round > 0 { times.append((told.nanoseconds, posted.nanoseconds)) }
+        }
+        await store.close()
+        await transport.shutdown()
+        await server.stop()
+        let each = median(times.map(\.told)) / Double(subscribers)
+        let reference = median(times.map(\.posted)) / Double(subscribers)
+        return [
+            Figure(
+                name: "notification of a renewal, \(lanes) lanes", reference: "the same POST, \(lanes) at a time",
+                nanoseconds: each, referenceNanoseconds: reference, budget: "none",
+                more: [
+                    ("notificationsPerSecond", .number((1e9 / each).rounded())),
+                    ("referencePerSecond", .number((1e9 / reference).rounded())),
+                    ("bytes", .number(received.withLock { $0.bytes })),
+                ])
+        ]
+    }
+
+    /// As many posts as there are subscribers.
+    private static func post(_ size: Int, to url: String, over transport: any HTTPTransport) async throws {
+        let body = HTTPBody.bytes([UInt8](repeating: 0x20, count: size))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<lanes {
+                group.addTask {
+                    for _ in 0..<subscribers / lanes {
+                        let answer = try await transport.send(HTTPRequest(method: .post, url: url, body: body))
+                        guard answer.isSuccess else { throw BenchmarkFailure("a post was answered \(answer.status)") }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
