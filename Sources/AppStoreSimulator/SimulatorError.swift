@@ -57,7 +57,5 @@ public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertibl
         public static let invalidValue = Code(rawValue: "invalidValue")
         /// What was asked for cannot be done as things stand.
         public static let notNow = Code(rawValue: "notNow")
-        /// A later version does this.
-        public static let unsupported = Code(rawValue: "unsupported")
     }
 }

@@ -195,10 +195,3 @@ public struct FamilyName: Identifier {
     public let rawValue: String
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 }
-
-extension SimulatedAppStore {
-    /// Of what is declared and not there yet.
-    static func unbuilt(_ subject: String) -> SimulatorError {
-        SimulatorError(.unsupported, "\(subject) is not built yet; a later version of the simulator does it.")
-    }
-}

@@ -49,7 +49,6 @@ struct Refusal {
         .unknownSetting: 404, .accountExists: 409, .familyExists: 409, .inAnotherFamily: 409, .notInFamily: 409,
         .familyFull: 409, .alreadyRevoked: 409, .notRefunded: 409, .notPending: 409, .nothingToAnswer: 409,
         .notNow: 409, .otherBundle: 409, .unknownStorefront: 422, .otherGroup: 422, .invalidValue: 422,
-        .unsupported: 501,
     ]
 
     private static func malformed(_ error: DecodingError) -> HTTPProblem {
