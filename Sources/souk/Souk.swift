@@ -12,7 +12,8 @@ import Foundation
 @main
 enum Souk {
     static let commands: [Command] = [
-        DemoCommand.command, ServeCommand.command, SimulateCommand.command, StoreCommand.command, JWSCommands.inspect,
+        DemoCommand.command, ServeCommand.command, SimulateCommand.command, StoreCommand.command, ScenarioCommand.run,
+        JWSCommands.inspect,
         JWSCommands.verify, ReceiptCommands.inspect, ReceiptCommands.verify, SigningCommands.offer,
         SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
         PolicyCommands.lint, HubCommands.graph, VersionCommand.command,
@@ -20,7 +21,7 @@ enum Souk {
 
     /// Commands that later versions will have.
     private static let notBuilt: Set<String> = [
-        "inspect", "intercept", "har", "scenario", "migrate", "ledger",
+        "inspect", "intercept", "har", "migrate", "ledger",
         "backup", "restore", "sync", "keys", "import", "bench",
     ]
 

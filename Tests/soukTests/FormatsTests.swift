@@ -15,7 +15,7 @@ import Testing
 
     @Test func `the documented product list and feature map are accepted`() async throws {
         let examples = try examples()
-        try #require(examples.count == 4)
+        try #require(examples.count == 5)
         let folder = try TemporaryFolder()
         let files = [try folder.write("list.json", examples[0]), try folder.write("features.json", examples[1])]
         let outcome = try await SoukExecutable.run(["catalog", "lint", "--json"] + files)
@@ -49,10 +49,32 @@ import Testing
         #expect(service.stop() == 0)
     }
 
+    @Test func `the documented scenario holds, and its words and subjects are all there are`() async throws {
+        let folder = try TemporaryFolder()
+        let file = TestFiles.repository + "/Documentation/Formats.md"
+        let part = try String(contentsOfFile: file, encoding: .utf8).components(separatedBy: "## Scenario\n")[1]
+            .components(separatedBy: "\n## ")[0]
+        // The path of its catalogue begins where the file is.
+        let example = try examples()[4].replacingOccurrences(of: "darkroom.storekit", with: TestFiles.darkroom)
+        let scenario = try folder.write("scenario.json", example)
+        let outcome = try await SoukExecutable.run(["scenario", "run", scenario])
+        #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
+        // What is not known is answered with everything that is.
+        let unknown = try folder.write(
+            "unknown.json",
+            #"{"name": "a", "catalogue": "\#(TestFiles.darkroom)", "steps": [{"expect": {"nothing": []}}]}"#)
+        let errors = try await SoukExecutable.run(["scenario", "run", unknown]).errors
+        let words = try #require(errors.components(separatedBy: "what can be expected is ").last)
+            .trimmingCharacters(in: .whitespacesAndNewlines).components(separatedBy: ", ")
+        #expect(words.count > 10)
+        for word in words { #expect(part.contains("`\(word)`"), "\(word) is not documented") }
+    }
+
     /// The names of the table, `<api>` spelled out.
     private func documentedSettings() throws -> Set<String> {
         let text = try String(contentsOfFile: TestFiles.repository + "/Documentation/Formats.md", encoding: .utf8)
         let part = try #require(text.components(separatedBy: "## Settings of the simulator").last)
+            .components(separatedBy: "\n## ")[0]
         let rows = part.split(separator: "\n").filter { $0.hasPrefix("| `") }
         let names = rows.compactMap { $0.split(separator: "`").dropFirst().first.map(String.init) }
         let sentence = try #require(part.split(separator: "\n").first { $0.hasPrefix("For each `<api>`") })

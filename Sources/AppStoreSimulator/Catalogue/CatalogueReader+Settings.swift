@@ -4,7 +4,7 @@ import StoreModel
 /// `settings` of a catalogue. A setting that cannot be read is a warning, but for the storefront: the currency of every
 /// price hangs on it.
 extension CatalogueReader {
-    mutating func readSettings(_ root: CataloguePlace) {
+    mutating func readSettings(_ root: JSONPlace) {
         guard let place = root["settings"] else { return }
         guard place.isObject else { return fail(.wrongShape, place.pointer, "the settings are a JSON object") }
         readStorefront(place)
@@ -21,7 +21,7 @@ extension CatalogueReader {
         readErrors(place)
     }
 
-    private mutating func readStorefront(_ place: CataloguePlace) {
+    private mutating func readStorefront(_ place: JSONPlace) {
         let name = text(place, "_storefront")
         if name == nil, place["_storefront"] != nil { return }
         settings.storefront = name
@@ -37,7 +37,7 @@ extension CatalogueReader {
         }
     }
 
-    private mutating func readTimeRate(_ place: CataloguePlace) {
+    private mutating func readTimeRate(_ place: JSONPlace) {
         guard let member = place["_timeRate"] else { return }
         guard let number = member.value.intValue else {
             return warn(.unknownTimeRate, member.pointer, "_timeRate is a whole number; time is real")
@@ -48,7 +48,7 @@ extension CatalogueReader {
         }
     }
 
-    private mutating func readTransactionError(_ place: CataloguePlace) {
+    private mutating func readTransactionError(_ place: JSONPlace) {
         guard let member = place["_storeKitError"] else { return }
         guard let number = member.value.intValue else {
             return warn(.unknownError, member.pointer, "_storeKitError is a whole number; the error is unknown")
@@ -60,7 +60,7 @@ extension CatalogueReader {
         }
     }
 
-    private mutating func readErrors(_ place: CataloguePlace) {
+    private mutating func readErrors(_ place: JSONPlace) {
         guard let member = place["_storeKitErrors"] else { return }
         guard let elements = member.elements else {
             return warn(.wrongShape, member.pointer, "_storeKitErrors is a list; it is ignored")
@@ -82,7 +82,7 @@ extension CatalogueReader {
         }
     }
 
-    private mutating func choice(_ entry: CataloguePlace) -> CatalogueSettings.SimulatedFailure.Choice? {
+    private mutating func choice(_ entry: JSONPlace) -> CatalogueSettings.SimulatedFailure.Choice? {
         guard let current = entry["current"] else { return nil }
         guard let family = current["type"]?.value.stringValue, let index = current["index"]?.value.intValue else {
             warn(.wrongShape, current.pointer, "the chosen error has a type and an index; it is read as unknown")

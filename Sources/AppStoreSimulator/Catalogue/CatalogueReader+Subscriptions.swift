@@ -3,7 +3,7 @@ import StoreModel
 
 /// Subscription groups, their products and the products' offers.
 extension CatalogueReader {
-    mutating func readGroups(_ places: [CataloguePlace]) {
+    mutating func readGroups(_ places: [JSONPlace]) {
         var seen: [String: String] = [:]
         for place in places {
             guard place.isObject else {
@@ -35,7 +35,7 @@ extension CatalogueReader {
         }
     }
 
-    private mutating func readSubscription(_ place: CataloguePlace, in group: inout CatalogueGroup) {
+    private mutating func readSubscription(_ place: JSONPlace, in group: inout CatalogueGroup) {
         guard let id = productID(place) else { return }
         let whom = "the product \(id)"
         if let type = text(place, "type"), type != "RecurringSubscription" {
@@ -88,7 +88,7 @@ extension CatalogueReader {
     // MARK: - Offers
 
     /// Version 5 has a list, one offer for each way of billing, and keeps the older single field beside it.
-    private mutating func introductoryOffers(_ place: CataloguePlace) -> [CatalogueOffer] {
+    private mutating func introductoryOffers(_ place: JSONPlace) -> [CatalogueOffer] {
         var plans: Set<BillingPlan.Kind> = []
         let listed = list(place, "introductoryOffers").compactMap { entry -> CatalogueOffer? in
             guard let read = offer(entry, named: .none) else { return nil }
@@ -101,7 +101,7 @@ extension CatalogueReader {
         return offer(single, named: .none).map { [$0] } ?? []
     }
 
-    private mutating func codeOffers(_ place: CataloguePlace) -> [CodeOffer] {
+    private mutating func codeOffers(_ place: JSONPlace) -> [CodeOffer] {
         var seen: [(String, String?)] = []
         let offers = list(place, "codeOffers").compactMap { entry -> CodeOffer? in
             guard let read = offer(entry, named: .byReference) else { return nil }
@@ -115,7 +115,7 @@ extension CatalogueReader {
         return offers
     }
 
-    private mutating func winBackOffers(_ place: CataloguePlace) -> [WinBackOffer] {
+    private mutating func winBackOffers(_ place: JSONPlace) -> [WinBackOffer] {
         var seen: [(String, String?)] = []
         let offers = list(place, "winbackOffers").compactMap { entry -> WinBackOffer? in
             guard let read = offer(entry, named: .byReference) else { return nil }
@@ -129,7 +129,7 @@ extension CatalogueReader {
     }
 
     /// Everybody where the file does not say.
-    private mutating func eligibility(_ place: CataloguePlace) -> Set<CodeOffer.Customer> {
+    private mutating func eligibility(_ place: JSONPlace) -> Set<CodeOffer.Customer> {
         guard place["eligibility"] != nil else { return CodeOffer.Customer.all }
         var customers: Set<CodeOffer.Customer> = []
         for entry in list(place, "eligibility") {
@@ -158,7 +158,7 @@ extension CatalogueReader {
     }
 
     /// An offer paid as one goes is billed whenever the product is.
-    private mutating func warnAboutLengths(_ place: CataloguePlace, _ period: SubscriptionPeriod) {
+    private mutating func warnAboutLengths(_ place: JSONPlace, _ period: SubscriptionPeriod) {
         let lists = ["introductoryOffers", "adHocOffers", "codeOffers", "winbackOffers"]
         let offers = lists.flatMap { place[$0]?.elements ?? [] } + [place["introductoryOffer"]].compactMap(\.self)
         for offer in offers where offer["paymentMode"]?.value.stringValue == "payAsYouGo" {
@@ -176,7 +176,7 @@ extension CatalogueReader {
     /// Closed: where an offer's identifier comes from.
     private enum Naming { case none, required, byReference }
 
-    private mutating func offer(_ place: CataloguePlace, named naming: Naming) -> CatalogueOffer? {
+    private mutating func offer(_ place: JSONPlace, named naming: Naming) -> CatalogueOffer? {
         guard place.isObject else {
             fail(.wrongShape, place.pointer, "an offer is a JSON object")
             return nil
@@ -223,7 +223,7 @@ extension CatalogueReader {
 
     // MARK: - Ways of billing
 
-    private mutating func planKind(_ place: CataloguePlace) -> BillingPlan.Kind {
+    private mutating func planKind(_ place: JSONPlace) -> BillingPlan.Kind {
         guard let word = text(place, "billingPlanType") else { return .upFront }
         let kind = BillingPlan.Kind(rawValue: word)
         if kind != .upFront, kind != .monthly {
@@ -232,7 +232,7 @@ extension CatalogueReader {
         return kind
     }
 
-    private mutating func billingPlans(_ place: CataloguePlace, _ full: Price?) -> [BillingPlan] {
+    private mutating func billingPlans(_ place: JSONPlace, _ full: Price?) -> [BillingPlan] {
         list(place, "billingPlans").compactMap { entry in
             guard entry.isObject else {
                 fail(.wrongShape, entry.pointer, "a way of billing is a JSON object")

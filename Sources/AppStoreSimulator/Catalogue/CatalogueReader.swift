@@ -40,7 +40,7 @@ struct CatalogueReader {
             fail(.notJSON, "", "this is not JSON: \(error)")
             return nil
         }
-        let root = CataloguePlace(value: document, pointer: "")
+        let root = JSONPlace(value: document, pointer: "")
         guard root.isObject else {
             fail(.wrongShape, "", "a StoreKit configuration file is a JSON object")
             return nil
@@ -86,7 +86,7 @@ struct CatalogueReader {
 
     // MARK: - Head
 
-    private mutating func readVersion(_ root: CataloguePlace) {
+    private mutating func readVersion(_ root: JSONPlace) {
         guard let version = root["version"] else {
             return warn(.unknownVersion, "/version", "the version of the format is not stated; it is read as 4")
         }
@@ -101,7 +101,7 @@ struct CatalogueReader {
         }
     }
 
-    private mutating func readPolicies(_ root: CataloguePlace) {
+    private mutating func readPolicies(_ root: JSONPlace) {
         guard let place = root["appPolicies"] else { return }
         guard place.isObject else {
             return warn(.wrongShape, place.pointer, "the app's policies are a JSON object; they are ignored")
@@ -116,7 +116,7 @@ struct CatalogueReader {
         }
     }
 
-    private mutating func readOffersKey(_ root: CataloguePlace) {
+    private mutating func readOffersKey(_ root: JSONPlace) {
         guard let place = root["subscriptionOffersKeyPair"] else { return }
         guard let id = place["id"]?.value.stringValue, let key = place["privateKey"]?.value.stringValue else {
             return warn(
@@ -127,7 +127,7 @@ struct CatalogueReader {
 
     // MARK: - Products
 
-    private mutating func readProduct(_ place: CataloguePlace, expected: StoreProduct.Kind?) {
+    private mutating func readProduct(_ place: JSONPlace, expected: StoreProduct.Kind?) {
         guard let id = productID(place) else { return }
         var kind = expected ?? .nonConsumable
         if let type = text(place, "type") {
@@ -161,7 +161,7 @@ struct CatalogueReader {
     ]
 
     mutating func item(
-        _ id: ProductID, _ kind: StoreProduct.Kind, _ price: Price, _ place: CataloguePlace,
+        _ id: ProductID, _ kind: StoreProduct.Kind, _ price: Price, _ place: JSONPlace,
         _ internalID: String?, _ terms: SubscriptionTerms?
     ) -> CatalogueItem {
         CatalogueItem(
@@ -172,7 +172,7 @@ struct CatalogueReader {
     }
 
     /// The identifier of a product, unique in the file.
-    mutating func productID(_ place: CataloguePlace) -> ProductID? {
+    mutating func productID(_ place: JSONPlace) -> ProductID? {
         guard place.isObject else {
             fail(.wrongShape, place.pointer, "a product is a JSON object")
             return nil
@@ -197,7 +197,7 @@ struct CatalogueReader {
     }
 
     /// The number by which Xcode tells products and offers apart.
-    mutating func internalID(_ place: CataloguePlace) -> String? {
+    mutating func internalID(_ place: JSONPlace) -> String? {
         guard let id = text(place, "internalID") else { return nil }
         let pointer = "\(place.pointer)/internalID"
         if let first = internalIDs[id], !id.isEmpty {

@@ -122,6 +122,7 @@ extension Books {
         StoreControlWire.Notification(
             number: record.id, uuid: record.uuid, at: record.at.wholeMilliseconds, type: record.type.rawValue,
             subtype: record.subtype?.rawValue, account: try record.account.flatMap { try account($0)?.name.rawValue },
+            productID: record.body.transaction?.productId.map { ProductID(unchecked: $0) },
             transactionID: record.transaction.map { TransactionID(unchecked: "\($0)") },
             originalTransactionID: record.original.map { TransactionID(unchecked: "\($0)") },
             signedPayload: record.signed,

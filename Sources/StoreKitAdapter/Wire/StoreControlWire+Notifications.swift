@@ -24,6 +24,7 @@ extension StoreControlWire {
         public var subtype: String?
         /// Whose purchase it is about; absent for what is about none.
         public var account: String?
+        public var productID: ProductID?
         public var transactionID: TransactionID?
         public var originalTransactionID: TransactionID?
         /// As it is sent; absent until it is sent for the first time.
@@ -35,6 +36,7 @@ extension StoreControlWire {
 
         public init(
             number: Int64, uuid: String, at: Date, type: String, subtype: String? = nil, account: String? = nil,
+            productID: ProductID? = nil,
             transactionID: TransactionID? = nil, originalTransactionID: TransactionID? = nil,
             signedPayload: String? = nil, attempts: [Attempt] = [], due: Date? = nil
         ) {
@@ -44,6 +46,7 @@ extension StoreControlWire {
             self.type = type
             self.subtype = subtype
             self.account = account
+            self.productID = productID
             self.transactionID = transactionID
             self.originalTransactionID = originalTransactionID
             self.signedPayload = signedPayload

@@ -2,46 +2,9 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// A value of a catalogue and where it stands in the document.
-struct CataloguePlace {
-    let value: JSONValue
-    let pointer: String
-
-    /// A member that is there and not null.
-    subscript(name: String) -> CataloguePlace? {
-        guard let value = value[name], !value.isNull else { return nil }
-        return CataloguePlace(value: value, pointer: "\(pointer)/\(JSONPointer.escaped(name))")
-    }
-
-    /// The elements of a list; `nil` for another kind.
-    var elements: [CataloguePlace]? {
-        value.arrayValue?.enumerated().map { CataloguePlace(value: $1, pointer: "\(pointer)/\($0)") }
-    }
-
-    var isObject: Bool {
-        if case .object = value { true } else { false }
-    }
-}
-
-/// RFC 6901.
-enum JSONPointer {
-    static func escaped(_ name: String) -> String {
-        name.replacingOccurrences(of: "~", with: "~0").replacingOccurrences(of: "/", with: "~1")
-    }
-
-    /// The names and indices on the way to a place; `nil` for a text that is no pointer.
-    static func steps(_ pointer: String) -> [String]? {
-        if pointer.isEmpty { return [] }
-        guard pointer.hasPrefix("/") else { return nil }
-        return pointer.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map {
-            $0.replacingOccurrences(of: "~1", with: "/").replacingOccurrences(of: "~0", with: "~")
-        }
-    }
-}
-
 /// What every field of a catalogue is read with: a value that does not fit leaves a finding.
 extension CatalogueReader {
-    mutating func list(_ place: CataloguePlace, _ name: String) -> [CataloguePlace] {
+    mutating func list(_ place: JSONPlace, _ name: String) -> [JSONPlace] {
         guard let member = place[name] else { return [] }
         guard let elements = member.elements else {
             fail(.wrongShape, member.pointer, "\(name) is a list")
@@ -50,13 +13,13 @@ extension CatalogueReader {
         return elements
     }
 
-    mutating func text(_ place: CataloguePlace, _ name: String) -> String? {
+    mutating func text(_ place: JSONPlace, _ name: String) -> String? {
         guard let member = place[name] else { return nil }
         if member.value.stringValue == nil { fail(.wrongShape, member.pointer, "\(name) is a text") }
         return member.value.stringValue
     }
 
-    mutating func flag(_ place: CataloguePlace, _ name: String) -> Bool? {
+    mutating func flag(_ place: JSONPlace, _ name: String) -> Bool? {
         guard let member = place[name] else { return nil }
         if member.value.boolValue == nil {
             warn(.wrongShape, member.pointer, "\(name) is true or false; it is ignored")
@@ -64,7 +27,7 @@ extension CatalogueReader {
         return member.value.boolValue
     }
 
-    mutating func count(_ place: CataloguePlace, _ name: String) -> Int? {
+    mutating func count(_ place: JSONPlace, _ name: String) -> Int? {
         guard let member = place[name] else { return nil }
         guard let value = member.value.intValue, (1...1000).contains(value) else {
             fail(.badCount, member.pointer, "\(name) is a whole number from 1 to 1000")
@@ -73,7 +36,7 @@ extension CatalogueReader {
         return value
     }
 
-    mutating func period(_ place: CataloguePlace, _ name: String, of whom: String) -> SubscriptionPeriod? {
+    mutating func period(_ place: JSONPlace, _ name: String, of whom: String) -> SubscriptionPeriod? {
         guard let text = text(place, name) else {
             if place[name] == nil {
                 fail(.missingField, "\(place.pointer)/\(name)", "the \(name) of \(whom) is missing")
@@ -97,7 +60,7 @@ extension CatalogueReader {
     }
 
     /// A decimal text from 0 to 1,000,000 with at most three decimals, the store's milliunits.
-    mutating func price(_ place: CataloguePlace, _ name: String = "displayPrice", of whom: String) -> Price? {
+    mutating func price(_ place: JSONPlace, _ name: String = "displayPrice", of whom: String) -> Price? {
         let pointer = "\(place.pointer)/\(name)"
         guard let member = place[name] else {
             fail(.missingField, pointer, "the \(name) of \(whom) is missing")
@@ -117,7 +80,7 @@ extension CatalogueReader {
     }
 
     /// Names in several languages; an entry without a locale is left out.
-    mutating func texts(_ place: CataloguePlace) -> [CatalogueText] {
+    mutating func texts(_ place: JSONPlace) -> [CatalogueText] {
         var texts: [CatalogueText] = []
         for entry in list(place, "localizations") {
             guard let locale = text(entry, "locale") else {

@@ -1,0 +1,85 @@
+import Foundation
+
+extension Scenario {
+    /// Reports as JUnit XML, which every CI system reads: a test suite for each scenario, a test case for each step.
+    public static func junit(_ reports: [Report]) -> String {
+        let suites = reports.map(\.suite)
+        let all = suites.reduce(JUnitCounts()) { $0 + $1.counts }
+        let body = suites.map(\.xml).joined()
+        return """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <testsuites name="souk scenario run"\(all.attributes)>
+            \(body)</testsuites>
+
+            """
+    }
+}
+
+private struct JUnitCounts {
+    var tests = 0
+    var failures = 0
+    var skipped = 0
+    var seconds = 0.0
+
+    static func + (left: JUnitCounts, right: JUnitCounts) -> JUnitCounts {
+        JUnitCounts(
+            tests: left.tests + right.tests, failures: left.failures + right.failures,
+            skipped: left.skipped + right.skipped, seconds: left.seconds + right.seconds)
+    }
+
+    var attributes: String {
+        #" tests="\#(tests)" failures="\#(failures)" errors="0" time="\#(Scenario.Report.text(seconds))""#
+    }
+}
+
+extension Scenario.Report {
+    fileprivate var suite: (xml: String, counts: JUnitCounts) {
+        var counts = JUnitCounts(tests: steps.count, seconds: seconds)
+        var cases = ""
+        for (index, step) in steps.enumerated() {
+            // As long as the highest, so that sorted names are in their order.
+            let digits = String("\(steps.count)".count)
+            let number = String(format: "%0\(digits)d", index + 1)
+            let title = step.note.isEmpty ? step.title : "\(step.title) (\(step.note))"
+            let head =
+                "    <testcase classname=\"\(name.xml)\" name=\"\("\(number) \(title)".xml)\" "
+                + "time=\"\(Self.text(step.seconds))\""
+            switch step.outcome {
+            case .held: cases += head + "/>\n"
+            case .skipped:
+                counts.skipped += 1
+                cases += head + "><skipped message=\"an earlier step could not be done\"/></testcase>\n"
+            case .failed(let differences):
+                counts.failures += 1
+                let subjects = differences.map(\.subject).joined(separator: ", ")
+                let text = differences.flatMap { ["\(file) at \($0.pointer)"] + $0.text }.joined(separator: "\n")
+                cases +=
+                    head + ">\n      <failure message=\"not as expected: \(subjects.xml)\" type=\"difference\">"
+                    + "\(text.xml)</failure>\n    </testcase>\n"
+            }
+        }
+        let open =
+            "  <testsuite name=\"\(name.xml)\" file=\"\(file.xml)\" skipped=\"\(counts.skipped)\"\(counts.attributes)>\n"
+        return (open + cases + "  </testsuite>\n", counts)
+    }
+}
+
+extension String {
+    /// As text or an attribute's value of XML 1.0, which has no place for control characters at all.
+    fileprivate var xml: String {
+        var text = ""
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "&": text += "&amp;"
+            case "<": text += "&lt;"
+            case ">": text += "&gt;"
+            case "\"": text += "&quot;"
+            case "\n": text += "&#10;"
+            case "\t": text += "&#9;"
+            case "\u{0}"..<" ", "\u{FFFE}", "\u{FFFF}": text += "\u{FFFD}"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}

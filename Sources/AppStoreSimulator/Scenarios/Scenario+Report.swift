@@ -1,0 +1,134 @@
+import Foundation
+import Primitives
+
+extension Scenario {
+    /// What came of running a scenario.
+    public struct Report: Sendable, Hashable {
+        public let file: String
+        public let name: String
+        public var steps: [Step]
+
+        /// Whether the store did everything that was expected.
+        public var holds: Bool { steps.allSatisfy { $0.outcome == .held } }
+
+        /// Seconds of real time.
+        public var seconds: Double { steps.reduce(0) { $0 + $1.seconds } }
+    }
+}
+
+extension Scenario.Report {
+    public struct Step: Sendable, Hashable {
+        /// Where it stands in the file (RFC 6901).
+        public let pointer: String
+        /// What it does, in a line.
+        public let title: String
+        /// What its author says about it; may be empty.
+        public let note: String
+        public var outcome: Outcome
+        /// Seconds of real time.
+        public var seconds: Double
+    }
+
+    /// Closed: a step holds, fails, or was not reached.
+    public enum Outcome: Sendable, Hashable {
+        case held
+        case failed([Difference])
+        /// An earlier step could not be done, so that nothing after it means anything.
+        case skipped
+    }
+
+    /// What is not as expected.
+    public struct Difference: Sendable, Hashable {
+        /// Where what was expected stands in the file (RFC 6901).
+        public let pointer: String
+        /// What is spoken of: `transactions`, `notifications`, …
+        public let subject: String
+        public let lines: [Line]
+    }
+
+    /// A line of a difference, in the manner of `diff`.
+    public struct Line: Sendable, Hashable {
+        /// Closed: a line is on one side, on the other, or on both.
+        public enum Side: String, Sendable, Hashable {
+            case same = " "
+            case expected = "-"
+            case actual = "+"
+        }
+
+        public let side: Side
+        public let text: String
+
+        static func same(_ text: String) -> Line { Line(side: .same, text: text) }
+        static func expected(_ text: String) -> Line { Line(side: .expected, text: text) }
+        static func actual(_ text: String) -> Line { Line(side: .actual, text: text) }
+    }
+}
+
+// MARK: - For people
+
+extension Scenario.Report: CustomStringConvertible {
+    /// One line, and for each step that failed what differs: `-` is what was expected, `+` what is.
+    public var description: String {
+        let mark = holds ? "ok" : "FAILED"
+        let count = "\(steps.count) step\(steps.count == 1 ? "" : "s")"
+        let head = "\(mark): \(name) (\(file), \(count), \(Self.text(seconds)) s)"
+        return ([head] + steps.enumerated().flatMap { lines(of: $1, number: $0 + 1) }).joined(separator: "\n")
+    }
+
+    private func lines(of step: Step, number: Int) -> [String] {
+        guard case .failed(let differences) = step.outcome else { return [] }
+        let note = step.note.isEmpty ? "" : "  (\(step.note))"
+        return ["  step \(number) at \(step.pointer): \(step.title)\(note)"]
+            + differences.flatMap { ["    \($0.subject)"] + $0.text.map { "    \($0)" } }
+    }
+
+    static func text(_ seconds: Double) -> String {
+        let milliseconds = Int64((seconds * 1000).rounded())
+        let digits = "\(milliseconds % 1000)"
+        return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
+    }
+}
+
+extension Scenario.Report.Difference {
+    /// Long lists are cut; what they have in common goes first.
+    private static let limit = 60
+
+    var text: [String] {
+        let shown = lines.count <= Self.limit ? lines : lines.filter { $0.side != .same }
+        let cut = shown.prefix(Self.limit).map { "\($0.side.rawValue) \($0.text)" }
+        return shown.count > cut.count ? cut + ["  … and \(shown.count - cut.count) lines more"] : cut
+    }
+}
+
+// MARK: - For programs
+
+extension Scenario.Report {
+    public var json: JSONValue {
+        [
+            "file": .string(file), "name": .string(name), "ok": .bool(holds), "seconds": .number(seconds),
+            "steps": .array(steps.map(\.json)),
+        ]
+    }
+}
+
+extension Scenario.Report.Step {
+    fileprivate var json: JSONValue {
+        var value: JSONValue = [
+            "pointer": .string(pointer), "title": .string(title), "ok": .bool(outcome == .held),
+            "skipped": .bool(outcome == .skipped), "seconds": .number(seconds),
+        ]
+        if !note.isEmpty { value["note"] = .string(note) }
+        guard case .failed(let differences) = outcome else { return value }
+        value["differences"] = .array(
+            differences.map { difference in
+                func texts(_ side: Scenario.Report.Line.Side) -> JSONValue {
+                    .array(difference.lines.filter { $0.side == side }.map { .string($0.text) })
+                }
+                return [
+                    "pointer": .string(difference.pointer), "subject": .string(difference.subject),
+                    "expected": texts(.expected), "actual": texts(.actual), "same": texts(.same),
+                ]
+            })
+        return value
+    }
+}

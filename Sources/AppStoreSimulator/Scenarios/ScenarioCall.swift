@@ -1,0 +1,184 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreModel
+
+/// One request that a step makes: of an operation of the store, or of Apple's App Store Server API.
+struct ScenarioCall: Sendable {
+    private let method: HTTPRequest.Method
+    /// With `{name}` for what is put in: values by name, or for Apple's API names of steps.
+    private let path: String
+    private let values: [String: String]
+    private let body: JSONValue?
+    /// Whether it is asked with a token, as the app's server asks.
+    let isOfServer: Bool
+    /// Whether a transaction, an order or a device comes of it.
+    let givesName: Bool
+
+    /// The members of an answer that names stand for.
+    static let named = ["transactionID", "deviceID"]
+
+    // MARK: - Operations of the store
+
+    /// `place` has the members of the operation's body beside the names in its path; where exactly one of all is required,
+    /// its value may stand alone.
+    init(_ operation: StoreOperation, _ place: JSONPlace, knowing names: Set<String>) throws {
+        let shape = Shape(operation)
+        let members: JSONMembers
+        let isAlone: Bool
+        if case .object(let given) = place.value {
+            (members, isAlone) = (given, false)
+        } else if shape.required.count == 1 {
+            (members, isAlone) = ([shape.required[0]: place.value], true)
+        } else {
+            throw place.flaw("\(operation.id) takes a JSON object with \(shape.words)")
+        }
+        var (values, body): ([String: String], JSONMembers) = ([:], [:])
+        for (name, value) in members {
+            let here = isAlone ? place : place.member(name)
+            guard shape.path.contains(name) else {
+                guard shape.takes(name) else {
+                    throw here.flaw("\(operation.id) has no member \"\(name)\"; it takes \(shape.words)")
+                }
+                body[name] = value
+                continue
+            }
+            guard let text = value.stringValue, ProductID.isValid(text) else {
+                throw here.flaw("the \(name) should have \(ProductID.rule)")
+            }
+            if Self.isNamed(name) { try Self.check(text, at: here, names) }
+            values[name] = text
+        }
+        for name in shape.path where values[name] == nil {
+            throw place.member(name).flaw("\(operation.id) needs the \(name)")
+        }
+        if let violation = operation.body?.model.schema.violation(.object(body)) {
+            let path = isAlone ? [] : violation.path
+            throw ScenarioFlaw(
+                pointer: path.reduce(place.pointer) { "\($0)/\(JSONPointer.escaped($1))" },
+                reason: "it should be \(violation.rule)")
+        }
+        method = operation.method
+        path = operation.path
+        self.values = values
+        self.body = operation.body == nil ? nil : .object(body)
+        isOfServer = false
+        givesName = Self.named.contains { operation.answer.schema.json["properties"]?[$0] != nil }
+    }
+
+    /// What an operation takes, as one object.
+    private struct Shape {
+        let path: [String]
+        private let body: [String]
+        private let isOpen: Bool
+        let required: [String]
+
+        init(_ operation: StoreOperation) {
+            path = operation.pathParameters
+            let schema = operation.body?.model.schema.json
+            let properties: [String]? =
+                if case .object(let members) = schema?["properties"] { members.keys } else { nil }
+            body = properties ?? []
+            isOpen = schema != nil && properties == nil
+            required = path + (schema?["required"]?.arrayValue ?? []).compactMap(\.stringValue)
+        }
+
+        func takes(_ name: String) -> Bool { isOpen || body.contains(name) }
+
+        var words: String {
+            let all = path + body
+            return all.isEmpty ? "nothing" : all.joined(separator: ", ")
+        }
+    }
+
+    /// Whether a value of the path may be a name that a step gave.
+    private static func isNamed(_ parameter: String) -> Bool { ["transaction", "device"].contains(parameter) }
+
+    /// Throws for a text that is neither a name given by now nor what the store itself gives out.
+    static func check(_ text: String, at place: JSONPlace, _ names: Set<String>) throws {
+        guard !names.contains(text), text.first?.isLetter ?? true, UUID(uuidString: text) == nil else { return }
+        throw place.flaw("no earlier step gave the name \"\(text)\"")
+    }
+
+    // MARK: - Apple's App Store Server API
+
+    private init(
+        server method: HTTPRequest.Method, _ path: String, _ body: JSONValue?, knowing names: Set<String>,
+        at place: JSONPlace
+    ) throws {
+        for name in Self.placeholders(in: path) where !names.contains(name) {
+            throw place.flaw("no earlier step gave the name \"\(name)\"")
+        }
+        self.method = method
+        self.path = path
+        self.body = body
+        values = [:]
+        isOfServer = true
+        givesName = false
+    }
+
+    /// Anything that the app's server may ask: `method` (GET unless given), `path` in which `{name}` is the number of what a
+    /// step named, and `body`.
+    static func serverAPI(_ place: JSONPlace, knowing names: Set<String>) throws -> ScenarioCall {
+        try place.checkMembers(["method", "path", "body"], of: "serverAPI")
+        let (method, path) = (place["method"], try place.require("path"))
+        let text = try path.text(1...2000)
+        guard text.hasPrefix("/inApps/"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw path.flaw("this is a path of Apple's such as /inApps/v1/subscriptions/{first}")
+        }
+        let methods = ["GET", "POST", "PUT", "DELETE"]
+        let word = method.map { $0.value.stringValue ?? "" } ?? "GET"
+        guard methods.contains(word) else {
+            throw place.member("method").flaw("this is one of \(methods.joined(separator: ", "))")
+        }
+        return try ScenarioCall(server: .init(word), text, place["body"]?.value, knowing: names, at: path)
+    }
+
+    /// The app's server moves the renewal date of one subscription.
+    static func extendRenewal(_ place: JSONPlace, knowing names: Set<String>) throws -> ScenarioCall {
+        try place.checkMembers(["transaction", "days", "reason"], of: "extendRenewal")
+        let (transaction, days) = (try place.require("transaction"), try place.require("days"))
+        let text = try transaction.text(1...64)
+        try check(text, at: transaction, names)
+        guard let count = days.value.intValue, (1...90).contains(count) else {
+            throw days.flaw("this is a number of days from 1 to 90")
+        }
+        let reason = place["reason"]
+        let code = reason == nil ? 0 : reason?.value.intValue
+        guard let code, (0...3).contains(code) else {
+            throw place.member("reason").flaw("this is Apple's extendReasonCode, 0 to 3")
+        }
+        return try ScenarioCall(
+            server: .put, "/inApps/v1/subscriptions/extend/" + (names.contains(text) ? "{\(text)}" : text),
+            [
+                "extendByDays": .number(count), "extendReasonCode": .number(code),
+                "requestIdentifier": .string("\(place.pointer)"),
+            ], knowing: names, at: transaction)
+    }
+
+    private static func placeholders(in path: String) -> [String] {
+        path.split(separator: "{").dropFirst().filter { $0.contains("}") }.map { part in
+            String(part.prefix { $0 != "}" })
+        }
+    }
+
+    // MARK: - Asking
+
+    /// `names` are the numbers of what steps named, `token` is the bearer token of the app's server.
+    func request(_ names: [String: String], token: () throws -> String) throws -> HTTPRequest {
+        var url = path
+        for name in Self.placeholders(in: path) {
+            let value = isOfServer ? name : values[name] ?? ""
+            let known = isOfServer || Self.isNamed(name) ? names[value] ?? value : value
+            url = url.replacingOccurrences(of: "{\(name)}", with: PercentEncoding.encode(known))
+        }
+        var request = HTTPRequest(method: method, url: url)
+        if let body {
+            request.headers["Content-Type"] = "application/json"
+            request.body = .json(body)
+        }
+        if isOfServer { request.headers["Authorization"] = "Bearer \(try token())" }
+        return request
+    }
+}

@@ -1,0 +1,246 @@
+import Foundation
+import Primitives
+
+/// Compares what a scenario expects with what is. Only what is written counts; lists are compared as a whole.
+struct ScenarioMatch {
+    /// The numbers of what steps named.
+    private(set) var names: [String: String]
+
+    /// One line of a difference.
+    typealias Line = Scenario.Report.Line
+
+    init(names: [String: String]) { self.names = names }
+
+    // MARK: - Whether it fits
+
+    /// What differs; empty where everything is as expected. Then what is called `as` has its name.
+    mutating func differences(_ expected: JSONValue, _ actual: JSONValue) -> [Line] {
+        guard fits(expected, actual) else { return lines(expected, actual) }
+        name(expected, actual)
+        return []
+    }
+
+    func fits(_ expected: JSONValue, _ actual: JSONValue?, _ member: String = "") -> Bool {
+        switch (expected, actual) {
+        case (.null, _): actual?.isNull ?? true
+        case (.object(let members), .object(let there)):
+            members.allSatisfy {
+                $0.key == "as" ? there["transactionID"] != nil : fits($0.value, there[$0.key], $0.key)
+            }
+        case (.object(let rules), .array(let there)): rules.allSatisfy { fits(rule: $0.key, $0.value, there) }
+        case (.array(let elements), .array(let there)):
+            elements.count == there.count && zip(elements, there).allSatisfy { fits($0, $1) }
+        case (.string(let text), .string(let there)):
+            text == there || Self.isTransaction(member) && names[text] == there || Self.isSameInstant(text, there)
+        case (.string(let text), .number(let number)):
+            // Apple's dates are milliseconds.
+            RFC3339.date(from: text).map { ($0.timeIntervalSince1970 * 1000).rounded() == number.double } ?? false
+        default: expected == actual
+        }
+    }
+
+    private func fits(rule: String, _ expected: JSONValue, _ actual: [JSONValue]) -> Bool {
+        if rule == "count" { return expected.intValue == actual.count }
+        return found(rule, expected.arrayValue ?? [], actual) != nil
+    }
+
+    /// What the elements of a rule stand for, in the list that is; `nil` where they do not fit.
+    private func found(_ rule: String, _ expected: [JSONValue], _ actual: [JSONValue]) -> [JSONValue]? {
+        switch rule {
+        case "includes":
+            var rest = actual[...]
+            return expected.reduce(into: Optional([])) { found, element in
+                guard let index = rest.firstIndex(where: { fits(element, $0) }) else { return found = nil }
+                found?.append(rest[index])
+                rest = rest[(index + 1)...]
+            }
+        default:
+            let part = Array(rule == "last" ? actual.suffix(expected.count) : actual.prefix(expected.count))
+            return part.count == expected.count && zip(expected, part).allSatisfy { fits($0, $1) } ? part : nil
+        }
+    }
+
+    private static func isSameInstant(_ text: String, _ other: String) -> Bool {
+        guard let date = RFC3339.date(from: text), let there = RFC3339.date(from: other) else { return false }
+        return date == there
+    }
+
+    /// Whether a member holds the number of a transaction, for which a name may stand.
+    static func isTransaction(_ member: String) -> Bool {
+        member.hasSuffix("ransactionID") || member.hasSuffix("ransactionId")
+    }
+
+    /// Gives names to what fits.
+    private mutating func name(_ expected: JSONValue, _ actual: JSONValue) {
+        switch (expected, actual) {
+        case (.array(let elements), .array(let there)):
+            for (element, one) in zip(elements, there) { name(element, one) }
+        case (.object(let rules), .array(let there)):
+            for (rule, value) in rules {
+                guard let elements = value.arrayValue, let found = found(rule, elements, there) else { continue }
+                name(value, .array(found))
+            }
+        case (.object(let members), .object(let there)):
+            for (member, value) in members {
+                if member == "as", let name = value.stringValue {
+                    names[name] = there["transactionID"]?.stringValue
+                } else if let inner = there[member] {
+                    self.name(value, inner)
+                }
+            }
+        default: break
+        }
+    }
+
+    // MARK: - What differs
+
+    private func lines(_ expected: JSONValue, _ actual: JSONValue) -> [Line] {
+        switch (expected, actual) {
+        case (.array(let elements), .array(let there)): listLines(elements, there)
+        case (.object(let rules), .array(let there)):
+            rules.flatMap { rule, value -> [Line] in
+                guard !fits(rule: rule, value, there) else { return [] }
+                let elements = value.arrayValue ?? []
+                switch rule {
+                case "count": return [.expected("count \(value.text())"), .actual("count \(there.count)")]
+                case "last": return listLines(elements, Array(there.suffix(elements.count)))
+                case "first": return listLines(elements, Array(there.prefix(elements.count)))
+                default: return listLines(elements, there, othersAreFine: true)
+                }
+            }
+        case (.object(let members), .object(let there)):
+            members.filter { !fits($0.value, there[$0.key], $0.key) }.flatMap { member, value -> [Line] in
+                [
+                    .expected("\(member): \(text(value))"),
+                    .actual("\(member): \(text(Self.cut(there[member] ?? .null, to: value), member))"),
+                ]
+            }
+        default: [.expected(text(expected)), .actual(text(actual))]
+        }
+    }
+
+    /// The two lists beside each other, with as few differences as there can be.
+    private func listLines(_ expected: [JSONValue], _ actual: [JSONValue], othersAreFine: Bool = false) -> [Line] {
+        let written = expected.reduce(into: JSONMembers()) { all, element in
+            guard case .object(let members) = element else { return }
+            for (name, value) in members where name != "as" { all[name] = value }
+        }
+        var lines: [Line] = []
+        var (missing, others): ([JSONValue], [JSONValue]) = ([], [])
+        func flush() {
+            lines += missing.map { .expected(text($0)) }
+            for (index, other) in others.enumerated() {
+                // Beside what it might have been; else with everything that is written of any.
+                let model = index < missing.count ? missing[index] : .object(written)
+                let cut = text(Self.cut(other, to: model))
+                lines.append(othersAreFine ? .same(cut) : .actual(cut))
+            }
+            (missing, others) = ([], [])
+        }
+        for step in Alignment(expected.count, actual.count, { fits(expected[$0], actual[$1]) }).steps {
+            switch step {
+            case .missing(let index): missing.append(expected[index])
+            case .other(let index): others.append(actual[index])
+            case .pair(let index, _):
+                flush()
+                lines.append(.same(text(expected[index])))
+            }
+        }
+        flush()
+        return lines
+    }
+
+    /// The members of `actual` that `expected` speaks of; of an object that nothing is written of a few that tell most.
+    private static func cut(_ actual: JSONValue, to expected: JSONValue) -> JSONValue {
+        switch (actual, expected) {
+        case (.object(let there), .object(let members)):
+            let wanted = members.filter { $0.key != "as" }
+            guard !wanted.isEmpty else {
+                let telling = ["type", "subtype", "account", "productID", "state", "status", "result", "name"]
+                return .object(JSONMembers(there.filter { telling.contains($0.key) }.map { ($0.key, $0.value) }))
+            }
+            return .object(JSONMembers(wanted.map { ($0.key, cut(there[$0.key] ?? .null, to: $0.value)) }))
+        case (.array(let there), .array(let elements)):
+            return .array(
+                there.enumerated().map { cut($1, to: $0 < elements.count ? elements[$0] : elements.last ?? .null) })
+        default: return actual
+        }
+    }
+
+    /// One line, in which names stand for numbers.
+    private func text(_ value: JSONValue, _ member: String = "") -> String {
+        let text = named(value, member).text()
+        return text.count > 1000 ? text.prefix(1000) + "…" : text
+    }
+
+    private func named(_ value: JSONValue, _ member: String) -> JSONValue {
+        switch value {
+        case .object(let members):
+            return .object(JSONMembers(members.filter { $0.key != "as" }.map { ($0.key, named($0.value, $0.key)) }))
+        case .array(let elements): return .array(elements.map { named($0, member) })
+        case .string(let text) where Self.isTransaction(member):
+            return .string(names.first { $0.value == text }?.key ?? text)
+        case .number(let number) where member.hasSuffix("Date"):
+            return number.double.map { .string(RFC3339.string(from: Date(timeIntervalSince1970: $0 / 1000))) } ?? value
+        default: return value
+        }
+    }
+}
+
+/// Two lists beside each other: the longest run of elements that fit, in order, and what stands between them.
+struct Alignment {
+    enum Step: Hashable {
+        case pair(Int, Int)
+        /// Of the first list alone.
+        case missing(Int)
+        /// Of the second list alone.
+        case other(Int)
+    }
+
+    private(set) var steps: [Step] = []
+
+    /// Above this many comparisons lists are only compared from both ends.
+    private static let limit = 1_000_000
+
+    init(_ count: Int, _ others: Int, _ fits: (Int, Int) -> Bool) {
+        var (start, end) = (0, 0)
+        while start < min(count, others), fits(start, start) { start += 1 }
+        while end < min(count, others) - start, fits(count - 1 - end, others - 1 - end) { end += 1 }
+        steps += (0..<start).map { .pair($0, $0) }
+        steps += Self.middle(start..<count - end, start..<others - end, fits)
+        steps += (0..<end).reversed().map { .pair(count - 1 - $0, others - 1 - $0) }
+    }
+
+    private static func middle(_ first: Range<Int>, _ second: Range<Int>, _ fits: (Int, Int) -> Bool) -> [Step] {
+        guard !first.isEmpty, !second.isEmpty, first.count * second.count <= limit else {
+            return first.map { .missing($0) } + second.map { .other($0) }
+        }
+        // The usual table of the longest common subsequence, from the ends.
+        let width = second.count + 1
+        var table = [Int32](repeating: 0, count: (first.count + 1) * width)
+        var pairs = [Bool](repeating: false, count: first.count * second.count)
+        for row in first.indices.reversed().map({ $0 - first.lowerBound }) {
+            for column in second.indices.reversed().map({ $0 - second.lowerBound }) {
+                let fit = fits(first.lowerBound + row, second.lowerBound + column)
+                pairs[row * second.count + column] = fit
+                let (here, below) = (row * width + column, (row + 1) * width + column)
+                table[here] = fit ? table[below + 1] + 1 : max(table[below], table[here + 1])
+            }
+        }
+        var (row, column, steps) = (0, 0, [Step]())
+        while row < first.count, column < second.count {
+            if pairs[row * second.count + column] {
+                steps.append(.pair(first.lowerBound + row, second.lowerBound + column))
+                (row, column) = (row + 1, column + 1)
+            } else if table[(row + 1) * width + column] >= table[row * width + column + 1] {
+                steps.append(.missing(first.lowerBound + row))
+                row += 1
+            } else {
+                steps.append(.other(second.lowerBound + column))
+                column += 1
+            }
+        }
+        steps += (row..<first.count).map { .missing(first.lowerBound + $0) }
+        return steps + (column..<second.count).map { .other(second.lowerBound + $0) }
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import Primitives
+import StoreModel
+
+/// Reads the file of a scenario. The first thing that is wrong is thrown.
+struct ScenarioReader {
+    static let byteLimit = 1 << 20
+    static let stepLimit = 1000
+
+    let file: String
+    let folder: String
+
+    /// When a scenario begins unless it says so: 2026-01-01T00:00:00Z.
+    private static let start = Date(timeIntervalSince1970: 1_767_225_600)
+    private static let members = [
+        "name", "description", "catalogue", "bundleID", "start", "seed", "settings", "steps",
+    ]
+
+    /// Throws `ScenarioError`.
+    func read(_ bytes: [UInt8]) throws -> Scenario {
+        do {
+            return try scenario(try document(bytes))
+        } catch let flaw as ScenarioFlaw {
+            throw ScenarioError(file: file, pointer: flaw.pointer, reason: flaw.reason)
+        }
+    }
+
+    private func document(_ bytes: [UInt8]) throws -> JSONPlace {
+        let root: JSONPlace
+        guard bytes.count <= Self.byteLimit else {
+            throw ScenarioFlaw(pointer: "", reason: "a scenario has at most \(Self.byteLimit) bytes")
+        }
+        do {
+            root = JSONPlace(value: try JSONValue(parsing: bytes), pointer: "")
+        } catch {
+            throw ScenarioFlaw(pointer: "", reason: "this is not JSON: \(error)")
+        }
+        try root.checkMembers(Self.members, of: "a scenario")
+        return root
+    }
+
+    private func scenario(_ root: JSONPlace) throws -> Scenario {
+        let name = try root.require("name").text(1...200).printable
+        let description = try root["description"]?.text(0...4000) ?? ""
+        let bundle = try root["bundleID"]?.identifier(BundleID.self) ?? "com.example.souk"
+        let start = try root["start"]?.date() ?? Self.start
+        let seed = try root["seed"].map { place in
+            guard let seed = place.value.intValue, seed >= 0 else {
+                throw place.flaw("the seed is a whole number from 0 on")
+            }
+            return UInt64(seed)
+        }
+        let settings = try root["settings"].map(Self.settings) ?? []
+        return Scenario(
+            file: file, name: name, description: description,
+            catalogue: try catalogue(try root.require("catalogue")), bundleID: bundle, start: start, seed: seed ?? 1,
+            settings: settings, steps: try steps(try root.require("steps")))
+    }
+
+    /// By name, in their order.
+    static func settings(_ place: JSONPlace) throws -> [Scenario.Setting] {
+        var settings: [Scenario.Setting] = []
+        for (name, value) in try place.object() {
+            let here = place.member(name)
+            guard let setting = StoreSetting.named(name) else {
+                let all = StoreSetting.all.map(\.name).joined(separator: ", ")
+                throw here.flaw("there is no setting \"\(name)\"; there are \(all)")
+            }
+            do {
+                settings.append(.init(setting: setting, value: try setting.value(of: value)))
+            } catch {
+                throw here.flaw("the setting \(name) takes \(setting.rule)")
+            }
+        }
+        return settings
+    }
+
+    /// A path, or the catalogue itself.
+    private func catalogue(_ place: JSONPlace) throws -> Catalogue {
+        let (bytes, name, prefix): ([UInt8], String, String)
+        if let path = place.value.stringValue {
+            name = path.hasPrefix("/") || folder.isEmpty ? path : folder + "/" + path
+            bytes = try ScenarioFile.read(name, limit: CatalogueReader.byteLimit, for: file, at: place.pointer)
+            prefix = ""
+        } else {
+            _ = try place.object(or: "a catalogue is the path of a .storekit file, or such a file's JSON")
+            (bytes, name, prefix) = (place.value.encoded(), file, place.pointer)
+        }
+        do {
+            return try Catalogue(parsing: bytes, file: name)
+        } catch {
+            let first = error.errors.first
+            throw ScenarioError(
+                file: name, pointer: prefix + (first?.pointer ?? ""), reason: first?.reason ?? error.description)
+        }
+    }
+
+    private func steps(_ place: JSONPlace) throws -> [ScenarioStep] {
+        guard let elements = place.elements else { throw place.flaw("the steps are a list") }
+        guard (1...Self.stepLimit).contains(elements.count) else {
+            throw place.flaw("a scenario has 1 to \(Self.stepLimit) steps")
+        }
+        var names: Set<String> = []
+        var steps: [ScenarioStep] = []
+        for element in elements { steps.append(try ScenarioStep(element, knowing: &names)) }
+        guard steps.contains(where: \.isExpectation) else {
+            throw place.flaw("nothing is expected; a scenario that cannot fail says nothing")
+        }
+        return steps
+    }
+}
+
+/// What members of a scenario are read with.
+extension JSONPlace {
+    func flaw(_ reason: String) -> ScenarioFlaw {
+        // A reason may quote the file.
+        ScenarioFlaw(pointer: pointer, reason: String(reason.prefix(1000)).printable)
+    }
+
+    /// A member, null or not there.
+    func member(_ name: String) -> JSONPlace {
+        JSONPlace(value: value[name] ?? .null, pointer: "\(pointer)/\(JSONPointer.escaped(name))")
+    }
+
+    func require(_ name: String) throws -> JSONPlace {
+        guard let member = self[name] else { throw member(name).flaw("\(name) is missing") }
+        return member
+    }
+
+    func object(or rule: String = "this is a JSON object") throws -> JSONMembers {
+        guard case .object(let members) = value else { throw flaw(rule) }
+        return members
+    }
+
+    /// Throws for a member that is not among `known`.
+    func checkMembers(_ known: [String], of what: String) throws {
+        for name in try object(or: "\(what) is a JSON object").keys where !known.contains(name) {
+            throw member(name).flaw(
+                "\(what) has no member \"\(name)\"; it has \(known.joined(separator: ", "))")
+        }
+    }
+
+    func text(_ length: ClosedRange<Int>) throws -> String {
+        guard let text = value.stringValue, length.contains(text.count) else {
+            throw flaw("this is a text of \(length.lowerBound) to \(length.upperBound) characters")
+        }
+        return text
+    }
+
+    func date() throws -> Date {
+        guard let date = value.stringValue.flatMap(RFC3339.date) else {
+            throw flaw("this is an instant such as \"2026-11-20T14:40:00Z\"")
+        }
+        return date
+    }
+
+    func identifier<ID: Identifier>(_ type: ID.Type) throws -> ID {
+        guard let id = value.stringValue.flatMap(ID.init(rawValue:)) else { throw flaw("this should have \(ID.rule)") }
+        return id
+    }
+}
+
+extension String {
+    /// Without what would move a terminal's cursor: anything may stand in a file.
+    var printable: String {
+        let isControl = CharacterSet.controlCharacters.contains
+        return unicodeScalars.map { String(isControl($0) ? "\u{FFFD}" : $0) }.joined()
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// Stands for the app's server: answers each notification as a scenario wants it. It listens nowhere.
+final class ScenarioReceiver: HTTPTransport {
+    /// What the attempts to bring one notification meet, in their order; the last goes on.
+    struct Script: Sendable, Hashable {
+        fileprivate let answers: [Answer]
+
+        static let accepting = Script(answers: [.status(200)])
+    }
+
+    fileprivate enum Answer: Sendable, Hashable {
+        case status(Int)
+        case redirect
+        case failure(HTTPError.Code)
+    }
+
+    private struct State {
+        var script = Script.accepting
+        /// How often each notification was brought since the script is in force.
+        var attempts: [String: Int] = [:]
+    }
+
+    private let state = Locked(State())
+
+    /// For what is sent from now on.
+    func follow(_ script: Script) { state.withLock { $0 = State(script: script) } }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let body = try await request.body.json()
+        let uuid = body["signedPayload"]?.stringValue.flatMap(SignedContent.json)?["notificationUUID"]?.stringValue
+        let answer = state.withLock { state in
+            let count = state.attempts[uuid ?? "", default: 0]
+            state.attempts[uuid ?? ""] = count + 1
+            return state.script.answers[min(count, state.script.answers.count - 1)]
+        }
+        switch answer {
+        case .status(let status): return HTTPResponse(status: status)
+        case .redirect: return HTTPResponse(status: 307, headers: ["Location": request.url])
+        case .failure(let code): throw HTTPError(code, "The scenario wants it so.")
+        }
+    }
+}
+
+extension ScenarioReceiver.Script {
+    /// Answers that are not a status, by their word.
+    private static let words: [String: ScenarioReceiver.Answer] = [
+        "down": .failure(.connectionFailed), "slow": .failure(.timeout), "silent": .failure(.noAnswer),
+        "closes": .failure(.connectionLost), "badCertificate": .failure(.tlsFailed),
+        "nonsense": .failure(.protocolError), "redirects": .redirect,
+    ]
+
+    private static let limit = 100
+
+    /// One answer, or a list of them: statuses of HTTP and words.
+    init(_ place: JSONPlace) throws {
+        let places = place.elements ?? [place]
+        guard (1...Self.limit).contains(places.count) else {
+            throw place.flaw("these are 1 to \(Self.limit) answers")
+        }
+        var answers: [ScenarioReceiver.Answer] = []
+        for place in places {
+            if let status = place.value.intValue, (100...599).contains(status) {
+                answers.append(.status(status))
+            } else if let answer = place.value.stringValue.flatMap({ Self.words[$0] }) {
+                answers.append(answer)
+            } else {
+                let words = Self.words.keys.sorted().joined(separator: ", ")
+                throw place.flaw("a receiver answers with a status such as 200 or 500, or one of \(words)")
+            }
+        }
+        self.init(answers: answers)
+    }
+}
+
+/// What stands in a signed document. The store's own are looked into without asking whether they are true.
+enum SignedContent {
+    /// The members of an answer whose values are signed documents, and what is in them.
+    static let schemas: [String: PayloadSchema] = [
+        "signedTransaction": JWSTransactionDecodedPayload.schema,
+        "signedTransactionInfo": JWSTransactionDecodedPayload.schema,
+        "signedRenewalInfo": JWSRenewalInfoDecodedPayload.schema,
+        "signedAppTransactionInfo": AppTransaction.schema,
+        "signedPayload": ResponseBodyV2DecodedPayload.schema,
+    ]
+
+    static func json(_ text: String) -> JSONValue? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let bytes = Base64.decodeURL(Array(parts[1].utf8)) else { return nil }
+        return try? JSONValue(parsing: bytes)
+    }
+
+    /// The same with the content of each signed document in its place.
+    static func opened(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .array(let elements): .array(elements.map(opened))
+        case .object(let members):
+            .object(
+                JSONMembers(
+                    members.map { name, value in
+                        let content = schemas[name] == nil ? nil : value.stringValue.flatMap(json)
+                        return (name, opened(content ?? value))
+                    }))
+        default: value
+        }
+    }
+}

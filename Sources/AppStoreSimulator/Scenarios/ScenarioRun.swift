@@ -1,0 +1,267 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreKitAdapter
+import StoreModel
+
+extension Scenario {
+    /// Lives through the story in a store of its own. `watch` is told of each step as it is done.
+    ///
+    /// Throws what keeps a store from being opened at all, and `CancellationError`.
+    public func run(watch: (Report.Step) -> Void = { _ in }) async throws -> Report {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("souk-scenario-\(UUID().uuidString.lowercased())")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let receiver = ScenarioReceiver()
+        var configuration = SimulatedAppStore.Configuration(
+            catalogue: catalogue, bundleID: bundleID, dataDirectory: folder.path)
+        configuration.timeRate = .frozen
+        configuration.start = start
+        configuration.seed = seed
+        configuration.notificationTransport = receiver
+        configuration.notificationsURL = "http://receiver.invalid/"
+        let store = try await SimulatedAppStore.open(configuration)
+        do {
+            for one in settings { try await store.set(one.setting, to: one.value) }
+            var run = try ScenarioRun(store, receiver)
+            var report = Report(file: file, name: name, steps: [])
+            for step in steps {
+                try Task.checkCancellation()
+                report.steps.append(try await run.perform(step))
+                if let done = report.steps.last { watch(done) }
+            }
+            await store.close()
+            return report
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
+}
+
+/// A scenario on its way.
+private struct ScenarioRun {
+    private let store: SimulatedAppStore
+    private let receiver: ScenarioReceiver
+    private let handler: any HTTPHandler
+    private let key: AppStoreConnectKey
+    /// The numbers of what steps named.
+    private var names: [String: String] = [:]
+    /// What was expected already, each thing once.
+    private var seen: Set<Told> = []
+    private var isStopped = false
+
+    private enum Told: Hashable {
+        case notification(Int64)
+        case attempt(Int64, Int)
+    }
+
+    private static let answerLimit = 256 << 20
+
+    init(_ store: SimulatedAppStore, _ receiver: ScenarioReceiver) throws {
+        self.store = store
+        self.receiver = receiver
+        handler = store.handler
+        let api = store.summary.serverAPI
+        key = AppStoreConnectKey(
+            try SigningKey(Array(Data(contentsOf: URL(fileURLWithPath: api.privateKey)))), id: api.keyID,
+            issuerID: api.issuerID, bundleID: store.summary.bundleID)
+    }
+
+    /// Does one step, or skips it after one that could not be done.
+    mutating func perform(_ step: ScenarioStep) async throws -> Scenario.Report.Step {
+        let begin = ContinuousClock.now
+        let outcome: Scenario.Report.Outcome
+        if isStopped {
+            outcome = .skipped
+        } else {
+            let differences = try await differences(of: step)
+            outcome = differences.isEmpty ? .held : .failed(differences)
+        }
+        let length = (ContinuousClock.now - begin).components
+        return Scenario.Report.Step(
+            pointer: step.pointer, title: step.title, note: step.note, outcome: outcome,
+            seconds: Double(length.seconds) + Double(length.attoseconds) / 1e18)
+    }
+
+    private mutating func differences(of step: ScenarioStep) async throws -> [Scenario.Report.Difference] {
+        switch step.action {
+        case .receiver(let script):
+            receiver.follow(script)
+            return []
+        case .calls(let calls):
+            for call in calls {
+                let lines = try await act(call, step)
+                guard lines.isEmpty else {
+                    isStopped = true
+                    return [.init(pointer: step.pointer, subject: "the store", lines: lines)]
+                }
+            }
+            try await deliver()
+            return []
+        case .expect(let expectation):
+            try await deliver()
+            var differences: [Scenario.Report.Difference] = []
+            for subject in expectation.subjects {
+                let lines: [Scenario.Report.Line]
+                do {
+                    var match = ScenarioMatch(names: names)
+                    lines = match.differences(subject.expected, try await actual(subject.source))
+                    names = match.names
+                } catch let refusal as Refused {
+                    lines = [.expected("an answer"), .actual("refused: \(refusal)")]
+                }
+                if !lines.isEmpty {
+                    differences.append(.init(pointer: subject.pointer, subject: subject.name, lines: lines))
+                }
+            }
+            return differences
+        }
+    }
+
+    // MARK: - Acting
+
+    /// The store's no.
+    private struct Refused: Error, CustomStringConvertible {
+        let code: String
+        let reason: String
+        var description: String { "\(code): \(reason)" }
+    }
+
+    private mutating func act(_ call: ScenarioCall, _ step: ScenarioStep) async throws -> [Scenario.Report.Line] {
+        do {
+            let answer = try await ask(try call.request(names, token: token))
+            if let refusal = step.refusal { return [.expected("refused: \(refusal)"), .actual("done")] }
+            if let name = step.name {
+                names[name] = ScenarioCall.named.lazy.compactMap { answer[$0]?.stringValue }.first
+            }
+            return []
+        } catch let refusal as Refused {
+            if step.refusal == refusal.code { return [] }
+            return [.expected(step.refusal.map { "refused: \($0)" } ?? "done"), .actual("refused: \(refusal)")]
+        }
+    }
+
+    private func ask(_ request: HTTPRequest) async throws -> JSONValue {
+        let response = await handler.respond(to: request).response()
+        let body = try await response.body.collect(upTo: Self.answerLimit)
+        let json =
+            body.isEmpty ? [:] : (try? JSONValue(parsing: body)) ?? .string(String(decoding: body, as: UTF8.self))
+        guard response.isSuccess else {
+            // Apple's errors have numbers, the store's own have words.
+            let number = json["errorCode"]?.intValue.map { "\($0)" }
+            throw Refused(
+                code: number ?? json["code"]?.stringValue ?? "\(response.status)",
+                reason: (json["errorMessage"] ?? json["detail"])?.stringValue ?? json.text())
+        }
+        return json
+    }
+
+    /// As the app's server makes one. By real time, which is the network's.
+    private func token() throws -> String {
+        try key.token(at: store.configuration.baseClock.now())
+    }
+
+    /// Brings what is due to the receiver, unless nobody is to be told.
+    private func deliver() async throws {
+        do {
+            try await store.deliverNotifications()
+        } catch let error as SimulatorError where error.code == .notNow {}
+    }
+
+    // MARK: - What is
+
+    private mutating func actual(_ source: ScenarioExpectation.Source) async throws -> JSONValue {
+        switch source {
+        case .operation(let operation, let values, let list):
+            let answer = SignedContent.opened(try await ask(Self.request(operation, values, names)))
+            return list.flatMap { answer[$0] } ?? answer
+        case .notifications(let account):
+            return .array(
+                try notifications(of: account).filter { seen.insert(.notification($0.number)).inserted }
+                    .map(Self.json))
+        case .attempts(let account):
+            return .array(
+                try notifications(of: account).flatMap { told in
+                    told.attempts.enumerated().filter { seen.insert(.attempt(told.number, $0.offset)).inserted }.map {
+                        ToldAttempt(told, number: $0.offset + 1, $0.element)
+                    }
+                }.sorted { ($0.at, $0.told, $0.attempt) < ($1.at, $1.told, $1.attempt) }.map(Self.json))
+        }
+    }
+
+    private static func json(_ value: some Encodable) throws -> JSONValue {
+        SignedContent.opened(try JSONValue(parsing: try WireJSON.encode(value)))
+    }
+
+    /// A question, with the values that the operation takes.
+    private static func request(
+        _ operation: StoreOperation, _ values: [String: String], _ names: [String: String]
+    ) -> HTTPRequest {
+        func text(_ name: String) -> String {
+            let value = values[name] ?? ""
+            return PercentEncoding.encode(["transaction", "device"].contains(name) ? names[value] ?? value : value)
+        }
+        let path = operation.pathParameters.reduce(operation.path) {
+            $0.replacingOccurrences(of: "{\($1)}", with: text($1))
+        }
+        let query = operation.query.map(\.name).filter { values[$0] != nil }.map { "\($0)=\(text($0))" }
+        return HTTPRequest(
+            method: operation.method, url: query.isEmpty ? path : path + "?" + query.joined(separator: "&"))
+    }
+
+    /// Everything the app's server is told, in the order in which it happened.
+    private func notifications(of account: String?) throws -> [StoreControlWire.Notification] {
+        var all: [StoreControlWire.Notification] = []
+        while true {
+            let page = try store.notifications(
+                of: account.map { AccountName(unchecked: $0) }, after: all.last?.number ?? 0, limit: 1000)
+            all += page
+            guard page.count == 1000 else { break }
+        }
+        return all.sorted { ($0.at, $0.number) < ($1.at, $1.number) }
+    }
+}
+
+/// One sending of a notification, as a scenario speaks of it.
+struct ToldAttempt: Encodable, Sendable, WireModel {
+    static let schemaName = "ToldAttempt"
+    static let schema = WireSchema.object([
+        .required("at", .date), .required("attempt", .integer(1...1000)), .optional("result", .text),
+        .required("type", .text), .optional("subtype", .text), .optional("account", .text),
+        .optional("productID", .name), .optional("transactionID", .name), .optional("originalTransactionID", .name),
+    ])
+
+    private enum CodingKeys: CodingKey {
+        case at, attempt, result, type, subtype, account, productID, transactionID, originalTransactionID
+    }
+
+    /// The place of its notification in the order of all; for sorting.
+    let told: Int64
+    let at: Date
+    /// Counts from 1.
+    let attempt: Int
+    let result: String?
+    let type: String
+    let subtype: String?
+    let account: String?
+    let productID: ProductID?
+    let transactionID: TransactionID?
+    let originalTransactionID: TransactionID?
+
+    init(_ told: StoreControlWire.Notification, number: Int, _ attempt: StoreControlWire.Notification.Attempt) {
+        self.told = told.number
+        at = attempt.at
+        self.attempt = number
+        result = attempt.result
+        type = told.type
+        subtype = told.subtype
+        account = told.account
+        productID = told.productID
+        transactionID = told.transactionID
+        originalTransactionID = told.originalTransactionID
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+/// What an answer looks like, so that a member which nothing has is found before the scenario runs.
+struct ScenarioShape {
+    private let schema: JSONValue
+    private let models: [any WireModel.Type]
+    /// Whether it is a list of what the app's server was told, of which a text says the type and the subtype.
+    private let isTold: Bool
+
+    init(_ source: ScenarioExpectation.Source) {
+        switch source {
+        case .operation(let operation, _, let list):
+            let answer = operation.answer.schema
+            schema = list.flatMap { answer.json["properties"]?[$0] } ?? answer.json
+            models = answer.models
+            isTold = false
+        case .notifications: (schema, models, isTold) = Self.list(of: StoreControlWire.Notification.self)
+        case .attempts: (schema, models, isTold) = Self.list(of: ToldAttempt.self)
+        }
+    }
+
+    private static func list(of model: any WireModel.Type) -> (JSONValue, [any WireModel.Type], Bool) {
+        let schema = WireSchema.array(of: model)
+        return (schema.json, schema.models, true)
+    }
+
+    /// What is written, in full.
+    func normal(_ expected: JSONValue) -> JSONValue { isTold ? Self.elements(of: expected, Self.type) : expected }
+
+    private static func type(_ value: JSONValue) -> JSONValue {
+        guard let words = value.stringValue?.split(separator: " "), (1...2).contains(words.count) else { return value }
+        return [
+            "type": .string(String(words[0])), "subtype": words.count == 2 ? .string(String(words[1])) : .null,
+        ]
+    }
+
+    private static func elements(of value: JSONValue, _ change: (JSONValue) -> JSONValue) -> JSONValue {
+        switch value {
+        case .array(let elements): .array(elements.map(change))
+        case .object(let members):
+            .object(
+                JSONMembers(members.map { ($0.key, $0.value.arrayValue.map { .array($0.map(change)) } ?? $0.value) }))
+        default: value
+        }
+    }
+
+    // MARK: - Checking
+
+    /// Throws for what no answer can be. `names` are those that are known by then; what is called `as` is added.
+    func check(_ place: JSONPlace, _ names: inout Set<String>) throws {
+        let known = names
+        try Self.check(JSONPlace(value: normal(place.value), pointer: place.pointer), schema, models, known, &names)
+    }
+
+    private static func check(
+        _ place: JSONPlace, _ schema: JSONValue, _ models: [any WireModel.Type], _ known: Set<String>,
+        _ names: inout Set<String>
+    ) throws {
+        if let reference = schema["$ref"]?.stringValue {
+            let name = reference.split(separator: "/").last.map(String.init)
+            guard let model = models.first(where: { $0.schemaName == name }) else { return }
+            return try check(place, model.schema.json, model.schema.models, known, &names)
+        }
+        if schema["type"] == "array" {
+            for element in try ListRule.elements(place) {
+                try check(element, schema["items"] ?? [:], models, known, &names)
+            }
+        } else if case .object(let properties) = schema["properties"] {
+            for (name, value) in try place.object(
+                or: "this is an object with \(properties.keys.joined(separator: ", "))")
+            {
+                let here = place.member(name)
+                if name == "as", properties["transactionID"] != nil {
+                    _ = try ScenarioStep.newName(here, &names)
+                } else if let content = SignedContent.schemas[name] {
+                    try check(here, content)
+                } else if let inner = properties[name] {
+                    if ScenarioMatch.isTransaction(name), let text = value.stringValue {
+                        try ScenarioCall.check(text, at: here, known)
+                    }
+                    if !value.isNull { try check(here, inner, models, known, &names) }
+                } else {
+                    throw here.flaw("there is no \"\(name)\" here; there is \(properties.keys.joined(separator: ", "))")
+                }
+            }
+        }
+    }
+
+    /// What is expected of a signed document: members of its content, under Apple's names.
+    private static func check(_ place: JSONPlace, _ content: PayloadSchema) throws {
+        for (name, value) in try place.object(or: "this is an object with members of what is signed") {
+            let here = place.member(name)
+            if let inner = SignedContent.schemas[name], case .object = value {
+                try check(here, inner)
+            } else if let unknown = content.unknownMembers(of: .object([name: value])).first {
+                throw ScenarioFlaw(
+                    pointer: place.pointer + unknown, reason: "Apple has no such member in what is signed here")
+            } else if case .object(let members) = value {
+                // `data` of a notification holds signed documents of its own.
+                for (name, value) in members {
+                    if let inner = SignedContent.schemas[name], case .object = value {
+                        try check(here.member(name), inner)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How a list is expected: as it stands, or by one of a few rules.
+enum ListRule {
+    static let words = ["count", "first", "last", "includes"]
+
+    /// Everything that is written of single elements. Throws for a rule that is none.
+    static func elements(_ place: JSONPlace) throws -> [JSONPlace] {
+        if let elements = place.elements { return elements }
+        let rule = "this is a list, or an object with \(words.joined(separator: ", "))"
+        var elements: [JSONPlace] = []
+        guard case .object(let members) = place.value, !members.isEmpty else { throw place.flaw(rule) }
+        for name in members.keys {
+            let here = place.member(name)
+            guard words.contains(name) else { throw here.flaw(rule) }
+            if name == "count" {
+                guard let count = here.value.intValue, count >= 0 else { throw here.flaw("a count is 0 or more") }
+            } else {
+                guard let some = here.elements else { throw here.flaw("this is a list") }
+                elements += some
+            }
+        }
+        return elements
+    }
+}

@@ -1,0 +1,79 @@
+import AppStoreSimulator
+import Foundation
+import Primitives
+
+/// `souk scenario run`: stories that a simulated store lives through, and what is expected of it.
+enum ScenarioCommand {
+    static let run = Command(
+        words: ["scenario", "run"], summary: "let simulated stores live through scenarios, and see what is as expected",
+        operands: ["FILE…"],
+        options: [
+            .init(name: "junit", value: "OUT", help: "also write JUnit XML, which CI systems read"),
+            .init(name: "json", help: "print one JSON value"),
+        ],
+        details: """
+            Documentation/Formats.md says what stands in a file, Examples/Scenarios has ten of them.
+            Exit 1 when something is not as expected (- is what was expected, + what is), 2 for a file that is no scenario.
+            """
+    ) { arguments in
+        let scenarios = try arguments.operands.map(read)
+        let stop = StopSignal()
+        let reports = try await withThrowingTaskGroup(of: [Scenario.Report]?.self) { group in
+            group.addTask { try await run(scenarios, printing: !arguments.has("json")) }
+            group.addTask {
+                await stop.wait()
+                return nil
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? nil
+        }
+        guard let reports else { throw Failure("the scenarios were stopped before they ended") }
+        if let path = arguments.text("junit") { try write(Scenario.junit(reports), to: path) }
+        let failed = reports.count { !$0.holds }
+        if arguments.has("json") {
+            Terminal.print(json: ["ok": .bool(failed == 0), "scenarios": .array(reports.map(\.json))])
+        } else {
+            Terminal.print("\(reports.count - failed) of \(reports.count) as expected")
+        }
+        return failed == 0 ? .success : .doesNotHold
+    }
+
+    private static func read(_ file: String) throws -> Scenario {
+        do {
+            guard file != "-" else {
+                return try Scenario(parsing: try InputFile.read(file), file: "standard input", folder: "")
+            }
+            return try Scenario(contentsOf: file)
+        } catch let error as ScenarioError {
+            throw Misuse(error.description)
+        }
+    }
+
+    private static func run(_ scenarios: [Scenario], printing: Bool) async throws -> [Scenario.Report] {
+        var reports: [Scenario.Report] = []
+        for scenario in scenarios {
+            let report = try await Progress.shown("running \(scenario.name)") { try await scenario.run() }
+            if printing { Terminal.print(coloured(report.description)) }
+            reports.append(report)
+        }
+        return reports
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        do {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw Misuse("\(path): the file cannot be written; name another with --junit")
+        }
+    }
+
+    /// The sides of differences, and how each scenario ended.
+    private static func coloured(_ text: String) -> String {
+        text.split(separator: "\n").map { line in
+            let rest = line.drop { $0 == " " }
+            if rest.hasPrefix("- ") || rest.hasPrefix("FAILED:") { return Terminal.red(String(line)) }
+            if rest.hasPrefix("+ ") || rest.hasPrefix("ok:") { return Terminal.green(String(line)) }
+            return String(line)
+        }.joined(separator: "\n")
+    }
+}

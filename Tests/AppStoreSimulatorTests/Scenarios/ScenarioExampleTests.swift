@@ -1,0 +1,136 @@
+import Foundation
+import Primitives
+import Testing
+
+@testable import AppStoreSimulator
+
+/// The scenarios in `Examples/Scenarios`.
+struct ScenarioExampleTests {
+    @Test func `there are scenarios for the life of a subscription`() {
+        #expect(Scenarios.shipped.count >= 10)
+    }
+
+    @Test(arguments: Scenarios.shipped)
+    func `a shipped scenario holds`(name: String) async throws {
+        let file = "\(Scenarios.folder)/\(name)"
+        let scenario = try Scenario(contentsOf: file)
+        let report = try await scenario.run()
+        #expect(report.holds, "\(report)")
+        #expect(report.steps.count == scenario.steps.count)
+    }
+
+    @Test func `the guide's scenario holds, and fails as the guide shows`() async throws {
+        let guide = try String(
+            contentsOfFile: Scenarios.folder + "/../../Documentation/Guides/Scenarios.md", encoding: .utf8)
+        func block(_ language: String) throws -> String {
+            let parts = guide.components(separatedBy: "```\(language)\n")
+            return try #require(parts.dropFirst().first?.components(separatedBy: "```").first)
+        }
+        func run(_ text: String) async throws -> String {
+            try await Scenario(parsing: Array(text.utf8), file: "refund.json", folder: Scenarios.folder).run()
+                .description
+        }
+        let text = try block("json")
+        #expect(try await run(text).hasPrefix("ok: "))
+        let failure = try await run(text.replacingOccurrences(of: #""REFUND""#, with: #""REFUND_DECLINED""#))
+        let shown = try block("text").split(separator: "\n").dropFirst().dropLast()
+        #expect(failure.split(separator: "\n").dropFirst() == shown, "\(failure)")
+    }
+
+    @Test func `the same scenario again is the same, with the same numbers`() async throws {
+        let steps = """
+            {"createAccount": "anna"}, {"buy": {"account": "anna", "productID": "coins"}},
+            {"expect": {"account": "anna", "transactions": [{"transactionID": "1"}]}}
+            """
+        let first = try await Scenarios.run(steps).differences
+        #expect(first.count == 1)
+        let again = try await Scenarios.run(steps).differences
+        #expect(again == first)
+        let other = try await Scenarios.run(steps, #""seed": 7,"#).differences
+        #expect(other != first)
+    }
+
+    @Test func `a scenario fails where what it expects is broken, and not before`() async throws {
+        // Everything that the shipped scenarios expect, each kind of member once.
+        var kinds: Set<String> = []
+        for name in Scenarios.shipped {
+            let file = URL(fileURLWithPath: "\(Scenarios.folder)/\(name)")
+            let document = try JSONValue(parsing: Array(try Data(contentsOf: file)))
+            for fault in Fault.all(in: document) where kinds.insert(fault.kind).inserted {
+                let broken = try Scenario(
+                    parsing: try fault.planted(in: document).encoded(), file: name, folder: Scenarios.folder)
+                let report = try await broken.run()
+                let failed = report.steps.first { $0.outcome != .held }
+                #expect(failed?.pointer == fault.step, "\(fault.pointer): \(report)")
+            }
+        }
+        #expect(kinds.count > 40)
+    }
+}
+
+/// A change of one thing that a scenario expects.
+private struct Fault {
+    let pointer: String
+    /// What kind of thing: its place without numbers.
+    let kind: String
+    let value: JSONValue
+
+    /// The step it stands in.
+    var step: String { "/" + pointer.split(separator: "/").prefix(2).joined(separator: "/") }
+
+    static func all(in document: JSONValue) -> [Fault] {
+        (document["steps"]?.arrayValue ?? []).enumerated().flatMap { index, step -> [Fault] in
+            let here = "/steps/\(index)"
+            let refusal = step["refused"].map { _ in
+                Fault(pointer: "\(here)/refused", kind: "refused", value: "somethingElse")
+            }
+            let qualifiers = ["account", "transaction", "family"]
+            let subjects = step["expect"]?.objectValue?.filter { !qualifiers.contains($0.key) } ?? [:]
+            return (refusal.map { [$0] } ?? [])
+                + subjects.sorted { $0.key < $1.key }.flatMap {
+                    all(of: $0.value, at: "\(here)/expect/\($0.key)", $0.key)
+                }
+        }
+    }
+
+    private static func all(of value: JSONValue, at pointer: String, _ kind: String) -> [Fault] {
+        func fault(_ kind: String, _ value: JSONValue) -> Fault { Fault(pointer: pointer, kind: kind, value: value) }
+        switch value {
+        case .object(let members):
+            return members.filter { $0.key != "as" }.flatMap {
+                all(of: $0.value, at: "\(pointer)/\($0.key)", "\(kind)/\($0.key)")
+            }
+        case .array(let elements):
+            let inner = elements.enumerated().flatMap { all(of: $1, at: "\(pointer)/\($0)", kind + "/-") }
+            // One more among some of a list may well be there.
+            guard !["first", "last", "includes"].contains(where: kind.hasSuffix) else { return inner }
+            let fewer = elements.isEmpty ? [] : [fault(kind + "-", .array(elements.dropLast()))]
+            return inner + fewer + [fault(kind + "+", .array(elements + [[:]]))]
+        case .string(let text):
+            if let date = RFC3339.date(from: text) {
+                return [fault(kind, .string(RFC3339.string(from: date.addingTimeInterval(1))))]
+            }
+            let isNumber = ScenarioMatch.isTransaction(kind)
+            return [fault(kind, .string(isNumber ? "77" : text + "X"))]
+        case .number(let number): return [fault(kind, .number((number.int ?? 0) + 1))]
+        case .bool(let flag): return [fault(kind, .bool(!flag))]
+        case .null: return [fault(kind + "?", "something")]
+        }
+    }
+
+    func planted(in document: JSONValue) throws -> JSONValue {
+        func plant(_ steps: ArraySlice<String>, in value: JSONValue) -> JSONValue {
+            guard let step = steps.first else { return self.value }
+            switch value {
+            case .array(var elements):
+                if let index = Int(step) { elements[index] = plant(steps.dropFirst(), in: elements[index]) }
+                return .array(elements)
+            default:
+                var value = value
+                value[step] = plant(steps.dropFirst(), in: value[step] ?? .null)
+                return value
+            }
+        }
+        return plant(try #require(JSONPointer.steps(pointer))[...], in: document)
+    }
+}

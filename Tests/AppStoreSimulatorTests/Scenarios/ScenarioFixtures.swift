@@ -1,0 +1,41 @@
+import Foundation
+import Primitives
+import Testing
+
+@testable import AppStoreSimulator
+
+/// Scenarios of the fixtures' catalogue, and those that are shipped.
+enum Scenarios {
+    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Examples/Scenarios").path
+
+    static let shipped: [String] = {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.filter { $0.hasSuffix(".json") }.sorted()
+    }()
+
+    /// A scenario of these steps, sold from `Fixtures.catalogue`.
+    static func text(_ steps: String, _ more: String = "") -> String {
+        #"{"name": "a test", "catalogue": \#(Fixtures.catalogueText), \#(more) "steps": [\#(steps)]}"#
+    }
+
+    static func scenario(_ steps: String, _ more: String = "") throws -> Scenario {
+        try Scenario(parsing: Array(text(steps, more).utf8), file: "test.json", folder: "")
+    }
+
+    static func run(_ steps: String, _ more: String = "") async throws -> Scenario.Report {
+        try await scenario(steps, more).run()
+    }
+}
+
+extension Scenario.Report {
+    /// What differs, by the pointer of what was expected.
+    var differences: [String: [String]] {
+        var all: [String: [String]] = [:]
+        for step in steps {
+            guard case .failed(let differences) = step.outcome else { continue }
+            for difference in differences { all[difference.pointer] = difference.text }
+        }
+        return all
+    }
+}

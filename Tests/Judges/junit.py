@@ -1,0 +1,79 @@
+"""Judges JUnit XML by the rules of Jenkins' schema (xunit-plugin, junit-10.xsd) and by its own counts.
+
+Reads {"document": "…"} on standard input; prints {"problems": ["…"], "suites": [[tests, failures, skipped], …],
+"failures": ["…"]} and exits 0 without a problem, 1 with one.
+"""
+
+import json
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+COUNT = re.compile(r"[0-9]+")
+# Seconds; Surefire's with commas are not wanted from us.
+TIME = re.compile(r"[0-9]+\.[0-9]{3}")
+TEXT = re.compile(r"(?s).+")
+
+# Of each element: attributes it must have, attributes it may have, children it may have.
+RULES = {
+    "testsuites": ({"tests": COUNT, "failures": COUNT, "errors": COUNT, "time": TIME}, {"name": TEXT}, {"testsuite"}),
+    "testsuite": (
+        {"name": TEXT, "tests": COUNT, "failures": COUNT, "errors": COUNT, "skipped": COUNT, "time": TIME},
+        {"timestamp": TEXT, "hostname": TEXT, "id": TEXT, "package": TEXT, "file": TEXT},
+        {"testcase", "properties", "system-out", "system-err"}),
+    "testcase": ({"name": TEXT, "classname": TEXT, "time": TIME}, {"group": TEXT}, {"failure", "skipped", "error"}),
+    "failure": ({"message": TEXT, "type": TEXT}, {}, set()),
+    "skipped": ({}, {"message": TEXT, "type": TEXT}, set()),
+}
+
+
+def problems(element, path):
+    here = f"{path}/{element.tag}"
+    if element.tag not in RULES:
+        yield f"{here}: no such element"
+        return
+    needed, allowed, children = RULES[element.tag]
+    for name, pattern in needed.items():
+        if not pattern.fullmatch(element.get(name, "")):
+            yield f"{here}@{name}: {element.get(name)!r}"
+    for name in element.keys():
+        if name not in needed and not (name in allowed and allowed[name].fullmatch(element.get(name))):
+            yield f"{here}@{name}: not allowed"
+    for child in element:
+        if child.tag not in children:
+            yield f"{here}/{child.tag}: not allowed here"
+        yield from problems(child, here)
+    if children and (element.text or "").strip():
+        yield f"{here}: text between elements"
+
+
+def counted(suite):
+    cases = suite.findall("testcase")
+    return [len(cases), sum(case.find("failure") is not None for case in cases),
+            sum(case.find("skipped") is not None for case in cases)]
+
+
+def judge(text):
+    root = ElementTree.fromstring(text)
+    found = list(problems(root, ""))
+    if root.tag != "testsuites":
+        found.append("the root is no testsuites")
+    suites = root.findall("testsuite")
+    for suite in suites:
+        said = [int(suite.get(name, "-1")) for name in ("tests", "failures", "skipped")]
+        if said != counted(suite):
+            found.append(f"{suite.get('name')} says {said} and has {counted(suite)}")
+        names = [case.get("name") for case in suite.findall("testcase")]
+        if names != sorted(set(names)):
+            found.append(f"{suite.get('name')} has test cases that share a name or are out of order")
+    for index, name in enumerate(("tests", "failures")):
+        total = sum(counted(suite)[index] for suite in suites)
+        if root.get(name) != str(total):
+            found.append(f"testsuites says {root.get(name)} {name}, there are {total}")
+    return {"problems": found, "suites": [counted(suite) for suite in suites],
+            "failures": [failure.text for failure in root.iter("failure")]}
+
+
+verdict = judge(json.load(sys.stdin)["document"])
+print(json.dumps(verdict))
+sys.exit(1 if verdict["problems"] else 0)

@@ -1,0 +1,73 @@
+import Foundation
+import Primitives
+import StoreTestSupport
+import Testing
+
+/// `souk scenario run`: exit codes, output, files.
+@Suite struct ScenarioCommandTests {
+    private static let trial = TestFiles.repository + "/Examples/Scenarios/free-trial.json"
+
+    private func scenario(_ expected: String) -> String {
+        """
+        {"name": "one", "catalogue": "\(TestFiles.darkroom)", "steps": [{"createAccount": "anna"},
+         {"expect": {"accounts": [{"name": "\(expected)"}]}, "note": "who is there"}]}
+        """
+    }
+
+    @Test func `what holds exits 0, what does not exits 1 with both sides`() async throws {
+        let folder = try TemporaryFolder()
+        let good = try await SoukExecutable.run(["scenario", "run", try folder.write("good.json", scenario("anna"))])
+        #expect(good.status == 0 && good.errors.isEmpty)
+        #expect(good.output.hasPrefix("ok: one (") && good.output.hasSuffix("1 of 1 as expected\n"))
+        let files = [try folder.write("bad.json", scenario("ben")), folder.file("good.json")]
+        let bad = try await SoukExecutable.run(["scenario", "run"] + files)
+        #expect(bad.status == 1 && bad.errors.isEmpty)
+        #expect(bad.output.contains("step 2 at /steps/1: expect accounts  (who is there)\n"), "\(bad.output)")
+        #expect(bad.output.contains("    - {\"name\":\"ben\"}\n    + {\"name\":\"anna\"}\n"), "\(bad.output)")
+        #expect(bad.output.contains("ok: one (") && bad.output.hasSuffix("1 of 2 as expected\n"))
+    }
+
+    @Test func `programs get one JSON value, and CI systems JUnit`() async throws {
+        let folder = try TemporaryFolder()
+        let out = folder.file("junit.xml")
+        let bad = try folder.write("bad.json", scenario("ben"))
+        let run = try await SoukExecutable.run(["scenario", "run", "--json", Self.trial, bad, "--junit", out])
+        #expect(run.status == 1 && run.errors.isEmpty)
+        #expect(run.json?["ok"] == false)
+        let scenarios = try #require(run.json?["scenarios"]?.arrayValue)
+        #expect(scenarios.map { $0["ok"] } == [true, false] && scenarios[1]["file"]?.stringValue == bad)
+        #expect(scenarios[1]["steps"]?[1]?["differences"]?[0]?["actual"] == [#"{"name":"anna"}"#])
+        let verdict = try await OutsideJudge.judge("junit.py", ["document": .string(try folder.text("junit.xml"))])
+        #expect(verdict.status == 0, "\(verdict.output)")
+        #expect(verdict.json?["suites"]?[1] == [2, 1, 0])
+    }
+
+    @Test func `a file that is no scenario exits 2 with its name and the place, and nothing is run`() async throws {
+        let folder = try TemporaryFolder()
+        let bad = try folder.write("bad.json", #"{"name": "a", "catalogue": {}, "steps": [{"byu": {}}]}"#)
+        let run = try await SoukExecutable.run(["scenario", "run", Self.trial, bad])
+        #expect(run.status == 2 && run.output.isEmpty)
+        let steps = try folder.write(
+            "steps.json", scenario("anna").replacingOccurrences(of: "createAccount", with: "byu"))
+        let place = try await SoukExecutable.run(["scenario", "run", "--json", steps])
+        #expect(place.status == 2 && place.output.isEmpty)
+        #expect(place.errors.contains("\(steps) at /steps/0/byu: there is no action \"byu\""), "\(place.errors)")
+        let none = try await SoukExecutable.run(["scenario", "run", folder.file("none.json")])
+        #expect(none.status == 2 && none.errors.contains("none.json: the file is not there"))
+        #expect(try await SoukExecutable.run(["scenario", "run"]).status == 2)
+        #expect(try await SoukExecutable.run(["scenario", "--help"]).status == 0)
+        let unwritable = try await SoukExecutable.run(["scenario", "run", Self.trial, "--junit", "/nowhere/junit.xml"])
+        #expect(unwritable.status == 2 && unwritable.errors.contains("/nowhere/junit.xml"))
+    }
+
+    @Test func `a scenario comes from a pipe too, and leaves nothing behind`() async throws {
+        let folder = try TemporaryFolder()
+        let scratch = folder.file("scratch")
+        try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: true)
+        let piped = try folder.write("piped.json", scenario("ben"))
+        let run = try await SoukExecutable.run(
+            ["scenario", "run", "-"], environment: ["TMPDIR": scratch], input: piped)
+        #expect(run.status == 1 && run.output.hasPrefix("FAILED: one (standard input, "))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch).isEmpty)
+    }
+}
