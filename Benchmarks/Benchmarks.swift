@@ -7,7 +7,8 @@ import Primitives
 enum Benchmarks {
     private static let groups: [(name: String, run: @Sendable () async throws -> [Figure])] = [
         ("signatures", SignatureBenchmark.run), ("receipts", ReceiptBenchmark.run), ("hub", HubBenchmark.run),
-        ("reads", { [try await ReadBenchmark.run()] }), ("purchases", StoreBenchmark.purchases),
+        ("reads", { [try await ReadBenchmark.run(), try await ReadBenchmark.serverAPI()] }),
+        ("purchases", StoreBenchmark.purchases),
         ("renewals", StoreBenchmark.renewals), ("notifications", NotificationBenchmark.run),
     ]
 

@@ -33,7 +33,6 @@ enum NotificationBenchmark {
         for round in 0...5 {
             let clock = ContinuousClock()
             let before = received.withLock { $0.count }
-            let t0 = clock.now; defer { FileHandle.standardError.write(Data("round \(clock.now - t0)\n".utf8)) }
             let told = try await clock.measure {
                 // They began on a 31st: every 31 days have one renewal.
                 try await store.advance(.init(period: .days(31)))

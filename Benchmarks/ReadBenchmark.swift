@@ -1,3 +1,4 @@
+import AppStoreSimulator
 import EntitlementServer
 import Foundation
 import HTTPCore
@@ -7,7 +8,8 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// The read of one customer over HTTP, beside a constant answer of the same size from the same listener.
+/// Reads over HTTP, each beside a constant answer of the same size from the same listener: of one customer, and of one
+/// transaction at the simulated App Store.
 enum ReadBenchmark {
     static func run(customers: Int = 1000, connections: Int = 4) async throws -> Figure {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("souk-bench-\(UUID().uuidString)")
@@ -25,8 +27,44 @@ enum ReadBenchmark {
         try await fill(service, JWSSigner(chain), key: key, customers: customers)
         let sample = await service.respond(to: read(of: 0, key: key)).response()
         let size = sample.body.buffered?.count ?? 0
-        let figure = try await measure(service, key: key, customers: customers, connections: connections, size: size)
+        let figure = try await measure(
+            "customer read over HTTP, \(customers) customers", service,
+            (0..<customers).map { Self.bytes("/v1/customers/customer-\($0)", key) }, connections: connections,
+            size: size,
+            budget: "≥ 0.6 × the requests per second")
         await database.close()
+        return figure
+    }
+
+    /// One transaction of the simulator's App Store Server API, signed when it is read, beside the same constant answer.
+    static func serverAPI(subscribers: Int = 1000, connections: Int = 4) async throws -> Figure {
+        let folder = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = try await SimulatedAppStore.open(try StoreBenchmark.configuration(folder))
+        try await store.populate(subscribers, subscribingTo: "monthly")
+        let api = store.summary.serverAPI
+        let key = AppStoreConnectKey(
+            try SigningKey(Array(Data(contentsOf: URL(fileURLWithPath: api.privateKey)))), id: api.keyID,
+            issuerID: api.issuerID, bundleID: store.summary.bundleID)
+        let token = try key.token(at: Date(), lifetime: AppStoreConnectKey.maximumTokenLifetime)
+        var requests: [[UInt8]] = []
+        for account in try store.accounts() {
+            guard let sold = try await store.transactions(of: account).first else { continue }
+            requests.append(bytes("/inApps/v1/transactions/\(sold.transactionID)", token))
+        }
+        let sample = HTTPRequest(
+            method: .get,
+            url: "/inApps/v1/transactions/\(try await store.transactions(of: "subscriber-1")[0].transactionID)",
+            headers: ["Authorization": "Bearer \(token)"])
+        let answer = await store.handler.respond(to: sample).response()
+        guard answer.status == 200, requests.count == subscribers else {
+            throw BenchmarkFailure("a transaction was answered \(answer.status)")
+        }
+        let figure = try await measure(
+            "App Store Server API, transaction info", store.handler, requests, connections: connections,
+            size: answer.body.buffered?.count ?? 0, budget: "none")
+        await store.close()
         return figure
     }
 
@@ -63,13 +101,12 @@ enum ReadBenchmark {
     }
 
     private static func measure(
-        _ service: EntitlementService, key: String, customers: Int, connections: Int, size: Int
+        _ name: String, _ handler: any HTTPHandler, _ requests: [[UInt8]], connections: Int, size: Int, budget: String
     ) async throws -> Figure {
-        let server = HTTPListener(handler: service)
+        let server = HTTPListener(handler: handler)
         let constant = HTTPListener(handler: Constant(size: size))
         let (port, otherPort) = (try server.start().port, try constant.start().port)
-        let requests = (0..<customers).map { Self.bytes("/v1/customers/customer-\($0)", key) }
-        let other = [Self.bytes("/constant", key)]
+        let other = [Self.bytes("/constant", "key")]
         var times: [(read: Double, constant: Double)] = []
         for round in 0...9 {
             let one = try await load(port, requests, connections)
@@ -80,8 +117,8 @@ enum ReadBenchmark {
         await constant.stop()
         let (read, reference) = (median(times.map(\.read)), median(times.map(\.constant)))
         return Figure(
-            name: "customer read over HTTP, \(customers) customers", reference: "constant answer of the same listener",
-            nanoseconds: read, referenceNanoseconds: reference, budget: "≥ 0.6 × the requests per second",
+            name: name, reference: "constant answer of the same listener", nanoseconds: read,
+            referenceNanoseconds: reference, budget: budget,
             more: [
                 ("requestsPerSecond", .number((1e9 / read).rounded())),
                 ("referenceRequestsPerSecond", .number((1e9 / reference).rounded())),
