@@ -1,0 +1,74 @@
+import EntitlementServer
+import Foundation
+import Testing
+
+@Suite struct WebhookSignatureTests {
+    private let body = Array(#"{"type":"customer.updated"}"#.utf8)
+    private let now = Date(timeIntervalSince1970: 1_763_650_000.75)
+    private let secret = try! WebhookSecret("0123456789abcdef0123456789abcdef")
+    private let old = try! WebhookSecret("fedcba9876543210fedcba9876543210")
+
+    private func mistrust(
+        _ header: String?, of body: [UInt8]? = nil, after seconds: Double = 0, secrets: [WebhookSecret]? = nil
+    ) -> WebhookSignature.Mistrust? {
+        do {
+            try WebhookSignature.check(
+                header, of: body ?? self.body, at: now.addingTimeInterval(seconds), secrets: secrets ?? [secret])
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `what was signed with the secret is believed, and is what openssl makes`() {
+        let header = WebhookSignature.header(for: body, at: now, secrets: [secret])
+        // printf '1763650000.{"type":"customer.updated"}' | openssl dgst -sha256 -hmac 0123456789abcdef0123456789abcdef
+        #expect(header == "t=1763650000,v1=45717a556ecf24b15ce510b158bcc8390291d938e0c77a7573b26cbeced2309d")
+        #expect(mistrust(header) == nil)
+        #expect(mistrust("v1=00, later=7 ,\(header)") == nil)
+    }
+
+    @Test func `while secrets are exchanged, either side may be first`() {
+        let both = WebhookSignature.header(for: body, at: now, secrets: [secret, old])
+        #expect(mistrust(both, secrets: [old]) == nil)
+        #expect(mistrust(both, secrets: [secret]) == nil)
+        let former = WebhookSignature.header(for: body, at: now, secrets: [old])
+        #expect(mistrust(former, secrets: [secret, old]) == nil)
+        #expect(mistrust(former, secrets: [secret]) == .notOurs)
+    }
+
+    @Test func `another body, another time and a cut signature are not believed`() {
+        let header = WebhookSignature.header(for: body, at: now, secrets: [secret])
+        #expect(mistrust(header, of: body + [0x20]) == .notOurs)
+        #expect(mistrust(header.replacingOccurrences(of: "t=1763650000", with: "t=1763650001")) == .notOurs)
+        #expect(mistrust(String(header.dropLast(2))) == .notOurs)
+        #expect(mistrust(header, secrets: []) == .notOurs)
+    }
+
+    @Test func `five minutes to either side are as long as it is current`() {
+        let header = WebhookSignature.header(for: body, at: now, secrets: [secret])
+        #expect(mistrust(header, after: 299) == nil && mistrust(header, after: -300) == nil)
+        #expect(mistrust(header, after: 300) == .notCurrent)
+        #expect(mistrust(header, after: -301.75) == .notCurrent)
+        #expect(mistrust(header, after: 4000, secrets: [old]) == .notOurs)
+    }
+
+    @Test(arguments: [
+        "", "t=1", "v1=00", "t=1,v1=0", "t=1,v1=zz", "t=,v1=00", "t=-1,v1=00", "t=1,t=1,v1=00", "t 1,v1=00",
+        "t=99999999999999999999,v1=00", "t=1" + String(repeating: ",v1=00", count: 9),
+        "t=1,v1=00" + String(repeating: ",", count: 40) + "x",
+    ])
+    func `a header of another form is refused as such`(header: String) {
+        #expect(mistrust(header) == .malformed)
+    }
+
+    @Test func `no header is no signature`() { #expect(mistrust(nil) == .missing) }
+
+    @Test func `a short secret is refused, and none describes itself`() {
+        #expect(throws: EntitlementServerError(.invalidConfiguration, "")) { try WebhookSecret("fifteen bytes!!") }
+        #expect("\(secret)" == "secret of a webhook")
+        var dumped = ""
+        dump(secret, to: &dumped)
+        #expect(!dumped.contains("0123"))
+    }
+}
