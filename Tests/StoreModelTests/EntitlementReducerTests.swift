@@ -1,5 +1,6 @@
 import Foundation
 import StoreModel
+import StoreTestSupport
 import Testing
 
 @Suite struct EntitlementReducerTests {

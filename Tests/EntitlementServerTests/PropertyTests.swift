@@ -1,0 +1,175 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SQLStorage
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import EntitlementServer
+
+/// Facts have no order: a ledger that was told a customer's life in any order, in requests of any size, with any
+/// repetition, gives the same answers at every instant, and they are what the reducer makes of the facts.
+@Suite struct PropertyTests {
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func `facts in any order with any repetition give the same answers`(seed: UInt64) async throws {
+        var numbers = SeededNumbers(state: seed)
+        let life = RandomLife(using: &numbers)
+        var answers: [[Customer]] = []
+        for round in 0..<4 {
+            let bench = try await ServerBench()
+            let facts = try life.signed(by: bench)
+            var told = facts.enumerated().map { $0 }
+            if round > 0 {
+                for _ in 0..<Int.random(in: 0...facts.count, using: &numbers) {
+                    guard let again = facts.enumerated().randomElement(using: &numbers) else { break }
+                    told.append(again)
+                }
+                told.shuffle(using: &numbers)
+            }
+            try await Self.tell(told.map(\.element), to: bench, using: &numbers)
+            #expect(try bench.count("fact") == facts.count)
+            answers.append(try await Self.answers(of: bench, expecting: life.state()))
+            await bench.close()
+        }
+        #expect(answers[0].contains { !$0.features.isEmpty })
+        for other in answers.dropFirst() { #expect(other == answers[0]) }
+    }
+
+    /// In requests of one to five. A renewal info of a subscription the ledger does not know is asked for again later, as
+    /// its refusal says.
+    private static func tell(
+        _ facts: [SignedFact], to bench: ServerBench, using numbers: inout SeededNumbers
+    ) async throws {
+        var waiting = facts
+        var rest: [SignedFact] = []
+        while !waiting.isEmpty {
+            let batch = Array(waiting.prefix(Int.random(in: 1...5, using: &numbers)))
+            waiting.removeFirst(batch.count)
+            let transactions = batch.filter { !$0.isRenewal }
+            // A request presents a transaction at least; any that was told already will do.
+            let first = transactions.isEmpty ? facts.filter { !$0.isRenewal }.prefix(1) : transactions[...]
+            let renewals = batch.filter(\.isRenewal)
+            let reply = try await bench.post(first.map(\.text), renewals: renewals.map(\.text))
+            #expect(reply.status == 200)
+            let rejected = reply.json["rejected"]?.arrayValue ?? []
+            for refusal in rejected {
+                #expect(refusal["code"] == "unknownTransaction" && refusal["retryable"] == true)
+                let place = try #require(refusal["index"]?.intValue) - first.count
+                rest.append(renewals[place])
+            }
+            if waiting.isEmpty { (waiting, rest) = (rest, []) }
+        }
+    }
+
+    private static func answers(of bench: ServerBench, expecting state: CustomerState) async throws -> [Customer] {
+        let reducer = EntitlementReducer(features: ServerBench.map)
+        var answers: [Customer] = []
+        for _ in 0..<30 {
+            var answer = try await bench.get().customer()
+            var expected = reducer.customer("anna", in: .sandbox, state, at: bench.clock.now())
+            (answer.asOf, expected.asOf) = (bench.clock.now(), bench.clock.now())
+            #expect(answer == expected)
+            answers.append(answer)
+            bench.clock.advance(by: 4.3 * 86400)
+        }
+        return answers
+    }
+}
+
+/// What a store signed.
+struct SignedFact: Sendable {
+    let text: String
+    let isRenewal: Bool
+}
+
+/// A customer's random life: subscriptions with renewals, upgrades, refunds that are reversed, failing payments, and
+/// purchases. Days count from the bench's first instant.
+struct RandomLife: Sendable {
+    private var transactions: [JWSTransactionDecodedPayload] = []
+    private var renewals: [JWSRenewalInfoDecodedPayload] = []
+    private static let beginning = ManualClock().now()
+
+    init(using numbers: inout SeededNumbers) {
+        for subscription in 1...Int.random(in: 1...3, using: &numbers) { subscribe(subscription * 100, &numbers) }
+        for purchase in 0..<Int.random(in: 1...4, using: &numbers) { buy(900 + purchase, &numbers) }
+    }
+
+    private static func day(_ number: Double) -> Date { beginning.addingTimeInterval((number * 86400).rounded()) }
+
+    private mutating func subscribe(_ original: Int, _ numbers: inout SeededNumbers) {
+        var start = Double.random(in: 0...20, using: &numbers)
+        for number in 0..<Int.random(in: 1...4, using: &numbers) {
+            let end = start + 30
+            var period = JWSTransactionDecodedPayload(
+                transactionId: String(original + number), originalTransactionId: String(original),
+                bundleId: ServerBench.app.rawValue, productId: number % 2 == 0 ? "pro.monthly" : "pro.yearly",
+                subscriptionGroupIdentifier: "group", purchaseDate: Self.day(start),
+                originalPurchaseDate: Self.day(0), expiresDate: Self.day(end), quantity: 1,
+                type: .autoRenewableSubscription, signedDate: Self.day(start), environment: .sandbox)
+            transactions.append(period)
+            let signed = start + Double.random(in: 1...29, using: &numbers)
+            switch Int.random(in: 0..<5, using: &numbers) {
+            case 0: refund(&period, at: signed, &numbers)
+            case 1:
+                period.isUpgraded = true
+                period.signedDate = Self.day(signed)
+                transactions.append(period)
+            default: break
+            }
+            for _ in 0..<Int.random(in: 0...2, using: &numbers) { say(original, from: start, to: end, &numbers) }
+            start = end + [0, 0, 10].randomElement(using: &numbers)!
+        }
+    }
+
+    private mutating func refund(
+        _ transaction: inout JWSTransactionDecodedPayload, at signed: Double, _ numbers: inout SeededNumbers
+    ) {
+        transaction.revocationDate = Self.day(signed)
+        // Sometimes in the very instant in which the purchase was signed.
+        if Bool.random(using: &numbers) { transaction.signedDate = Self.day(signed) }
+        transactions.append(transaction)
+        guard Bool.random(using: &numbers) else { return }
+        transaction.revocationDate = nil
+        transaction.signedDate = Self.day(signed + 3)
+        transactions.append(transaction)
+    }
+
+    private mutating func say(_ original: Int, from start: Double, to end: Double, _ numbers: inout SeededNumbers) {
+        let isRetrying = Bool.random(using: &numbers)
+        let said = isRetrying ? end : Double.random(in: start...end, using: &numbers)
+        let info = JWSRenewalInfoDecodedPayload(
+            originalTransactionId: String(original), autoRenewProductId: "pro.monthly",
+            autoRenewStatus: Bool.random(using: &numbers) ? .on : .off, isInBillingRetryPeriod: isRetrying,
+            gracePeriodExpiresDate: isRetrying && Bool.random(using: &numbers) ? Self.day(end + 6) : nil,
+            signedDate: Self.day(said), environment: .sandbox)
+        // Two that are alike would be one fact.
+        if !renewals.contains(info) { renewals.append(info) }
+    }
+
+    private mutating func buy(_ number: Int, _ numbers: inout SeededNumbers) {
+        let at = Double.random(in: 0...50, using: &numbers)
+        var purchase = JWSTransactionDecodedPayload(
+            transactionId: String(number), originalTransactionId: String(number), bundleId: ServerBench.app.rawValue,
+            productId: "tools", purchaseDate: Self.day(at), originalPurchaseDate: Self.day(at), quantity: 1,
+            type: Bool.random(using: &numbers) ? .nonConsumable : .consumable, signedDate: Self.day(at),
+            environment: .sandbox)
+        transactions.append(purchase)
+        if Bool.random(using: &numbers) { refund(&purchase, at: at + 1, &numbers) }
+    }
+
+    func signed(by bench: ServerBench) throws -> [SignedFact] {
+        try transactions.map { SignedFact(text: try bench.sign($0), isRenewal: false) }
+            + renewals.map { SignedFact(text: try bench.sign($0), isRenewal: true) }
+    }
+
+    /// The facts folded without a server, in the order they came about.
+    func state() throws -> CustomerState {
+        var state = CustomerState()
+        for payload in transactions {
+            state.apply(try TransactionFact(payload, digest: SHA256.hash(payload.json.encoded())))
+        }
+        for payload in renewals { state.apply(try RenewalFact(payload, digest: SHA256.hash(payload.json.encoded()))) }
+        return state
+    }
+}

@@ -1,0 +1,48 @@
+import StoreModel
+import Testing
+
+/// `Documentation/Entitlements.md` says what the reducer does, and the reducer does what it says.
+@Suite struct ReducerTableTests {
+    private static let rows = Result { try ReducerRow.all() }
+
+    @Test(arguments: (try? rows.get()) ?? [])
+    func `each row of the document is what is answered`(row: ReducerRow) throws {
+        #expect(try row.answered() == row.expected)
+    }
+
+    @Test func `the order in which the facts of a row are told does not matter`() throws {
+        for row in try Self.rows.get() {
+            let reversed = row.facts.split(separator: ";").reversed().joined(separator: ";")
+            #expect(try ReducerRow(facts: reversed, instant: row.instant, expected: []).answered() == row.expected)
+            let twice = row.facts + ";" + row.facts
+            #expect(try ReducerRow(facts: twice, instant: row.instant, expected: []).answered() == row.expected)
+        }
+    }
+
+    @Test func `every state and every reason has a row`() throws {
+        let rows = try Self.rows.get()
+        #expect(rows.count > 40)
+        let states: [CustomerSubscription.State] = [.active, .inGracePeriod, .inBillingRetry, .expired, .revoked]
+        #expect(Set(rows.map { $0.expected[1] }) == Set(states.map(\.rawValue) + ["–"]))
+        let reasons = Set(rows.flatMap { $0.expected[3].split(separator: ";") }.map { $0.trimmingPrefix(" ") })
+        let known: Set<Substring> = [
+            "active subscription", "active subscription, renews", "active subscription, does not renew",
+            "active subscription, renews as pro.yearly", "active subscription, shared by the family", "free trial",
+            "free trial, renews", "payment failed, within the store's grace period",
+            "payment failed, the store is still trying", "refunded or revoked by the store", "subscription expired",
+            "upgraded to another subscription", "bought", "shared by the family", "its time is over",
+            "granted: support", "grant ended: support", "–",
+        ]
+        #expect(reasons == known)
+    }
+
+    @Test func `a row that is not understood fails`() {
+        for facts in [
+            "month", "month 0", "month 0–x", "moon 0–30", "month 0–30 eclipsed", "said x: renews", "tools 0 signed",
+        ] {
+            #expect(throws: ReducerRowError.self) {
+                try ReducerRow(facts: facts, instant: 0, expected: []).answered()
+            }
+        }
+    }
+}
