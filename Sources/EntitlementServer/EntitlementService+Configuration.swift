@@ -13,6 +13,10 @@ extension EntitlementService {
             /// The App Store's number of the app.
             public var appAppleID: Int?
             public var features: FeatureMap
+            /// What becomes of a purchase that a second customer presents.
+            public var transferMode = TransferMode.transfer
+            /// Whether a public key needs the customer's own token for whatever it asks about a customer.
+            public var requiresCustomerTokens = false
 
             public init(bundleID: BundleID, appAppleID: Int? = nil, features: FeatureMap = FeatureMap()) {
                 self.bundleID = bundleID

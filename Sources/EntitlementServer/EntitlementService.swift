@@ -30,14 +30,21 @@ public final class EntitlementService: HTTPHandler {
         try configuration.check()
         let database = configuration.database
         try database.migrate(Schema.migrations)
-        try await Self.enter(configuration.apps, into: database, at: configuration.clock.now())
+        let secrets = try await Self.enter(configuration, into: database)
+        let tokens = try CustomerTokens(secrets: secrets, realClock: configuration.realClock)
         self.configuration = configuration
         let keys = KeyRing(database: database)
         self.keys = keys
         ledger = Ledger(
             database: database, clock: configuration.clock, cache: AnswerCache(capacity: configuration.cachedAnswers),
-            features: Dictionary(uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, $0.features) }))
-        router = Self.routes(configuration, keys, ledger)
+            rules: Dictionary(
+                uniqueKeysWithValues: configuration.apps.map { app in
+                    let rules = AppRules(
+                        reducer: EntitlementReducer(features: app.features), transferMode: app.transferMode)
+                    return (app.bundleID, rules)
+                }))
+        try await ledger.sealOpenFacts()
+        router = Self.router(configuration, keys, ledger, tokens)
     }
 
     public func respond(to request: HTTPRequest) -> HTTPReply {
@@ -66,25 +73,39 @@ public final class EntitlementService: HTTPHandler {
 
     private func newKey(_ prefix: String) -> String { prefix + Base64.encodeURL(configuration.randomBytes(32)) }
 
-    /// Remembers the apps. Where an app's features are mapped otherwise than before, its stored answers are no longer true.
+    /// Remembers the apps, and returns the secret of each for its customers' tokens. Where an app's features are mapped
+    /// otherwise than before, its stored answers are no longer true.
     private static func enter(
-        _ apps: [Configuration.App], into database: any SQLDatabase, at now: Date
-    ) async throws {
-        try await database.write { connection in
-            for app in apps {
+        _ configuration: Configuration, into database: any SQLDatabase
+    ) async throws -> [BundleID: [UInt8]] {
+        let now = configuration.clock.now().milliseconds
+        return try await database.write { connection in
+            var secrets: [BundleID: [UInt8]] = [:]
+            for app in configuration.apps {
                 let digest = rulesDigest(app.features)
                 let name = SQLValue.text(app.bundleID.rawValue)
-                let row = try connection.first("SELECT rules_digest FROM app WHERE bundle_id = ?1", [name])
-                guard let row else {
+                try connection.execute(
+                    """
+                    INSERT INTO app (bundle_id, rules_digest, created_at) VALUES (?1, ?2, ?3)
+                    ON CONFLICT (bundle_id) DO NOTHING
+                    """, [name, .blob(digest), .integer(now)])
+                let row = try connection.first(
+                    "SELECT rules_digest, token_secret FROM app WHERE bundle_id = ?1", [name])
+                if let row, try row["rules_digest"] != digest {
                     try connection.execute(
-                        "INSERT INTO app (bundle_id, rules_digest, created_at) VALUES (?1, ?2, ?3)",
-                        [name, .blob(digest), .integer(now.milliseconds)])
-                    continue
+                        "UPDATE app SET rules_digest = ?2 WHERE bundle_id = ?1", [name, .blob(digest)])
+                    try connection.execute("UPDATE customer SET valid_until = 0 WHERE app = ?1", [name])
                 }
-                guard try row["rules_digest"] != digest else { continue }
-                try connection.execute("UPDATE app SET rules_digest = ?2 WHERE bundle_id = ?1", [name, .blob(digest)])
-                try connection.execute("UPDATE customer SET valid_until = 0 WHERE app = ?1", [name])
+                if let secret: [UInt8] = try row.flatMap({ try $0["token_secret"] }) {
+                    secrets[app.bundleID] = secret
+                } else {
+                    let secret = configuration.randomBytes(32)
+                    secrets[app.bundleID] = secret
+                    try connection.execute(
+                        "UPDATE app SET token_secret = ?2 WHERE bundle_id = ?1", [name, .blob(secret)])
+                }
             }
+            return secrets
         }
     }
 
@@ -96,32 +117,35 @@ public final class EntitlementService: HTTPHandler {
         return SHA256.hash(JSONValue.array([1, .object(products)]).encoded())
     }
 
-    private static func routes(_ configuration: Configuration, _ keys: KeyRing, _ ledger: Ledger) -> Router {
+    private static func router(
+        _ configuration: Configuration, _ keys: KeyRing, _ ledger: Ledger, _ tokens: CustomerTokens
+    ) -> Router {
         let gate = Gate(
             keys: keys, apps: Set(configuration.apps.map(\.bundleID)), environments: configuration.environments,
             report: { request, error in
                 // The last one is ours, whatever the sender called the request.
                 configuration.reportFailure(request.headers.values(Gate.requestID).last ?? "", error)
-            })
+            }, guarded: Set(configuration.apps.filter(\.requiresCustomerTokens).map(\.bundleID)), tokens: tokens)
+        var router = Router()
+        for endpoint in endpoints(configuration, ledger, tokens) {
+            router.on(endpoint.method, endpoint.path) { gate.respond(to: endpoint, $0, $1) }
+        }
+        return router
+    }
+
+    /// All that can be asked, in the order of the documents.
+    static func endpoints(
+        _ configuration: Configuration, _ ledger: Ledger, _ tokens: CustomerTokens
+    ) -> [Endpoint] {
         let idempotent = IdempotentRequests(ledger: ledger, realClock: configuration.realClock)
         let transactions = TransactionsRoute(
-            gate: gate, ledger: ledger, idempotent: idempotent, verifiers: verifiers(configuration),
+            ledger: ledger, idempotent: idempotent, verifiers: verifiers(configuration),
             maximumBody: configuration.maximumBody)
-        let customers = CustomerRoutes(gate: gate, ledger: ledger)
-        let grants = GrantRoutes(
-            gate: gate, ledger: ledger, idempotent: idempotent, makeID: configuration.makeGrantID)
-        let provisioning = ProvisioningRoutes(gate: gate, ledger: ledger)
-
-        var router = Router()
-        router.on(.post, "/v1/customers/{customer}/transactions", transactions.respond)
-        router.on(.get, "/v1/customers/{customer}", customers.customer)
-        router.on(.get, "/v1/customers/{customer}/facts", customers.facts)
-        router.on(.post, "/v1/customers/{customer}/grants", grants.create)
-        router.on(.delete, "/v1/customers/{customer}/grants/{id}", grants.delete)
-        router.on(.post, "/feature-provisioner/get-features", provisioning.features)
-        router.on(.post, "/subscriptions-tracker/get-subscriptions", provisioning.subscriptions)
-        OpenRoutes.add(to: &router, database: configuration.database)
-        return router
+        let customers = CustomerRoutes(ledger: ledger)
+        let grants = GrantRoutes(ledger: ledger, idempotent: idempotent, makeID: configuration.makeGrantID)
+        let provisioning = ProvisioningRoutes(ledger: ledger)
+        let open = OpenRoutes(database: configuration.database)
+        return customers.endpoints + transactions.endpoints + grants.endpoints + provisioning.endpoints + open.endpoints
     }
 
     private static func verifiers(_ configuration: Configuration) -> [BundleID: SignedDataVerifier] {

@@ -102,7 +102,7 @@ import Testing
         let facts = try [payload, open].enumerated().map { index, payload in
             PresentedFact(
                 content: .transaction(try TransactionFact(payload, digest: [UInt8(index)])), environment: .sandbox,
-                payload: payload.json.encoded(), signed: "signed", index: index)
+                source: Array("signed".utf8), index: index)
         }
         _ = try await bench.service.ledger.record(
             facts, of: ServerBench.app, by: nil, answering: .sandbox, as: nil

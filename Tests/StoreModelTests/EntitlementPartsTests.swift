@@ -29,27 +29,70 @@ import Testing
     let anna: CustomerID = "anna"
     let ben: CustomerID = "ben"
 
-    @Test func `a purchase without a token follows who presented it last`() {
-        #expect(Attribution.owner(token: nil, claims: [anna, ben], bearer: nil) == ben)
-        #expect(Attribution.owner(token: nil, claims: [anna, ben, anna], bearer: nil) == anna)
-        #expect(Attribution.owner(token: nil, claims: [], bearer: nil) == nil)
+    private func holders(
+        _ claims: [Attribution.Claim], token: UUID? = nil, bearer: CustomerID? = nil, mode: TransferMode = .transfer
+    ) -> [CustomerID] {
+        Attribution.holders(token: token, claims: claims, bearer: bearer, mode: mode)
     }
 
-    @Test func `a token decides before every claim of others`() {
-        #expect(Attribution.owner(token: anna.appAccountToken, claims: [anna, ben], bearer: anna) == anna)
-        #expect(Attribution.owner(token: anna.appAccountToken, claims: [], bearer: anna) == anna)
-        #expect(Attribution.owner(token: anna.appAccountToken, claims: [ben], bearer: nil) == ben)
-        #expect(Attribution.owner(token: anna.appAccountToken, claims: [ben], bearer: anna) == anna)
-        let twin = CustomerID(unchecked: anna.appAccountToken.uuidString.lowercased())
-        #expect(Attribution.owner(token: anna.appAccountToken, claims: [twin, ben], bearer: anna) == twin)
+    @Test func `a purchase without a token is theirs whose claim was accepted last`() {
+        for mode in TransferMode.allCases where mode != .share {
+            #expect(holders([.init(by: anna), .init(by: ben)], mode: mode) == [ben])
+            #expect(holders([.init(by: anna), .init(by: ben), .init(by: anna)], mode: mode) == [anna])
+            #expect(holders([], mode: mode) == [])
+        }
+    }
+
+    @Test func `a shared purchase is everybody's who claimed it, since it was given by hand`() {
+        let claims: [Attribution.Claim] = [.init(by: anna), .init(by: ben), .init(by: anna)]
+        #expect(holders(claims, mode: .share) == [anna, ben])
+        let given = claims + [.init(by: "cleo", isByHand: true), .init(by: ben)]
+        #expect(holders(given, mode: .share) == ["cleo", ben])
+        #expect(holders(claims, token: anna.appAccountToken, bearer: anna, mode: .share) == [anna])
+    }
+
+    @Test(arguments: TransferMode.allCases)
+    func `a token decides before every claim of others`(mode: TransferMode) {
+        let token = anna.appAccountToken
+        #expect(holders([.init(by: anna), .init(by: ben)], token: token, bearer: anna, mode: mode) == [anna])
+        #expect(holders([], token: token, bearer: anna, mode: mode) == [anna])
+        #expect(holders([.init(by: ben)], token: token, mode: mode) == [ben])
+        #expect(holders([.init(by: ben)], token: token, bearer: anna, mode: mode) == [anna])
+        let twin = CustomerID(unchecked: token.uuidString.lowercased())
+        #expect(holders([.init(by: twin), .init(by: ben)], token: token, bearer: anna, mode: mode) == [twin])
+    }
+
+    @Test func `what was given by hand stays given, whatever the token says`() {
+        let given = Attribution.Claim(by: ben, isByHand: true)
+        #expect(holders([.init(by: anna), given], token: anna.appAccountToken, bearer: anna) == [ben])
+        #expect(holders([given, .init(by: anna)], token: anna.appAccountToken, bearer: anna) == [ben])
+        #expect(holders([.init(by: anna), given]) == [ben])
+        #expect(holders([given, .init(by: anna)]) == [anna])
+        #expect(Attribution.bound(token: nil, claims: [given], bearer: nil) == nil)
+    }
+
+    @Test func `a claim counts for whom its presenter was merged into`() {
+        let merged = Attribution.Claim(by: ben, token: anna.appAccountToken)
+        #expect(holders([merged], token: anna.appAccountToken) == [ben])
     }
 
     @Test func `only the token of a customer somebody saw keeps others out`() {
-        let token = anna.appAccountToken
-        #expect(Attribution.refuses(ben, token: token) { $0 == token })
-        #expect(Attribution.refuses(ben, token: token) { _ in false } == false)
-        #expect(Attribution.refuses(anna, token: token) { _ in true } == false)
-        #expect(Attribution.refuses(ben, token: nil) { _ in true } == false)
+        #expect(Attribution.bound(token: anna.appAccountToken, claims: [.init(by: ben)], bearer: nil) == nil)
+        #expect(Attribution.bound(token: anna.appAccountToken, claims: [], bearer: anna) == anna)
+        #expect(Attribution.bound(token: nil, claims: [.init(by: ben)], bearer: nil) == nil)
+    }
+
+    @Test(arguments: [
+        (TransferMode.transfer, true, true), (.transfer, false, true), (.share, true, true),
+        (.keepWithOriginal, false, false), (.keepWithOriginal, true, false), (.transferIfInactive, true, false),
+        (.transferIfInactive, false, true),
+    ])
+    func `the transfer mode says whether a second customer may present it`(
+        mode: TransferMode, isActive: Bool, isAccepted: Bool
+    ) {
+        #expect(Attribution.accepts(ben, holders: [anna], mode: mode) { isActive } == isAccepted)
+        #expect(Attribution.accepts(anna, holders: [anna], mode: mode) { isActive })
+        #expect(Attribution.accepts(anna, holders: [], mode: mode) { isActive })
     }
 }
 

@@ -1,47 +1,61 @@
 import Foundation
 import HTTPCore
 import Primitives
+import SQLStorage
 import StoreModel
 
 /// GET `/v1/customers/{customer}` and its facts.
 struct CustomerRoutes: Sendable {
-    let gate: Gate
     let ledger: Ledger
 
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                .get, "/v1/customers/{customer}", .publicKey, "getCustomer", "What a customer may use, and why",
+                customer),
+            Endpoint(
+                .get, "/v1/customers/{customer}/facts", .secretKey, "getFacts",
+                "What the stores said about a customer's purchases, newest first", facts),
+        ]
+    }
+
     /// The hot path: a valid answer is sent from memory or one row, on the listener's own thread.
-    @Sendable func customer(_ request: HTTPRequest, _ path: PathParameters) -> HTTPReply {
-        gate.admit(request) { visit in
-            let customer = try visit.customer(path)
-            if request.url.utf8.contains(UInt8(ascii: "?")) {
-                guard let query = request.query else { throw Refusal.malformedQuery }
-                if query["nonce"] != nil { throw Refusal.unsupported("Signing answers") }
-            }
-            let condition = request.headers["If-None-Match"]
-            switch try ledger.read(customer) {
-            case .answer(let answer): return .ready(answer.response(unless: condition))
-            case .needsRefresh:
-                return visit.later { try await ledger.refresh(customer).response(unless: condition) }
-            }
+    @Sendable private func customer(_ visit: Visit) throws -> HTTPReply {
+        let customer = try visit.customer()
+        if visit.request.url.utf8.contains(UInt8(ascii: "?")) {
+            guard let query = visit.request.query else { throw Refusal.malformedQuery }
+            if query["nonce"] != nil { throw Refusal.unsupported("Signing answers") }
+        }
+        let condition = visit.request.headers["If-None-Match"]
+        switch try ledger.read(customer) {
+        case .answer(let answer): return .ready(answer.response(unless: condition))
+        case .needsRefresh:
+            return visit.later { try await ledger.refresh(customer).response(unless: condition) }
         }
     }
 
-    /// What the store said about a customer's purchases, newest first.
-    @Sendable func facts(_ request: HTTPRequest, _ path: PathParameters) -> HTTPReply {
-        gate.admit(request, needing: .secret) { visit in
-            let customer = try visit.customer(path)
-            guard let query = request.query else { throw Refusal.malformedQuery }
-            let limit = query["limit"].map { Int($0) ?? 0 } ?? 50
-            guard (1...100).contains(limit) else { throw Refusal.invalid("limit", "should be a number from 1 to 100") }
-            let cursor = query["cursor"].map { Int64($0) ?? 0 } ?? .max
-            guard cursor > 0 else {
-                throw Refusal.invalid("cursor", "should be the nextCursor of the answer before")
-            }
-            return .ready(HTTPResponse(json: try ledger.facts(of: customer, before: cursor, limit: limit)))
-        }
+    @Sendable private func facts(_ visit: Visit) throws -> HTTPReply {
+        let customer = try visit.customer()
+        let page = try visit.page()
+        let cursor = page.cursor.map { Int64($0) ?? 0 } ?? .max
+        guard cursor > 0 else { throw Refusal.unknownCursor }
+        return .ready(HTTPResponse(json: try ledger.facts(of: customer, before: cursor, limit: page.limit)))
+    }
+}
+
+extension Visit {
+    /// What a request for one page of a list asks: `?limit=` from 1 to 100, 50 by default, and `?cursor=`, the
+    /// `nextCursor` of the page before.
+    func page() throws -> (limit: Int, cursor: String?, query: HTTPQuery) {
+        guard let query = request.query else { throw Refusal.malformedQuery }
+        let limit = query["limit"].map { Int($0) ?? 0 } ?? 50
+        guard (1...100).contains(limit) else { throw Refusal.invalid("limit", "should be a number from 1 to 100") }
+        return (limit, query["cursor"], query)
     }
 }
 
 extension Refusal {
+    static let unknownCursor = invalid("cursor", "should be the nextCursor of the answer before")
     static let malformedQuery = malformed("A percent-escape in the query is incomplete or is not UTF-8.")
 }
 
@@ -74,43 +88,50 @@ extension StoredAnswer {
 }
 
 extension Ledger {
-    /// A page of the facts behind a customer's answer, as `{"facts": […], "nextCursor"?}`.
+    /// A page of the facts behind a customer's answer, as `{"facts": […], "nextCursor"?}`. What was erased has no payload.
     func facts(of key: CustomerKey, before cursor: Int64, limit: Int) throws -> JSONValue {
-        let rows = try database.read { connection in
-            try connection.query(
-                """
-                SELECT fact.sequence AS sequence, fact.source AS source, fact.kind AS kind,
-                    fact.transaction_id AS transaction_id, fact.original_transaction_id AS original_transaction_id,
-                    fact.signed_at AS signed_at, fact.received_at AS received_at, fact.payload AS payload
-                FROM purchase CROSS JOIN fact
-                WHERE purchase.app = ?1 AND purchase.environment = ?2 AND purchase.owner = ?3 AND fact.app = ?1
-                    AND fact.environment = ?2 AND fact.original_transaction_id = purchase.original_transaction_id
-                    AND fact.sequence < ?4
-                ORDER BY fact.sequence DESC LIMIT ?5
-                """,
-                [
-                    .text(key.book.app.rawValue), .text(key.book.environment.rawValue), .text(key.customer.rawValue),
-                    .integer(cursor), .integer(Int64(limit) + 1),
-                ])
+        try database.read { connection in
+            let transaction = transaction(connection, on: key.book)
+            let customer = try transaction.customer(named: key.customer) ?? key.customer
+            let rows = try transaction.factRows(of: customer, before: cursor, limit: limit + 1)
+            var answer: JSONValue = ["facts": .array(try rows.prefix(limit).map(transaction.fact(in:)))]
+            if rows.count > limit, let last = rows.prefix(limit).last {
+                let sequence: Int64 = try last["sequence"]
+                answer["nextCursor"] = .string(String(sequence))
+            }
+            return answer
         }
-        let page = rows.prefix(limit)
-        var answer: JSONValue = [
-            "facts": .array(
-                try page.map { row in
-                    var fact: JSONValue = ["kind": .string(try row["kind"]), "source": .string(try row["source"])]
-                    let transactionID: String? = try row["transaction_id"]
-                    fact["transactionID"] = transactionID.map { .string($0) }
-                    fact["originalTransactionID"] = .string(try row["original_transaction_id"])
-                    fact["signedAt"] = .string(RFC3339.string(from: Date(milliseconds: try row["signed_at"])))
-                    fact["receivedAt"] = .string(RFC3339.string(from: Date(milliseconds: try row["received_at"])))
-                    fact["payload"] = try JSONValue(parsing: try row["payload"] as [UInt8])
-                    return fact
-                })
-        ]
-        if rows.count > limit, let last = page.last {
-            let sequence: Int64 = try last["sequence"]
-            answer["nextCursor"] = .string(String(sequence))
+    }
+}
+
+extension LedgerTransaction {
+    /// Facts of the purchases a customer has, newest first.
+    func factRows(of customer: CustomerID, before sequence: Int64, limit: Int) throws -> [SQLRow] {
+        try connection.query(
+            """
+            SELECT fact.sequence AS sequence, fact.source AS source, fact.kind AS kind, fact.format AS format,
+                fact.digest AS digest, fact.transaction_id AS transaction_id,
+                fact.original_transaction_id AS original_transaction_id, fact.signed_at AS signed_at,
+                fact.received_at AS received_at, fact.data_key AS data_key, fact.source_bytes AS source_bytes
+            FROM holder CROSS JOIN fact
+            WHERE holder.app = ?1 AND holder.environment = ?2 AND holder.customer = ?3 AND fact.app = ?1
+                AND fact.environment = ?2 AND fact.original_transaction_id = holder.original_transaction_id
+                AND fact.sequence < ?4
+            ORDER BY fact.sequence DESC LIMIT ?5
+            """, values(.text(customer.rawValue), .integer(sequence), .integer(Int64(limit))))
+    }
+
+    /// One fact as the wire shows it.
+    func fact(in row: SQLRow) throws -> JSONValue {
+        var fact: JSONValue = ["kind": .string(try row["kind"]), "source": .string(try row["source"])]
+        let transactionID: String? = try row["transaction_id"]
+        fact["transactionID"] = transactionID.map { .string($0) }
+        fact["originalTransactionID"] = .string(try row["original_transaction_id"])
+        fact["signedAt"] = .string(RFC3339.string(from: Date(milliseconds: try row["signed_at"])))
+        fact["receivedAt"] = .string(RFC3339.string(from: Date(milliseconds: try row["received_at"])))
+        if let source = try source(in: row), let format = FactFormat(rawValue: try row["format"]) {
+            fact["payload"] = try JSONValue(parsing: try format.payload(of: source))
         }
-        return answer
+        return fact
     }
 }

@@ -3,22 +3,11 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// A request that was let in: who sends it, and about which book.
-struct Visit: Sendable {
+/// A request on its way to an endpoint, with what its path names.
+struct Call: Sendable {
     let request: HTTPRequest
-    let caller: Caller
-    let environment: StoreEnvironment
+    let path: PathParameters
     fileprivate let report: @Sendable (HTTPRequest, any Error) -> Void
-
-    var book: Book { Book(app: caller.app, environment: environment) }
-
-    /// The customer a path names. Throws 400.
-    func customer(_ path: PathParameters) throws -> CustomerKey {
-        guard let customer = CustomerID(rawValue: path["customer"]) else {
-            throw Refusal.invalid("customer", "should have \(CustomerID.rule)")
-        }
-        return CustomerKey(book: book, customer: customer)
-    }
 
     /// An answer that has to be waited for; what `work` throws becomes a refusal.
     func later(_ work: @escaping @Sendable () async throws -> HTTPResponse) -> HTTPReply {
@@ -33,10 +22,41 @@ struct Visit: Sendable {
     }
 }
 
+/// A call that was let in: who makes it, and about which book.
+struct Visit: Sendable {
+    let call: Call
+    let caller: Caller
+    let environment: StoreEnvironment
+    /// The one customer it may be about; `nil` for all of them.
+    fileprivate let only: CustomerID?
+
+    var request: HTTPRequest { call.request }
+    var path: PathParameters { call.path }
+    var book: Book { Book(app: caller.app, environment: environment) }
+
+    /// The customer the path names. Throws 400, and 403 where the caller may ask about another one only.
+    func customer() throws -> CustomerKey {
+        guard let customer = CustomerID(rawValue: path["customer"]) else {
+            throw Refusal.invalid("customer", "should have \(CustomerID.rule)")
+        }
+        return try key(of: customer)
+    }
+
+    /// A customer this call is about. Throws 403 where the caller may ask about another one only.
+    func key(of customer: CustomerID) throws -> CustomerKey {
+        if let only, only != customer { throw Refusal.anothersToken }
+        return CustomerKey(book: book, customer: customer)
+    }
+
+    /// An answer that has to be waited for; what `work` throws becomes a refusal.
+    func later(_ work: @escaping @Sendable () async throws -> HTTPResponse) -> HTTPReply { call.later(work) }
+}
+
 /// Lets requests in by their key, and finds out which environment they ask about.
 struct Gate: Sendable {
     static let requestID = "Souk-Request-Id"
-    private static let environmentHeader = "Souk-Environment"
+    static let environmentHeader = "Souk-Environment"
+    static let customerToken = "Souk-Customer-Token"
 
     let keys: KeyRing
     let apps: Set<BundleID>
@@ -44,31 +64,40 @@ struct Gate: Sendable {
     let environments: [StoreEnvironment]
     let report: @Sendable (HTTPRequest, any Error) -> Void
 
-    /// Where a key may stand in a request.
-    enum Credential {
-        /// `Authorization: Bearer`.
-        case bearer
-        /// `x-api-key`, or else `Authorization: Bearer`.
-        case apiKeyOrBearer
+    /// Apps whose public key alone lets nobody read or write a customer.
+    let guarded: Set<BundleID>
+    let tokens: CustomerTokens
+
+    /// Answers a request to an endpoint, or refuses it.
+    func respond(to endpoint: Endpoint, _ request: HTTPRequest, _ path: PathParameters) -> HTTPReply {
+        let call = Call(request: request, path: path, report: report)
+        switch endpoint.action {
+        case .open(let respond):
+            do { return try respond(call) } catch { return refuse(request, error) }
+        case .admitted(let access, let credential, let respond):
+            return admit(call, as: access, by: credential, respond)
+        }
     }
 
-    /// Calls `visit` for a request with a key of at least the rights of `kind`; refuses others.
-    func admit(
-        _ request: HTTPRequest, needing kind: KeyKind = .public, by credential: Credential = .bearer,
-        _ visit: (Visit) throws -> HTTPReply
+    private func refuse(_ request: HTTPRequest, _ error: any Error) -> HTTPReply {
+        if !(error is Refusal) { report(request, error) }
+        return .ready(Refusal.failure(error).response)
+    }
+
+    private func admit(
+        _ call: Call, as access: Endpoint.Access, by credential: Endpoint.Credential,
+        _ respond: (Visit) throws -> HTTPReply
     ) -> HTTPReply {
         // Refusals name the environment too, those of the key as well, unless it is what is refused.
-        let environment = Result { try self.environment(of: request) }
+        let environment = Result { try self.environment(of: call.request) }
         let reply: HTTPReply
         do {
-            let caller = try caller(of: request, by: credential)
+            let caller = try caller(of: call.request, by: credential)
             guard apps.contains(caller.app) else { throw Refusal.appNotServed }
-            if kind == .secret, caller.kind != .secret { throw Refusal.secretKeyRequired }
-            reply = try visit(
-                Visit(request: request, caller: caller, environment: try environment.get(), report: report))
+            let only = try customer(that: caller, mayAskAbout: call.request, as: access)
+            reply = try respond(Visit(call: call, caller: caller, environment: try environment.get(), only: only))
         } catch {
-            if !(error is Refusal) { report(request, error) }
-            reply = .ready(Refusal.failure(error).response)
+            reply = refuse(call.request, error)
         }
         guard let known = try? environment.get() else { return reply }
         return reply.map { response in
@@ -78,7 +107,21 @@ struct Gate: Sendable {
         }
     }
 
-    private func caller(of request: HTTPRequest, by credential: Credential) throws -> Caller {
+    /// The one customer a caller may ask about, `nil` for all. Throws 401 and 403.
+    private func customer(
+        that caller: Caller, mayAskAbout request: HTTPRequest, as access: Endpoint.Access
+    ) throws -> CustomerID? {
+        if caller.kind == .secret { return nil }
+        switch access {
+        case .secretKey: throw Refusal.secretKeyRequired
+        case .publicKey where !guarded.contains(caller.app): return nil
+        case .publicKey, .customer:
+            guard let token = request.headers[Self.customerToken] else { throw Refusal.missingCustomerToken }
+            return try tokens.customer(presenting: token, of: caller.app)
+        }
+    }
+
+    private func caller(of request: HTTPRequest, by credential: Endpoint.Credential) throws -> Caller {
         let apiKey = credential == .apiKeyOrBearer ? request.headers["x-api-key"] : nil
         guard let key = try apiKey ?? Self.bearer(request.headers["Authorization"]) else { throw Refusal.missingKey }
         guard let caller = try keys.caller(presenting: key) else { throw Refusal.unknownKey }

@@ -7,34 +7,39 @@ import StoreModel
 struct GrantRoutes: Sendable {
     private static let maximumBody = 64 << 10
 
-    let gate: Gate
     let ledger: Ledger
     let idempotent: IdempotentRequests
     let makeID: @Sendable () -> String
 
-    @Sendable func create(_ request: HTTPRequest, _ path: PathParameters) -> HTTPReply {
-        gate.admit(request, needing: .secret) { visit in
-            let customer = try visit.customer(path)
-            return visit.later {
-                let body = try await RequestBody.bytes(of: request, upTo: Self.maximumBody)
-                return try await idempotent.respond(to: visit, body: body) { idempotency in
-                    let grant = try grant(RequestBody.decode(GrantRequest.self, from: body))
-                    return try await ledger.add(grant, to: customer, as: idempotency) { answer in
-                        KeptAnswer(status: 201, contentType: "application/json", body: answer.bytes)
-                    }
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                .post, "/v1/customers/{customer}/grants", .secretKey, "postGrant", "Give a customer a feature by hand",
+                create),
+            Endpoint(
+                .delete, "/v1/customers/{customer}/grants/{id}", .secretKey, "deleteGrant", "Take a grant back", delete),
+        ]
+    }
+
+    @Sendable private func create(_ visit: Visit) throws -> HTTPReply {
+        let customer = try visit.customer()
+        return visit.later {
+            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
+            return try await idempotent.respond(to: visit, body: body) { idempotency in
+                let grant = try grant(RequestBody.decode(GrantRequest.self, from: body))
+                return try await ledger.add(grant, to: customer, as: idempotency) { answer in
+                    KeptAnswer(status: 201, contentType: "application/json", body: answer.bytes)
                 }
             }
         }
     }
 
-    @Sendable func delete(_ request: HTTPRequest, _ path: PathParameters) -> HTTPReply {
-        gate.admit(request, needing: .secret) { visit in
-            let customer = try visit.customer(path)
-            let id = path["id"]
-            return visit.later {
-                guard let answer = try await ledger.withdrawGrant(id, of: customer) else { throw Refusal.unknownGrant }
-                return answer.response(unless: nil)
-            }
+    @Sendable private func delete(_ visit: Visit) throws -> HTTPReply {
+        let customer = try visit.customer()
+        let id = visit.path["id"]
+        return visit.later {
+            guard let answer = try await ledger.withdrawGrant(id, of: customer) else { throw Refusal.unknownGrant }
+            return answer.response(unless: nil)
         }
     }
 

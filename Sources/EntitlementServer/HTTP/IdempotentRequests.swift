@@ -38,7 +38,7 @@ final class IdempotentRequests: Sendable {
 
         let request = IdempotentRequest(
             book: visit.book, sender: visit.caller.kind, key: key, digest: Self.digest(of: visit.request, body),
-            now: realClock.now())
+            customer: CustomerID(rawValue: visit.path["customer"]), now: realClock.now())
         if let kept = try ledger.database.read({ try request.kept($0) }) { return kept.response }
         do {
             return try await work(request).response

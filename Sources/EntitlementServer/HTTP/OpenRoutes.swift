@@ -3,20 +3,26 @@ import SQLStorage
 import StoreModel
 
 /// What needs no key: whether the server is alive, and what it does not do yet.
-enum OpenRoutes {
-    static func add(to router: inout Router, database: any SQLDatabase) {
-        router.on(.get, "/healthz") { _, _ in .ready(HTTPResponse(json: ["status": "ok"])) }
-        router.on(.get, "/readyz") { _, _ in
-            do {
-                _ = try database.read { try $0.first("SELECT 1 AS one") }
-                return .ready(HTTPResponse(json: ["status": "ready"]))
-            } catch {
-                return .ready(Refusal.unavailable("The ledger cannot be read.").response)
+struct OpenRoutes: Sendable {
+    let database: any SQLDatabase
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(open: .get, "/healthz", "getHealth", "Whether the server is alive") { _ in
+                .ready(HTTPResponse(json: ["status": "ok"]))
+            },
+            Endpoint(open: .get, "/readyz", "getReadiness", "Whether the server can read its ledger") { _ in
+                do {
+                    _ = try database.read { try $0.first("SELECT 1 AS one") }
+                    return .ready(HTTPResponse(json: ["status": "ready"]))
+                } catch {
+                    throw Refusal.unavailable("The ledger cannot be read.")
+                }
+            },
+        ]
+            + Self.notYet.map { method, path, what in
+                Endpoint(open: method, path, "notYet", what) { _ in throw Refusal.unsupported(what) }
             }
-        }
-        for (method, path, what) in notYet {
-            router.on(method, path) { _, _ in .ready(Refusal.unsupported(what).response) }
-        }
     }
 
     private static let notYet: [(HTTPRequest.Method, String, String)] = [

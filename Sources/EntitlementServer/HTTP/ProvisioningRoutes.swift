@@ -10,38 +10,44 @@ import StoreModel
 struct ProvisioningRoutes: Sendable {
     private static let maximumBody = 256 << 10
 
-    let gate: Gate
     let ledger: Ledger
 
-    @Sendable func features(_ request: HTTPRequest, _: PathParameters) -> HTTPReply {
-        answer(request, GetFeaturesRequestPayload.self, about: \.customerId) { customer, _ in
-            FeaturesResponse(customer)
-        }
-    }
-
-    @Sendable func subscriptions(_ request: HTTPRequest, _: PathParameters) -> HTTPReply {
-        answer(request, GetSubscriptionsRequestPayload.self, about: \.customerId) { customer, asked in
-            SubscriptionsResponse(customer, only: asked.onlyIds.map(Set.init))
-        }
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                .post, "/feature-provisioner/get-features", .publicKey, "getFeatures", "The features that are on",
+                by: .apiKeyOrBearer
+            ) { visit in
+                answer(visit, GetFeaturesRequestPayload.self, about: \.customerId) { customer, _ in
+                    FeaturesResponse(customer)
+                }
+            },
+            Endpoint(
+                .post, "/subscriptions-tracker/get-subscriptions", .publicKey, "getSubscriptions",
+                "The subscriptions of a customer", by: .apiKeyOrBearer
+            ) { visit in
+                answer(visit, GetSubscriptionsRequestPayload.self, about: \.customerId) { customer, asked in
+                    SubscriptionsResponse(customer, only: asked.onlyIds.map(Set.init))
+                }
+            },
+        ]
     }
 
     private func answer<Asked: Decodable & Sendable>(
-        _ request: HTTPRequest, _ type: Asked.Type, about user: @escaping @Sendable (Asked) -> UserId,
+        _ visit: Visit, _ type: Asked.Type, about user: @escaping @Sendable (Asked) -> UserId,
         _ make: @escaping @Sendable (Customer, Asked) -> any Encodable & Sendable
     ) -> HTTPReply {
-        gate.admit(request, by: .apiKeyOrBearer) { visit in
-            visit.later {
-                let body = try await RequestBody.bytes(of: request, upTo: Self.maximumBody)
-                let asked = try RequestBody.decode(type, from: body)
-                guard let id = user(asked).customerID else {
-                    throw Refusal.invalid("customerId/value", "should have \(CustomerID.rule)")
-                }
-                let answer = try await ledger.answer(CustomerKey(book: visit.book, customer: id))
-                let customer = try WireJSON.decode(Customer.self, from: answer.bytes)
-                return HTTPResponse(
-                    status: 200, headers: ["Content-Type": "application/json"],
-                    body: .bytes(try WireJSON.encode(make(customer, asked))))
+        visit.later {
+            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
+            let asked = try RequestBody.decode(type, from: body)
+            guard let id = user(asked).customerID else {
+                throw Refusal.invalid("customerId/value", "should have \(CustomerID.rule)")
             }
+            let answer = try await ledger.answer(try visit.key(of: id))
+            let customer = try WireJSON.decode(Customer.self, from: answer.bytes)
+            return HTTPResponse(
+                status: 200, headers: ["Content-Type": "application/json"],
+                body: .bytes(try WireJSON.encode(make(customer, asked))))
         }
     }
 }

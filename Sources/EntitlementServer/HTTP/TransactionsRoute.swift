@@ -8,20 +8,25 @@ import StoreModel
 struct TransactionsRoute: Sendable {
     static let limit = 100
 
-    let gate: Gate
     let ledger: Ledger
     let idempotent: IdempotentRequests
     let verifiers: [BundleID: SignedDataVerifier]
     let maximumBody: Int
 
-    @Sendable func respond(to request: HTTPRequest, _ path: PathParameters) -> HTTPReply {
-        gate.admit(request) { visit in
-            let customer = try visit.customer(path)
-            return visit.later {
-                let body = try await RequestBody.bytes(of: request, upTo: maximumBody)
-                return try await idempotent.respond(to: visit, body: body) { idempotency in
-                    try await record(PresentedData(body), for: customer, as: idempotency)
-                }
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                .post, "/v1/customers/{customer}/transactions", .publicKey, "postTransactions",
+                "Present what the store signed", respond)
+        ]
+    }
+
+    @Sendable private func respond(to visit: Visit) throws -> HTTPReply {
+        let customer = try visit.customer()
+        return visit.later {
+            let body = try await RequestBody.bytes(of: visit.request, upTo: maximumBody)
+            return try await idempotent.respond(to: visit, body: body) { idempotency in
+                try await record(PresentedData(body), for: customer, as: idempotency)
             }
         }
     }
@@ -81,8 +86,8 @@ struct TransactionsRoute: Sendable {
         do {
             return PresentedFact(
                 content: .transaction(try TransactionFact(verified.payload, digest: verified.payloadDigest)),
-                environment: Self.environment(verified.payload.environment), payload: verified.payloadBytes,
-                signed: signed, index: index)
+                environment: Self.environment(verified.payload.environment), source: Array(signed.utf8),
+                orderID: verified.payload.webOrderLineItemId, index: index)
         } catch {
             throw SignedDataError(.payloadMalformed, "In the transaction, \(error).", underlying: error)
         }
@@ -95,8 +100,8 @@ struct TransactionsRoute: Sendable {
         do {
             return PresentedFact(
                 content: .renewal(try RenewalFact(verified.payload, digest: verified.payloadDigest)),
-                environment: Self.environment(verified.payload.environment), payload: verified.payloadBytes,
-                signed: signed, index: index)
+                environment: Self.environment(verified.payload.environment), source: Array(signed.utf8),
+                index: index)
         } catch {
             throw SignedDataError(.payloadMalformed, "In the renewal info, \(error).", underlying: error)
         }

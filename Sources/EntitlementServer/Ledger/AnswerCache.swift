@@ -49,6 +49,14 @@ final class AnswerCache: Sendable {
         }
     }
 
+    /// Forgets the answer of somebody who is no customer any more; who found it before may not bring it back.
+    func remove(_ key: CustomerKey) {
+        shard(of: key).withLock { shard in
+            shard.answers[key] = nil
+            shard.departures += 1
+        }
+    }
+
     private func shard(of key: CustomerKey) -> Locked<Shard> {
         shards[Int(truncatingIfNeeded: UInt(bitPattern: key.customer.hashValue) % UInt(shards.count))]
     }

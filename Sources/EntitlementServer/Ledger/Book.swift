@@ -31,6 +31,16 @@ struct StoredAnswer: Hashable, Sendable {
     func isNewer(than other: StoredAnswer) -> Bool { (revision, validFrom) > (other.revision, other.validFrom) }
 }
 
+/// How a fact's source bytes are to be read.
+enum FactFormat: String, Sendable {
+    /// The compact JWS that Apple signed.
+    case jws
+    /// The JSON of one purchase of an app receipt.
+    case receipt
+    /// The body of a web shop's signed request.
+    case web
+}
+
 /// A verified fact on its way into a book.
 struct PresentedFact: Sendable {
     enum Content: Sendable {
@@ -40,10 +50,11 @@ struct PresentedFact: Sendable {
 
     let content: Content
     let environment: StoreEnvironment
-    /// The verified payload's bytes.
-    let payload: [UInt8]
-    /// The signed text as it was presented.
-    let signed: String
+    var format = FactFormat.jws
+    /// What was verified, byte for byte, to be read by `format`.
+    let source: [UInt8]
+    /// The order that the customer's invoice or the store names, where it is known.
+    var orderID: String?
     /// Its place in the request.
     let index: Int
 }

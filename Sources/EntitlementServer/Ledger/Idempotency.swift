@@ -13,6 +13,8 @@ struct IdempotentRequest: Sendable {
     let key: String
     /// SHA-256 of method, path and body.
     let digest: [UInt8]
+    /// Whom it is about, as its path names them: kept answers are erased with their customer.
+    let customer: CustomerID?
     /// Real time, not the store's: how long a key is kept has nothing to do with when subscriptions end.
     let now: Date
 }
@@ -43,12 +45,12 @@ extension IdempotentRequest {
         try connection.execute("DELETE FROM idempotency_key WHERE created_at <= ?1", [.integer(oldest)])
         try connection.execute(
             """
-            INSERT INTO idempotency_key (app, environment, key, request_digest, status, content_type, body, created_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (app, environment, key) DO NOTHING
+            INSERT INTO idempotency_key (app, environment, key, request_digest, status, content_type, body, created_at,
+                customer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (app, environment, key) DO NOTHING
             """,
             identity + [
                 .blob(digest), .integer(Int64(answer.status)), .text(answer.contentType), .blob(answer.body),
-                .integer(now.milliseconds),
+                .integer(now.milliseconds), SQLValue(customer?.rawValue),
             ])
     }
 

@@ -6,44 +6,55 @@ import StoreModel
 /// The books of all apps: what was said, who claimed it, and what follows from it for each customer.
 ///
 /// Whatever a call returns is durable. Answers come from the cache or the stored row while they are true, and are
-/// computed anew when time has passed them.
+/// computed anew when time has passed them. An alias is taken for the customer it was merged into.
 struct Ledger: Sendable {
     let database: any SQLDatabase
     let clock: any WallClock
     let cache: AnswerCache
-    private let reducers: [BundleID: EntitlementReducer]
+    private let rules: [BundleID: AppRules]
 
-    init(database: any SQLDatabase, clock: any WallClock, cache: AnswerCache, features: [BundleID: FeatureMap]) {
+    init(database: any SQLDatabase, clock: any WallClock, cache: AnswerCache, rules: [BundleID: AppRules]) {
         self.database = database
         self.clock = clock
         self.cache = cache
-        reducers = features.mapValues { EntitlementReducer(features: $0) }
+        self.rules = rules
     }
 
-    /// What a write of this ledger returns: the caller's result, and the answers to put into the cache.
+    /// What a write of this ledger returns: the caller's result, and what the cache is to know.
     private struct Settled<Result: Sendable>: Sendable {
         let result: Result
         let answers: [(key: CustomerKey, answer: StoredAnswer, ticket: AnswerCache.Ticket)]
+        let departed: Set<CustomerKey>
     }
 
-    private func write<Result: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection, inout [CustomerKey: StoredAnswer]) throws -> Result
+    /// What a write found out about customers.
+    struct Outcome: Sendable {
+        var answers: [CustomerKey: StoredAnswer] = [:]
+        /// Who is no customer any more.
+        var departed: Set<CustomerKey> = []
+    }
+
+    /// The one way to write: `body` settles its transactions into the outcome, and readers see it after the commit.
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection, inout Outcome) throws -> Result
     ) async throws -> Result {
         let settled = try await database.write { [cache] connection in
-            var answers: [CustomerKey: StoredAnswer] = [:]
-            let result = try body(connection, &answers)
+            var outcome = Outcome()
+            let result = try body(connection, &outcome)
             // Nobody else writes at this moment, so whatever is newer than these answers comes after the tickets.
-            return Settled(result: result, answers: answers.map { ($0, $1, cache.ticket(for: $0)) })
+            return Settled(
+                result: result, answers: outcome.answers.map { ($0, $1, cache.ticket(for: $0)) },
+                departed: outcome.departed)
         }
         // Others who wrote after us may have come this far before us; the cache sees to that.
         for (key, answer, ticket) in settled.answers { cache.replace(answer, for: key, ticket: ticket) }
+        for key in settled.departed { cache.remove(key) }
         return settled.result
     }
 
-    private func transaction(_ connection: any SQLConnection, on book: Book) -> LedgerTransaction {
+    func transaction(_ connection: any SQLConnection, on book: Book) -> LedgerTransaction {
         LedgerTransaction(
-            connection, book: book, reducer: reducers[book.app] ?? EntitlementReducer(),
-            now: clock.now().wholeMillisecond)
+            connection, book: book, rules: rules[book.app] ?? AppRules(), now: clock.now().wholeMillisecond)
     }
 
     // MARK: - Reading
@@ -69,6 +80,11 @@ struct Ledger: Sendable {
                 cache.keep(stored, for: key, ticket: ticket)
                 return .answer(stored)
             }
+            if let customer = try transaction.customer(named: key.customer) {
+                // Kept under one name only, so that no name's answer outlives its truth.
+                let stored = try transaction.stored(customer)
+                return stored.flatMap { $0.isValid(at: now) ? .answer($0) : nil } ?? .needsRefresh
+            }
             if try transaction.hasPurchaseWaiting(for: key.customer) { return .needsRefresh }
             return .answer(try StoredAnswer(ofUnknown: key.customer, in: key.book.environment, at: now))
         }
@@ -76,10 +92,10 @@ struct Ledger: Sendable {
 
     /// Computes the answer of a customer anew where it has to be, and keeps it.
     func refresh(_ key: CustomerKey) async throws -> StoredAnswer {
-        try await write { connection, answers in
+        try await write { connection, outcome in
             var transaction = transaction(connection, on: key.book)
-            try transaction.register(key.customer)
-            return try finish([transaction], asking: key, &answers)
+            let customer = try transaction.register(key.customer)
+            return try finish(transaction, asking: customer, &outcome)
         }
     }
 
@@ -111,39 +127,40 @@ struct Ledger: Sendable {
         as request: IdempotentRequest?,
         respond: @escaping @Sendable (Recorded, StoredAnswer?) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
-        let asked = customer.map { CustomerKey(book: Book(app: app, environment: environment), customer: $0) }
         let environments = Set(facts.map(\.environment) + [environment]).sorted { $0.rawValue < $1.rawValue }
-        return try await write { connection, answers in
+        return try await write { connection, outcome in
             if let kept = try request?.kept(connection) { return kept }
             var recorded = Recorded()
-            var transactions: [LedgerTransaction] = []
-            for environment in environments {
-                var transaction = transaction(connection, on: Book(app: app, environment: environment))
-                if let customer { try transaction.register(customer) }
-                for fact in facts where fact.environment == environment {
-                    try Self.record(fact, by: customer, in: &transaction, &recorded)
+            var answer: StoredAnswer?
+            for book in environments.map({ Book(app: app, environment: $0) }) {
+                var transaction = transaction(connection, on: book)
+                let known = try customer.map { (asked: $0, customer: try transaction.register($0)) }
+                for fact in facts where fact.environment == book.environment {
+                    try Self.record(fact, by: known, in: &transaction, &recorded)
                 }
-                transactions.append(transaction)
+                let asked = book.environment == environment ? known?.customer : nil
+                try settle(transaction, asking: asked, &outcome)
+                if let asked { answer = outcome.answers[CustomerKey(book: book, customer: asked)] }
             }
-            let answer = try settle(transactions, asking: asked, &answers)
             let response = try respond(recorded, answer)
             try request?.keep(response, connection)
             return response
         }
     }
 
-    private static func record(
-        _ fact: PresentedFact, by customer: CustomerID?, in transaction: inout LedgerTransaction,
-        _ recorded: inout Recorded
+    /// Appends one fact, as `customer` presents it; `asked` is the name they were called by.
+    static func record(
+        _ fact: PresentedFact, by known: (asked: CustomerID, customer: CustomerID)?,
+        in transaction: inout LedgerTransaction, _ recorded: inout Recorded
     ) throws {
         switch fact.content {
         case .transaction(let said):
-            if let customer, try transaction.isBound(said, againstClaimOf: customer) {
+            if let known, try transaction.refuses(said, presentedBy: known.asked, alias: known.customer) {
                 recorded.rejected.append(.boundToAnotherCustomer(at: fact.index))
                 return
             }
             try transaction.append(fact)
-            if let customer { try transaction.claim(said.originalID, by: customer) }
+            if let known { try transaction.claim(said.originalID, by: known.asked) }
             if !recorded.acknowledged.contains(said.id) { recorded.acknowledged.append(said.id) }
         case .renewal(let said):
             guard try transaction.knows(said.originalID) else {
@@ -159,12 +176,12 @@ struct Ledger: Sendable {
         _ grant: Grant, to key: CustomerKey, as request: IdempotentRequest?,
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
-        try await write { connection, answers in
+        try await write { connection, outcome in
             if let kept = try request?.kept(connection) { return kept }
             var transaction = transaction(connection, on: key.book)
-            try transaction.register(key.customer)
-            try transaction.add(grant, to: key.customer)
-            let response = try respond(try finish([transaction], asking: key, &answers))
+            let customer = try transaction.register(key.customer)
+            try transaction.add(grant, to: customer)
+            let response = try respond(try finish(transaction, asking: customer, &outcome))
             try request?.keep(response, connection)
             return response
         }
@@ -172,31 +189,32 @@ struct Ledger: Sendable {
 
     /// Takes a grant back; `nil` when the customer has no such grant.
     func withdrawGrant(_ id: String, of key: CustomerKey) async throws -> StoredAnswer? {
-        try await write { connection, answers in
+        try await write { connection, outcome in
             var transaction = transaction(connection, on: key.book)
-            guard try transaction.withdrawGrant(id, of: key.customer) else { return nil }
-            return try finish([transaction], asking: key, &answers)
+            let customer = try transaction.customer(named: key.customer) ?? key.customer
+            guard try transaction.withdrawGrant(id, of: customer) else { return nil }
+            return try finish(transaction, asking: customer, &outcome)
         }
     }
 
-    private func settle(
-        _ transactions: [LedgerTransaction], asking asked: CustomerKey?,
-        _ answers: inout [CustomerKey: StoredAnswer]
-    ) throws -> StoredAnswer? {
-        for transaction in transactions {
-            let customer = asked.flatMap { $0.book == transaction.book ? $0.customer : nil }
-            for (customer, answer) in try transaction.settle(asking: customer) {
-                answers[CustomerKey(book: transaction.book, customer: customer)] = answer
-            }
+    /// Computes the answers that a transaction changed, for the outcome of its write.
+    func settle(
+        _ transaction: LedgerTransaction, asking asked: CustomerID?, _ outcome: inout Outcome
+    ) throws {
+        for (customer, answer) in try transaction.settle(asking: asked) {
+            outcome.answers[CustomerKey(book: transaction.book, customer: customer)] = answer
         }
-        return asked.flatMap { answers[$0] }
+        for customer in transaction.departed {
+            outcome.departed.insert(CustomerKey(book: transaction.book, customer: customer))
+        }
     }
 
-    private func finish(
-        _ transactions: [LedgerTransaction], asking asked: CustomerKey,
-        _ answers: inout [CustomerKey: StoredAnswer]
+    /// `settle`, and the answer of `asked`.
+    func finish(
+        _ transaction: LedgerTransaction, asking asked: CustomerID, _ outcome: inout Outcome
     ) throws -> StoredAnswer {
-        guard let answer = try settle(transactions, asking: asked, &answers) else {
+        try settle(transaction, asking: asked, &outcome)
+        guard let answer = outcome.answers[CustomerKey(book: transaction.book, customer: asked)] else {
             throw EntitlementServerError(.internalInconsistency, "The customer's answer was not computed.")
         }
         return answer
@@ -207,7 +225,10 @@ extension RejectedTransaction {
     fileprivate static func boundToAnotherCustomer(at index: Int) -> RejectedTransaction {
         RejectedTransaction(
             index: index, code: "boundToAnotherCustomer",
-            detail: "The purchase was made for another customer, as its appAccountToken says.", retryable: false)
+            detail: """
+                The purchase belongs to another customer: by its appAccountToken, or because it was presented before and \
+                this app does not let it move.
+                """, retryable: false)
     }
 
     fileprivate static func unknownTransaction(at index: Int) -> RejectedTransaction {

@@ -109,7 +109,8 @@ enum Schema {
                 ) STRICT;
                 CREATE INDEX idempotency_key_by_age ON idempotency_key (created_at);
                 """
-            ])
+            ]),
+        customers,
     ]
 }
 

@@ -1,28 +1,79 @@
 import Foundation
 
-/// Whose a purchase is: a pure fold over the claims customers made by presenting it, in the order they were made.
+/// What becomes of a purchase that a second customer presents: chosen for each app.
+///
+/// None of them matters for a purchase whose `appAccountToken` is a known customer's: that one has it, and others are
+/// refused.
+public enum TransferMode: String, Hashable, Sendable, Codable, CaseIterable {
+    /// It follows who presents it last. The default.
+    case transfer
+    /// It follows who presents it while it gives nothing to those who have it; else others are refused.
+    case transferIfInactive
+    /// It stays with the first customer; others are refused.
+    case keepWithOriginal
+    /// Everybody who presents it has it.
+    case share
+}
+
+/// Whose a purchase is: a pure fold over the claims that were accepted, in the order they were made.
 ///
 /// A purchase that carries an `appAccountToken` belongs to the customer of that token before all others: once that customer
 /// is known it is theirs, whoever claimed it before, and nobody else may claim it. As long as that customer is unknown, and
-/// where there is no token, the latest claim wins (transfer mode `transfer`: a purchase follows who presents it last).
+/// where there is no token, claims decide, by the app's transfer mode. A transfer by hand takes the place of the token and
+/// of all claims before it.
 public enum Attribution {
-    /// Whether `customer` may not present a purchase bound to `token`.
-    ///
-    /// - Parameter isKnown: whether a customer with that token was ever seen.
-    public static func refuses(_ customer: CustomerID, token: UUID?, isKnown: (UUID) throws -> Bool) rethrows -> Bool {
-        guard let token, token != customer.appAccountToken else { return false }
-        return try isKnown(token)
+    /// A customer having presented a purchase, or having been given it by hand, and this having been accepted.
+    public struct Claim: Hashable, Sendable {
+        /// Who has it by this claim: after a merge, the customer the presenting one was merged into.
+        public var customer: CustomerID
+        /// The token of the customer who presented it.
+        public var token: UUID
+        public var isByHand: Bool
+
+        public init(by customer: CustomerID, token: UUID? = nil, isByHand: Bool = false) {
+            self.customer = customer
+            self.token = token ?? customer.appAccountToken
+            self.isByHand = isByHand
+        }
     }
 
-    /// The owner of a purchase, `nil` when nobody claimed it and its token is nobody's. Of several customers of the token the
-    /// one who claimed it last, else `bearer`.
+    /// Whom a purchase is bound to, so that others are refused; `nil` when claims decide.
+    ///
+    /// Of several customers of the token the one who claimed it last, else `bearer`.
     ///
     /// - Parameters:
     ///   - token: the newest token the store states for the purchase.
-    ///   - claims: who presented it, oldest first.
+    ///   - claims: oldest first.
     ///   - bearer: the known customer of the token.
-    public static func owner(token: UUID?, claims: [CustomerID], bearer: CustomerID?) -> CustomerID? {
-        if let token, let bound = claims.last(where: { $0.appAccountToken == token }) { return bound }
-        return bearer ?? claims.last
+    public static func bound(token: UUID?, claims: [Claim], bearer: CustomerID?) -> CustomerID? {
+        guard let token else { return nil }
+        if let given = claims.last(where: \.isByHand) { return given.customer }
+        return claims.last { $0.token == token }?.customer ?? bearer
+    }
+
+    /// Who has a purchase: nobody when nobody claimed it and its token is nobody's, several only when they share it.
+    public static func holders(
+        token: UUID?, claims: [Claim], bearer: CustomerID?, mode: TransferMode
+    ) -> [CustomerID] {
+        if let bound = bound(token: token, claims: claims, bearer: bearer) { return [bound] }
+        guard mode == .share else { return claims.last.map { [$0.customer] } ?? [] }
+        let since = claims.lastIndex(where: \.isByHand) ?? claims.startIndex
+        return claims[since...].reduce(into: []) { if !$0.contains($1.customer) { $0.append($1.customer) } }
+    }
+
+    /// Whether `customer` may present a purchase that is bound to nobody.
+    ///
+    /// - Parameters:
+    ///   - holders: who has it now.
+    ///   - isActive: whether it gives them anything now.
+    public static func accepts(
+        _ customer: CustomerID, holders: [CustomerID], mode: TransferMode, isActive: () throws -> Bool
+    ) rethrows -> Bool {
+        if holders.isEmpty || holders.contains(customer) { return true }
+        switch mode {
+        case .transfer, .share: return true
+        case .keepWithOriginal: return false
+        case .transferIfInactive: return try !isActive()
+        }
     }
 }

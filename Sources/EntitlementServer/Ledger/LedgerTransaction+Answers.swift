@@ -1,0 +1,201 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+extension LedgerTransaction {
+    /// The answer of a customer as it stands in the book, valid or not; `nil` for one never seen.
+    func stored(_ customer: CustomerID) throws -> StoredAnswer? {
+        try connection.first(
+            """
+            SELECT revision, answer, etag, valid_from, valid_until FROM customer
+            WHERE app = ?1 AND environment = ?2 AND id = ?3
+            """, values(.text(customer.rawValue))
+        ).map(StoredAnswer.init)
+    }
+
+    /// Whether there is a purchase that becomes this customer's, never seen before, as soon as they are.
+    func hasPurchaseWaiting(for customer: CustomerID) throws -> Bool {
+        try connection.first(
+            """
+            SELECT 1 AS one FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
+            LIMIT 1
+            """, values(.text(customer.appAccountToken.wireText))) != nil
+    }
+
+    /// Writes the answers of all customers this transaction affected and of `asked`, and returns them.
+    ///
+    /// An answer that says the same as the stored one leaves it as it is, bytes and ETag, so that repetition changes
+    /// nothing.
+    func settle(asking asked: CustomerID?) throws -> [CustomerID: StoredAnswer] {
+        var answers: [CustomerID: StoredAnswer] = [:]
+        for customer in affected.subtracting(departed) { answers[customer] = try recompute(customer) }
+        if let asked, answers[asked] == nil {
+            let present = try stored(asked)
+            answers[asked] =
+                if let present, present.isValid(at: now) { present } else { try recompute(asked) }
+        }
+        return answers
+    }
+
+    private func recompute(_ customer: CustomerID) throws -> StoredAnswer {
+        let answer = rules.reducer.customer(customer, in: book.environment, try state(of: customer), at: now)
+        let content = try answer.contentDigest()
+        let row = try connection.first(
+            """
+            SELECT revision, answer, etag, content_digest, valid_from FROM customer
+            WHERE app = ?1 AND environment = ?2 AND id = ?3
+            """, values(.text(customer.rawValue)))
+        let revision: Int64 = try row.map { try $0["revision"] } ?? 0
+        if let row, try row["content_digest"] == content, try row["valid_from"] <= now.milliseconds {
+            try connection.execute(
+                "UPDATE customer SET valid_until = ?4 WHERE app = ?1 AND environment = ?2 AND id = ?3",
+                values(.text(customer.rawValue), SQLValue(answer.validUntil?.milliseconds)))
+            return StoredAnswer(
+                revision: revision, bytes: try row["answer"], etag: try row["etag"],
+                validFrom: Date(milliseconds: try row["valid_from"]), validUntil: answer.validUntil)
+        }
+        let fresh = try StoredAnswer(answer, revision: revision + 1)
+        try connection.execute(
+            """
+            UPDATE customer SET revision = ?4, answer = ?5, etag = ?6, content_digest = ?7, valid_from = ?8,
+                valid_until = ?9 WHERE app = ?1 AND environment = ?2 AND id = ?3
+            """,
+            values(
+                .text(customer.rawValue), .integer(fresh.revision), .blob(fresh.bytes), .text(fresh.etag),
+                .blob(content), .integer(fresh.validFrom.milliseconds), SQLValue(fresh.validUntil?.milliseconds)))
+        // Somebody who was only asked about has nothing that could have changed.
+        if revision > 0 || !answer.isEmpty { try tell(.updated, of: customer, fresh.bytes) }
+        return fresh
+    }
+
+    /// What others are told about customers, in the transaction that made it so.
+    enum EventType: String {
+        /// The answer is another one than before; the body is the answer.
+        case updated = "customer.updated"
+        /// Another id was merged into this customer; the body names both.
+        case merged = "customer.merged"
+        /// Nothing that names the customer is held any more; the body has the pseudonym.
+        case erased = "customer.erased"
+    }
+
+    func tell(_ type: EventType, of customer: CustomerID, _ body: [UInt8]) throws {
+        try connection.execute(
+            """
+            INSERT INTO event (app, environment, customer, type, body, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            """, values(.text(customer.rawValue), .text(type.rawValue), .blob(body), .integer(now.milliseconds)))
+    }
+
+    /// All that the book holds about a customer, folded. The cross join keeps SQLite from starting at the facts: it knows
+    /// no sizes, and to begin with every fact of the book looks as cheap to it as the purchases of one customer.
+    func state(of customer: CustomerID) throws -> CustomerState {
+        var state = CustomerState()
+        try connection.each(
+            """
+            SELECT fact.source AS source, fact.kind AS kind, fact.digest AS digest,
+                fact.original_transaction_id AS original_transaction_id, fact.signed_at AS signed_at,
+                fact.summary AS summary
+            FROM holder CROSS JOIN fact
+            WHERE holder.app = ?1 AND holder.environment = ?2 AND holder.customer = ?3 AND fact.app = ?1
+                AND fact.environment = ?2 AND fact.original_transaction_id = holder.original_transaction_id
+            """, values(.text(customer.rawValue))
+        ) { try state.apply(factIn: $0) }
+        for grant in try grants(of: customer) { state.apply(grant) }
+        return state
+    }
+
+    // MARK: - Grants
+
+    mutating func add(_ grant: Grant, to customer: CustomerID) throws {
+        try connection.execute(
+            """
+            INSERT INTO customer_grant (app, environment, customer, id, feature, valid_from, valid_until, reason)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            """,
+            values(
+                .text(customer.rawValue), .text(grant.id), .text(grant.feature), .integer(grant.from.milliseconds),
+                SQLValue(grant.until?.milliseconds), .text(grant.reason)))
+        affected.insert(customer)
+    }
+
+    /// Takes a grant back; `false` when the customer has no such grant.
+    mutating func withdrawGrant(_ id: String, of customer: CustomerID) throws -> Bool {
+        let count = try connection.execute(
+            """
+            UPDATE customer_grant SET withdrawn_at = ?5 WHERE app = ?1 AND environment = ?2 AND customer = ?3
+                AND id = ?4 AND withdrawn_at IS NULL
+            """, values(.text(customer.rawValue), .text(id), .integer(now.milliseconds)))
+        if count > 0 { affected.insert(customer) }
+        return count > 0
+    }
+
+    /// Those that were not taken back.
+    func grants(of customer: CustomerID) throws -> [Grant] {
+        try connection.query(
+            """
+            SELECT id, feature, valid_from, valid_until, reason FROM customer_grant
+            WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND withdrawn_at IS NULL
+            """, values(.text(customer.rawValue))
+        ).map { row in
+            let until: Int64? = try row["valid_until"]
+            return Grant(
+                id: try row["id"], feature: try row["feature"], from: Date(milliseconds: try row["valid_from"]),
+                until: until.map { Date(milliseconds: $0) }, reason: try row["reason"])
+        }
+    }
+}
+
+extension CustomerState {
+    /// Folds one row of facts in: its columns source, kind, digest, original_transaction_id, signed_at and summary.
+    mutating func apply(factIn row: SQLRow) throws {
+        let original = TransactionID(unchecked: try row["original_transaction_id"])
+        let signedAt = Date(milliseconds: try row["signed_at"])
+        let digest: [UInt8] = try row["digest"]
+        if try row["kind"] == FactRow.transaction {
+            apply(
+                try FactSummary.transaction(
+                    try row["summary"], of: original, source: PurchaseSource(rawValue: try row["source"]),
+                    signedAt: signedAt, digest: digest))
+        } else {
+            apply(try FactSummary.renewal(try row["summary"], of: original, signedAt: signedAt, digest: digest))
+        }
+    }
+}
+
+extension Customer {
+    fileprivate var isEmpty: Bool { features.isEmpty && subscriptions.isEmpty && purchases.isEmpty }
+
+    /// Equal for answers that say the same, whenever they were computed.
+    fileprivate func contentDigest() throws -> [UInt8] {
+        var timeless = self
+        timeless.asOf = Date(timeIntervalSince1970: 0)
+        return SHA256.hash(try WireJSON.encode(timeless))
+    }
+}
+
+extension StoredAnswer {
+    /// What is answered about a customer never seen, and kept nowhere. Its bytes differ by their `asOf` each time, so the
+    /// ETag is a weak one (RFC 9110 section 8.8.1): the same for whatever says the same.
+    init(ofUnknown customer: CustomerID, in environment: StoreEnvironment, at instant: Date) throws {
+        let empty = Customer(customer: customer, environment: environment, asOf: instant)
+        let tag = Base64.encodeURL(try empty.contentDigest().prefix(16))
+        self.init(
+            revision: 0, bytes: try WireJSON.encode(empty), etag: "W/\"\(tag)\"", validFrom: instant,
+            validUntil: nil)
+    }
+
+    /// An answer as it goes over the wire, true from its `asOf`.
+    init(_ customer: Customer, revision: Int64) throws {
+        let bytes = try WireJSON.encode(customer)
+        self.init(
+            revision: revision, bytes: bytes, etag: "\"\(Base64.encodeURL(SHA256.hash(bytes).prefix(16)))\"",
+            validFrom: Date(milliseconds: customer.asOf.milliseconds), validUntil: customer.validUntil)
+    }
+
+    fileprivate init(_ row: SQLRow) throws {
+        let until: Int64? = try row["valid_until"]
+        self.init(
+            revision: try row["revision"], bytes: try row["answer"], etag: try row["etag"],
+            validFrom: Date(milliseconds: try row["valid_from"]), validUntil: until.map { Date(milliseconds: $0) })
+    }
+}

@@ -1,0 +1,111 @@
+import Primitives
+import SQLStorage
+import SignedData
+import StoreModel
+
+/// What stores signed, word for word, names persons. So it lies sealed (AES-256-GCM) under a key of its purchase; erasing a
+/// customer destroys the keys of their purchases, and what was sealed under them is noise from then on, in every copy of
+/// the row that anybody still has without the key.
+extension LedgerTransaction {
+    struct Sealed {
+        let key: Int64
+        let bytes: [UInt8]
+    }
+
+    /// Seals a fact's source under the key of its purchase, made where there is none. `nil` when the customer was erased:
+    /// then nothing of the source is kept.
+    func seal(_ source: [UInt8], of row: FactRow) throws -> Sealed? {
+        let purchase = try connection.first(
+            """
+            SELECT data_key, is_erased FROM purchase
+            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+            """, values(.text(row.original.rawValue)))
+        if let purchase, try purchase["is_erased"] as Int64 == 1 { return nil }
+        let present: Int64? = try purchase.flatMap { try $0["data_key"] }
+        if let present, let key = try key(present) {
+            return Sealed(key: present, bytes: try key.seal(source, authenticating: row.digest))
+        }
+        let (id, key) = try makeKey()
+        try connection.execute(
+            """
+            UPDATE purchase SET data_key = ?4 WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+            """, values(.text(row.original.rawValue), .integer(id)))
+        return Sealed(key: id, bytes: try key.seal(source, authenticating: row.digest))
+    }
+
+    /// A new key to seal under, kept until it is destroyed.
+    func makeKey() throws -> (id: Int64, cipher: AES256GCM) {
+        let bytes = try AES256GCM.generateKey()
+        let row = try connection.first(
+            "INSERT INTO data_key (app, environment, key) VALUES (?1, ?2, ?3) RETURNING id", values(.blob(bytes)))
+        guard let row else {
+            throw EntitlementServerError(.internalInconsistency, "The ledger did not keep a data key.")
+        }
+        return (try row["id"], try AES256GCM(key: bytes))
+    }
+
+    /// The key of this number; `nil` once it was destroyed.
+    func key(_ id: Int64) throws -> AES256GCM? {
+        try connection.first("SELECT key FROM data_key WHERE id = ?1", [.integer(id)])
+            .map { try AES256GCM(key: try $0["key"]) }
+    }
+
+    /// The source of a fact, from its columns data_key, digest and source_bytes; `nil` once it was erased.
+    func source(in row: SQLRow) throws -> [UInt8]? {
+        let id: Int64? = try row["data_key"]
+        guard let id, let key = try key(id) else { return nil }
+        return try key.open(try row["source_bytes"], authenticating: try row["digest"])
+    }
+}
+
+extension FactFormat {
+    /// What a source says, as JSON: a JWS's second segment, everything else is JSON already.
+    func payload(of source: [UInt8]) throws -> [UInt8] {
+        guard self == .jws else { return source }
+        let segments = source.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard segments.count == 3, let payload = Base64.decodeURL(String(decoding: segments[1], as: UTF8.self)) else {
+            throw EntitlementServerError(.internalInconsistency, "A signed text in the ledger is not a JWS.")
+        }
+        return payload
+    }
+}
+
+extension Ledger {
+    /// Gives facts of a ledger from before summaries theirs, and seals their sources. Does nothing to others; may be ended
+    /// at any point and goes on from there.
+    func sealOpenFacts() async throws {
+        while try await sealSomeOpenFacts() {}
+    }
+
+    private func sealSomeOpenFacts() async throws -> Bool {
+        try await database.write { [self] connection in
+            let rows = try connection.query(
+                """
+                SELECT sequence, app, environment, kind, digest, source_bytes FROM fact WHERE summary IS NULL
+                ORDER BY sequence LIMIT 500
+                """)
+            for row in rows {
+                guard let app = BundleID(rawValue: try row["app"]) else { continue }
+                let environment = StoreEnvironment(rawValue: try row["environment"])
+                let transaction = transaction(connection, on: Book(app: app, environment: environment))
+                let source: [UInt8] = try row["source_bytes"]
+                let digest: [UInt8] = try row["digest"]
+                let payload = try JSONValue(parsing: try FactFormat.jws.payload(of: source))
+                let content: PresentedFact.Content =
+                    try row["kind"] == FactRow.transaction
+                    ? .transaction(try TransactionFact(JWSTransactionDecodedPayload(json: payload), digest: digest))
+                    : .renewal(try RenewalFact(JWSRenewalInfoDecodedPayload(json: payload), digest: digest))
+                let fact = FactRow(
+                    PresentedFact(content: content, environment: environment, source: source, index: 0))
+                let sealed = try transaction.seal(source, of: fact)
+                try connection.execute(
+                    "UPDATE fact SET summary = ?2, data_key = ?3, source_bytes = ?4 WHERE sequence = ?1",
+                    [
+                        .integer(try row["sequence"]), .text(fact.summary), SQLValue(sealed?.key),
+                        .blob(sealed?.bytes ?? []),
+                    ])
+            }
+            return !rows.isEmpty
+        }
+    }
+}

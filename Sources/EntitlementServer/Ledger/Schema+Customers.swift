@@ -1,0 +1,140 @@
+import SQLStorage
+
+extension Schema {
+    /// Customers with aliases, several holders of a purchase, sealed source bytes, credits, promotions and events.
+    ///
+    /// Facts of before have no summary and lie open; the ledger gives them one and seals them when it is opened next.
+    static let customers = SQLMigration(
+        "0002 customers",
+        [
+            .sqlite: """
+            ALTER TABLE app ADD COLUMN token_secret BLOB;
+            ALTER TABLE api_key ADD COLUMN label TEXT;
+            ALTER TABLE idempotency_key ADD COLUMN customer TEXT;
+            CREATE INDEX idempotency_key_of_customer ON idempotency_key (app, environment, customer);
+
+            CREATE TABLE data_key (
+                id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                key BLOB NOT NULL
+            ) STRICT;
+
+            CREATE TABLE summarized_fact (
+                sequence INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                source TEXT NOT NULL,
+                digest BLOB NOT NULL,
+                kind TEXT NOT NULL CHECK (kind IN ('transaction', 'renewal')),
+                format TEXT NOT NULL,
+                transaction_id TEXT,
+                original_transaction_id TEXT NOT NULL,
+                order_id TEXT,
+                app_account_token TEXT,
+                signed_at INTEGER NOT NULL,
+                received_at INTEGER NOT NULL,
+                summary TEXT,
+                data_key INTEGER,
+                source_bytes BLOB NOT NULL,
+                UNIQUE (app, environment, source, digest)
+            ) STRICT;
+            INSERT INTO summarized_fact (sequence, app, environment, source, digest, kind, format, transaction_id,
+                original_transaction_id, app_account_token, signed_at, received_at, source_bytes)
+            SELECT sequence, app, environment, source, digest, kind, 'jws', transaction_id, original_transaction_id,
+                app_account_token, signed_at, received_at, signed FROM fact;
+            DROP TABLE fact;
+            ALTER TABLE summarized_fact RENAME TO fact;
+            CREATE INDEX fact_of_purchase ON fact (app, environment, original_transaction_id, sequence);
+            CREATE INDEX fact_of_transaction ON fact (app, environment, transaction_id);
+            CREATE INDEX fact_of_order ON fact (app, environment, order_id);
+            CREATE INDEX fact_without_summary ON fact (sequence) WHERE summary IS NULL;
+
+            CREATE TABLE holder (
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                customer TEXT NOT NULL,
+                original_transaction_id TEXT NOT NULL,
+                PRIMARY KEY (app, environment, customer, original_transaction_id)
+            ) STRICT;
+            CREATE INDEX holder_of_purchase ON holder (app, environment, original_transaction_id, customer);
+            INSERT INTO holder (app, environment, customer, original_transaction_id)
+            SELECT app, environment, owner, original_transaction_id FROM purchase WHERE owner IS NOT NULL;
+
+            DROP INDEX purchase_of_owner;
+            DROP INDEX purchase_of_token;
+            ALTER TABLE purchase DROP COLUMN owner;
+            ALTER TABLE purchase ADD COLUMN data_key INTEGER;
+            ALTER TABLE purchase ADD COLUMN is_erased INTEGER NOT NULL DEFAULT 0;
+            CREATE INDEX purchase_of_token ON purchase (app, environment, app_account_token);
+
+            ALTER TABLE claim ADD COLUMN kind TEXT NOT NULL DEFAULT 'presented'
+                CHECK (kind IN ('presented', 'transferred'));
+            CREATE INDEX claim_of_customer ON claim (app, environment, customer);
+
+            CREATE TABLE alias (
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                alias TEXT NOT NULL,
+                customer TEXT NOT NULL,
+                app_account_token TEXT NOT NULL,
+                created_at INTEGER NOT NULL,
+                PRIMARY KEY (app, environment, alias)
+            ) STRICT;
+            CREATE INDEX alias_of_customer ON alias (app, environment, customer, alias);
+            CREATE INDEX alias_of_token ON alias (app, environment, app_account_token);
+
+            ALTER TABLE customer ADD COLUMN erased_at INTEGER;
+            CREATE INDEX customer_due ON customer (app, environment, valid_until);
+
+            CREATE TABLE redemption (
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                customer TEXT NOT NULL,
+                credit TEXT NOT NULL,
+                item TEXT NOT NULL,
+                type TEXT NOT NULL,
+                cost INTEGER NOT NULL,
+                redeemed_at INTEGER NOT NULL,
+                PRIMARY KEY (app, environment, customer, credit, item)
+            ) STRICT;
+
+            CREATE TABLE promotion (
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                code TEXT NOT NULL,
+                feature TEXT NOT NULL,
+                lasts INTEGER,
+                grant_until INTEGER,
+                redeemable_until INTEGER,
+                redemption_limit INTEGER,
+                redemptions INTEGER NOT NULL DEFAULT 0,
+                created_at INTEGER NOT NULL,
+                withdrawn_at INTEGER,
+                PRIMARY KEY (app, environment, code)
+            ) STRICT;
+            CREATE TABLE promotion_redemption (
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                code TEXT NOT NULL,
+                customer TEXT NOT NULL,
+                grant_id TEXT NOT NULL,
+                redeemed_at INTEGER NOT NULL,
+                PRIMARY KEY (app, environment, customer, code)
+            ) STRICT;
+
+            CREATE TABLE event (
+                sequence INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                customer TEXT NOT NULL,
+                type TEXT NOT NULL,
+                body BLOB NOT NULL,
+                created_at INTEGER NOT NULL
+            ) STRICT;
+            CREATE INDEX event_of_book ON event (app, environment, sequence);
+            CREATE INDEX event_of_customer ON event (app, environment, customer, sequence);
+            CREATE INDEX event_by_age ON event (created_at);
+            """
+        ])
+}
