@@ -4,7 +4,9 @@ import Primitives
 /// All that is known about one customer's purchases: the result of folding facts, in any order and any number of times.
 ///
 /// For each transaction the newest signature counts (of two of the same instant a revoked one, then the greater digest),
-/// so a revocation stays until a newer signature comes without it. Renewal infos are kept by subscription.
+/// so a revocation stays until a newer signature comes without it. Of a transaction that was signed by itself, receipts,
+/// which know less, add a revocation and nothing else, and only one newer than the signature. Renewal infos are kept by
+/// subscription.
 public struct CustomerState: Hashable, Sendable {
     private(set) var transactions: [TransactionID: KnownTransaction] = [:]
     private(set) var renewals: [TransactionID: [RenewalFact]] = [:]
@@ -12,20 +14,38 @@ public struct CustomerState: Hashable, Sendable {
 
     /// A transaction as it was said last, and since when it is known to exist.
     struct KnownTransaction: Hashable, Sendable {
-        var newest: TransactionFact
-        var firstSigned: Date
+        /// What counts.
+        private(set) var newest: TransactionFact
+        private(set) var firstSigned: Date
+        /// The newest of those that know most: signed by themselves or, as long as there are none, out of receipts.
+        private var best: TransactionFact
+        /// The newest out of a receipt.
+        private var receipt: TransactionFact?
+
+        init(_ fact: TransactionFact) {
+            newest = fact
+            firstSigned = fact.signedDate
+            best = fact
+            receipt = fact.isFromReceipt ? fact : nil
+        }
+
+        mutating func apply(_ fact: TransactionFact) {
+            firstSigned = min(firstSigned, fact.signedDate)
+            if fact.isFromReceipt, receipt.map(fact.isNewer) ?? true { receipt = fact }
+            if fact.isFromReceipt == best.isFromReceipt ? fact.isNewer(than: best) : best.isFromReceipt { best = fact }
+            newest = best
+            // To a receipt an upgrade is a refund; the signature says which it was.
+            guard !best.isFromReceipt, !best.isUpgraded, let receipt, receipt.signedDate >= best.signedDate else {
+                return
+            }
+            newest.revocationDate = best.revocationDate ?? receipt.revocationDate
+        }
     }
 
     public init() {}
 
     public mutating func apply(_ fact: TransactionFact) {
-        guard var known = transactions[fact.id] else {
-            transactions[fact.id] = KnownTransaction(newest: fact, firstSigned: fact.signedDate)
-            return
-        }
-        if fact.isNewer(than: known.newest) { known.newest = fact }
-        known.firstSigned = min(known.firstSigned, fact.signedDate)
-        transactions[fact.id] = known
+        transactions[fact.id, default: KnownTransaction(fact)].apply(fact)
     }
 
     public mutating func apply(_ fact: RenewalFact) {

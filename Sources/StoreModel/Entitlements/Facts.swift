@@ -26,6 +26,9 @@ public struct TransactionFact: Hashable, Sendable {
     /// Whether the period was sold at an introductory price that is not free.
     public var isIntroductory: Bool
     public var source: PurchaseSource
+    /// Whether an app receipt says so, which knows less of a transaction than the signed transaction itself: no group, no
+    /// price, no token, and an upgrade looks like a refund.
+    public var isFromReceipt: Bool
     public var signedDate: Date
     /// SHA-256 of the verified payload: tells facts apart, and orders two that were signed at the same instant.
     public var digest: [UInt8]
@@ -35,7 +38,7 @@ public struct TransactionFact: Hashable, Sendable {
         purchaseDate: Date, originalPurchaseDate: Date? = nil, expiresDate: Date? = nil, revocationDate: Date? = nil,
         quantity: Int = 1, isUpgraded: Bool = false, isFamilyShared: Bool = false, appAccountToken: UUID? = nil,
         groupID: String? = nil, price: Price? = nil, isTrial: Bool = false, isIntroductory: Bool = false,
-        source: PurchaseSource = .appStore, signedDate: Date, digest: [UInt8] = []
+        source: PurchaseSource = .appStore, isFromReceipt: Bool = false, signedDate: Date, digest: [UInt8] = []
     ) {
         self.id = id
         self.originalID = originalID ?? id
@@ -54,6 +57,7 @@ public struct TransactionFact: Hashable, Sendable {
         self.isTrial = isTrial
         self.isIntroductory = isIntroductory
         self.source = source
+        self.isFromReceipt = isFromReceipt
         self.signedDate = signedDate
         self.digest = digest
     }
@@ -127,6 +131,35 @@ extension TransactionFact {
             isFamilyShared: payload.inAppOwnershipType == .familyShared, appAccountToken: payload.appAccountToken,
             groupID: payload.subscriptionGroupIdentifier, price: payload.storePrice, isTrial: isFree,
             isIntroductory: payload.offerType == .introductory && !isFree, signedDate: signedDate, digest: digest)
+    }
+}
+
+extension TransactionFact {
+    /// From one purchase of an app receipt that was made at `creationDate`. Throws `AppStorePayloadError`, its pointer
+    /// naming a member of the receipt's JSON, when one is missing without which nothing can be decided.
+    ///
+    /// A purchase without a kind of product, as old receipts have them, is taken for a subscription when it has an end, and
+    /// otherwise for something that is bought once.
+    public init(
+        _ purchase: AppReceipt.InAppPurchase, creationDate: Date, digest: [UInt8]
+    ) throws(AppStorePayloadError) {
+        guard let id = purchase.transactionID else { throw missing("transactionID", "a text") }
+        guard let productID = purchase.productID else { throw missing("productID", "a text") }
+        guard let purchaseDate = purchase.purchaseDate else { throw missing("purchaseDate", "a date") }
+        let isSubscription = purchase.expiresDate != nil
+        let kind = purchase.productType?.kind ?? (isSubscription ? .autoRenewableSubscription : .nonConsumable)
+        if kind == .autoRenewableSubscription, !isSubscription {
+            throw missing("expiresDate", "the date at which the subscription period ends")
+        }
+        let quantity = purchase.quantity ?? 1
+        guard quantity >= 1 else { throw missing("quantity", "a number from 1") }
+        let isTrial = purchase.isTrialPeriod ?? false
+        self.init(
+            id: id, originalID: purchase.originalTransactionID, productID: productID, kind: kind,
+            purchaseDate: purchaseDate, originalPurchaseDate: purchase.originalPurchaseDate,
+            expiresDate: purchase.expiresDate, revocationDate: purchase.cancellationDate, quantity: quantity,
+            isTrial: isTrial, isIntroductory: !isTrial && (purchase.isInIntroOfferPeriod ?? false),
+            isFromReceipt: true, signedDate: creationDate, digest: digest)
     }
 }
 
