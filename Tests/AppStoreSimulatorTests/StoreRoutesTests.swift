@@ -39,10 +39,10 @@ struct StoreRoutesTests {
                 #expect(operation.answer.schema.violation(json) == nil, "\(operation.id): \(json)")
                 return
             }
-            #expect(HTTPProblem.schema.violation(json) == nil, "\(json)")
+            #expect(WireSchema.problem.violation(json) == nil, "\(json)")
             let code = try #require(json["code"]?.stringValue)
             let declared = try #require(
-                OpenAPIDocument.refusals(of: operation)[status], "\(operation.id) does not say \(status)")
+                StoreDocument.refusals(of: operation)[status], "\(operation.id) does not say \(status)")
             #expect(declared.contains(code) || declared.contains { $0.contains("StoreFailure") }, "\(code)")
         }
 

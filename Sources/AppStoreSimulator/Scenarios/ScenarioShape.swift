@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCore
 import Primitives
 import StoreKitAdapter
 import StoreModel
@@ -6,7 +7,7 @@ import StoreModel
 /// What an answer looks like, so that a member which nothing has is found before the scenario runs.
 struct ScenarioShape {
     private let schema: JSONValue
-    private let models: [any WireModel.Type]
+    private let named: [WireSchema.Named]
     /// Whether it is a list of what the app's server was told, of which a text says the type and the subtype.
     private let isTold: Bool
 
@@ -15,16 +16,16 @@ struct ScenarioShape {
         case .operation(let operation, _, let list):
             let answer = operation.answer.schema
             schema = list.flatMap { answer.json["properties"]?[$0] } ?? answer.json
-            models = answer.models
+            named = answer.named
             isTold = false
-        case .notifications: (schema, models, isTold) = Self.list(of: StoreControlWire.Notification.self)
-        case .attempts: (schema, models, isTold) = Self.list(of: ToldAttempt.self)
+        case .notifications: (schema, named, isTold) = Self.list(of: StoreControlWire.Notification.self)
+        case .attempts: (schema, named, isTold) = Self.list(of: ToldAttempt.self)
         }
     }
 
-    private static func list(of model: any WireModel.Type) -> (JSONValue, [any WireModel.Type], Bool) {
+    private static func list(of model: any WireModel.Type) -> (JSONValue, [WireSchema.Named], Bool) {
         let schema = WireSchema.array(of: model)
-        return (schema.json, schema.models, true)
+        return (schema.json, schema.named, true)
     }
 
     /// What is written, in full.
@@ -52,21 +53,21 @@ struct ScenarioShape {
     /// Throws for what no answer can be. `names` are those that are known by then; what is called `as` is added.
     func check(_ place: JSONPlace, _ names: inout Set<String>) throws {
         let known = names
-        try Self.check(JSONPlace(value: normal(place.value), pointer: place.pointer), schema, models, known, &names)
+        try Self.check(JSONPlace(value: normal(place.value), pointer: place.pointer), schema, named, known, &names)
     }
 
     private static func check(
-        _ place: JSONPlace, _ schema: JSONValue, _ models: [any WireModel.Type], _ known: Set<String>,
+        _ place: JSONPlace, _ schema: JSONValue, _ named: [WireSchema.Named], _ known: Set<String>,
         _ names: inout Set<String>
     ) throws {
         if let reference = schema["$ref"]?.stringValue {
             let name = reference.split(separator: "/").last.map(String.init)
-            guard let model = models.first(where: { $0.schemaName == name }) else { return }
-            return try check(place, model.schema.json, model.schema.models, known, &names)
+            guard let schema = named.first(where: { $0.name == name })?.schema() else { return }
+            return try check(place, schema.json, schema.named, known, &names)
         }
         if schema["type"] == "array" {
             for element in try ListRule.elements(place) {
-                try check(element, schema["items"] ?? [:], models, known, &names)
+                try check(element, schema["items"] ?? [:], named, known, &names)
             }
         } else if case .object(let properties) = schema["properties"] {
             for (name, value) in try place.object(
@@ -81,7 +82,7 @@ struct ScenarioShape {
                     if ScenarioMatch.isTransaction(name), let text = value.stringValue {
                         try ScenarioCall.check(text, at: here, known)
                     }
-                    if !value.isNull { try check(here, inner, models, known, &names) }
+                    if !value.isNull { try check(here, inner, named, known, &names) }
                 } else {
                     throw here.flaw("there is no \"\(name)\" here; there is \(properties.keys.joined(separator: ", "))")
                 }

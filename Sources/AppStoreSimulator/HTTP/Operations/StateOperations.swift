@@ -49,6 +49,6 @@ extension StoreOperation {
     }
 
     static let documents: [StoreOperation] = [
-        on(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in OpenAPIDocument(StoreOperation.all) }
+        on(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in StoreDocument(StoreOperation.all) }
     ]
 }

@@ -1,3 +1,4 @@
+import HTTPCore
 import Primitives
 import StoreKitAdapter
 import StoreModel

@@ -180,15 +180,7 @@ extension Offer: WireModel {
     ])
 }
 
-// MARK: - Refusals
-
-extension HTTPProblem: WireModel {
-    static let schemaName = "Problem"
-    static let schema = WireSchema.object([
-        .required("type", .text), .required("title", .text), .required("status", .integer(400...599)),
-        .required("detail", .text), .required("code", .text), .optional("field", .text), .required("retryable", .flag),
-    ])
-}
+// MARK: - Documents
 
 /// `{}`.
 struct Nothing: Encodable, Sendable, WireModel {

@@ -1,3 +1,4 @@
+import HTTPCore
 import StoreKitAdapter
 
 extension StoreControlWire.Notification: WireModel {
