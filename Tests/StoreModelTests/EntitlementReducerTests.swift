@@ -67,6 +67,18 @@ import Testing
         #expect(during.subscriptions.first?.cancelledAt == day(8))
     }
 
+    @Test func `a customer is sent to the App Store while there is a subscription to manage`() {
+        let state = CustomerState(
+            [period("1", from: 0, to: 30)], renewals: [renewal(renews: true, isRetrying: true, signed: 30)])
+        #expect(answer(CustomerState(), at: 0).managementURL == nil)
+        #expect(answer(state, at: 10).managementURL == "https://apps.apple.com/account/subscriptions")
+        #expect(answer(state, at: 31).subscriptions.first?.state == .inBillingRetry)
+        #expect(answer(state, at: 31).managementURL == "https://apps.apple.com/account/subscriptions")
+        #expect(answer(CustomerState([period("1", from: 0, to: 30)]), at: 30).managementURL == nil)
+        #expect(answer(CustomerState([period("1", from: 0, to: 30, revoked: 5)]), at: 10).managementURL == nil)
+        #expect(answer(CustomerState([purchase("1")]), at: 10).managementURL == nil)
+    }
+
     @Test func `what was said before a renewal does not speak about it`() {
         let state = CustomerState(
             [period("1", from: 0, to: 30), period("2", from: 32, to: 62)],

@@ -67,8 +67,12 @@ private struct Ledger {
             customer: id, environment: environment, asOf: instant, features: Self.merged(all),
             subscriptions: standings.map(\.subscription).sorted {
                 ($0.startedAt, $0.originalTransactionID) < ($1.startedAt, $1.originalTransactionID)
-            }, purchases: purchases.map(\.purchase))
+            }, purchases: purchases.map(\.purchase),
+            managementURL: standings.contains { $0.isManagedInAppStore } ? Self.appStoreSubscriptions : nil)
     }
+
+    /// Where the App Store lets its customers change and cancel subscriptions.
+    private static let appStoreSubscriptions = "https://apps.apple.com/account/subscriptions"
 
     private func features(of standing: SubscriptionTimeline.Standing) -> [CustomerFeature] {
         let period = standing.period
@@ -148,6 +152,11 @@ extension TransactionFact {
 }
 
 extension SubscriptionTimeline.Standing {
+    /// Whether there is still something to change about it: it runs, or the store tries to be paid for it.
+    fileprivate var isManagedInAppStore: Bool {
+        period.source == .appStore && [.active, .inGracePeriod, .inBillingRetry, .paused].contains(state)
+    }
+
     fileprivate var subscription: CustomerSubscription {
         CustomerSubscription(
             productID: period.productID, originalTransactionID: period.originalID, groupID: period.groupID,
