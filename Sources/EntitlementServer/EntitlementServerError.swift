@@ -6,7 +6,7 @@ public struct EntitlementServerError: Error, Equatable, Sendable, CustomStringCo
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The configuration names no app, no environment, or one of them twice.
+        /// The configuration names no app, no environment, or one of them twice, or says what cannot be done.
         public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
         /// The ledger does not hold what it must; a defect, not an input.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")

@@ -17,6 +17,8 @@ extension EntitlementService {
             public var transferMode = TransferMode.transfer
             /// Whether a public key needs the customer's own token for whatever it asks about a customer.
             public var requiresCustomerTokens = false
+            /// How many requests each of the app's keys may send; `nil` is as many as it likes.
+            public var rateLimit: RateLimit?
 
             public init(bundleID: BundleID, appAppleID: Int? = nil, features: FeatureMap = FeatureMap()) {
                 self.bundleID = bundleID
@@ -46,6 +48,15 @@ extension EntitlementService {
         public var makeRequestID: @Sendable () -> String = uniqueRequestIDs()
         /// Names grants.
         public var makeGrantID: @Sendable () -> String = { UUID().uuidString.lowercased() }
+        /// Answers are signed with the first, for who asks by `?nonce=`; the others are published, so that clients know a
+        /// key before it signs and as long as its signatures are about. Without a key nothing is signed.
+        public var signingKeys: [AnswerSigningKey] = []
+        /// Whether GET `/metrics` is answered among the others; `false` where `EntitlementService.metricsHandler` is bound
+        /// to a port of its own.
+        public var servesMetrics = true
+        /// Told of requests that were refused or failed, and of all with `logsEveryRequest`. Called on any thread.
+        public var log: @Sendable (RequestRecord) -> Void = { _ in }
+        public var logsEveryRequest = false
         /// Told what failed on this side, with the id the request's sender was given. Called on any thread.
         public var reportFailure: @Sendable (_ requestID: String, _ error: any Error) -> Void = { _, _ in }
         /// Unpredictable bytes, for API keys.
@@ -74,6 +85,11 @@ extension EntitlementService {
             for (index, app) in apps.enumerated() where apps[..<index].contains(where: { $0.bundleID == app.bundleID })
             {
                 throw EntitlementServerError(.invalidConfiguration, "The bundle id \(app.bundleID) is named twice.")
+            }
+            for limit in apps.compactMap(\.rateLimit) { try limit.check() }
+            for key in signingKeys { try key.check() }
+            guard Set(signingKeys.map(\.id)).count == signingKeys.count else {
+                throw EntitlementServerError(.invalidConfiguration, "Two signing keys have the same name.")
             }
             for (index, environment) in environments.enumerated() where environments[..<index].contains(environment) {
                 throw EntitlementServerError(.invalidConfiguration, "The environment \(environment) is named twice.")

@@ -21,6 +21,8 @@ public final class EntitlementService: HTTPHandler {
     private let configuration: Configuration
     private let keys: KeyRing
     private let router: Router
+    private let signer: AnswerSigner
+    let metrics = ServerMetrics()
     let ledger: Ledger
 
     /// Brings the database up to date and makes ready to serve.
@@ -37,6 +39,7 @@ public final class EntitlementService: HTTPHandler {
         self.keys = keys
         ledger = Ledger(
             database: database, clock: configuration.clock, cache: AnswerCache(capacity: configuration.cachedAnswers),
+            metrics: metrics,
             rules: Dictionary(
                 uniqueKeysWithValues: configuration.apps.map { app in
                     let rules = AppRules(
@@ -44,19 +47,23 @@ public final class EntitlementService: HTTPHandler {
                     return (app.bundleID, rules)
                 }))
         try await ledger.sealOpenFacts()
-        router = Self.router(configuration, keys, ledger, tokens)
+        signer = AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock)
+        router = Self.router(configuration, keys, ledger, tokens, signer, metrics)
     }
 
     public func respond(to request: HTTPRequest) -> HTTPReply {
         let id = configuration.makeRequestID()
         var request = request
         request.headers.add(Gate.requestID, id)
-        return router.respond(to: request).map { response in
+        return signer.sign(router.respond(to: request), to: request).map { response in
             var response = response
             response.headers.add(Gate.requestID, id)
             return response
         }
     }
+
+    /// GET `/metrics`, to be bound to a port that only the monitoring reaches.
+    public var metricsHandler: any HTTPHandler { MetricsRoute(metrics: metrics).handler }
 
     /// Makes a public and a secret key for each configured app that has none, and returns them.
     ///
@@ -114,38 +121,52 @@ public final class EntitlementService: HTTPHandler {
         let products = features.features.mapValues { products in
             JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })
         }
-        return SHA256.hash(JSONValue.array([1, .object(products)]).encoded())
+        return SHA256.hash(JSONValue.array([2, .object(products)]).encoded())
     }
 
     private static func router(
-        _ configuration: Configuration, _ keys: KeyRing, _ ledger: Ledger, _ tokens: CustomerTokens
+        _ configuration: Configuration, _ keys: KeyRing, _ ledger: Ledger, _ tokens: CustomerTokens,
+        _ signer: AnswerSigner, _ metrics: ServerMetrics
     ) -> Router {
+        let observer = RequestObserver(configuration, metrics)
         let gate = Gate(
             keys: keys, apps: Set(configuration.apps.map(\.bundleID)), environments: configuration.environments,
             report: { request, error in
                 // The last one is ours, whatever the sender called the request.
                 configuration.reportFailure(request.headers.values(Gate.requestID).last ?? "", error)
-            }, guarded: Set(configuration.apps.filter(\.requiresCustomerTokens).map(\.bundleID)), tokens: tokens)
+            }, guarded: Set(configuration.apps.filter(\.requiresCustomerTokens).map(\.bundleID)), tokens: tokens,
+            limiter: RateLimiter(configuration), signer: signer, observer: observer)
         var router = Router()
-        for endpoint in endpoints(configuration, ledger, tokens) {
-            router.on(endpoint.method, endpoint.path) { gate.respond(to: endpoint, $0, $1) }
+        for endpoint in endpoints(configuration, ledger, tokens, signer, metrics) {
+            let figures = metrics.endpoint(endpoint.id)
+            router.on(endpoint.method, endpoint.path) { gate.respond(to: endpoint, $0, $1, counting: figures) }
+        }
+        let (refuse, nowhere) = (router.refuse, metrics.endpoint(ServerMetrics.nowhere))
+        router.refuse = { refusal, request in
+            let response = refuse(refusal, request)
+            observer.observe(response, to: request, of: nil, since: observer.now(), counting: nowhere)
+            return response
         }
         return router
     }
 
     /// All that can be asked, in the order of the documents.
     static func endpoints(
-        _ configuration: Configuration, _ ledger: Ledger, _ tokens: CustomerTokens
+        _ configuration: Configuration, _ ledger: Ledger, _ tokens: CustomerTokens, _ signer: AnswerSigner,
+        _ metrics: ServerMetrics
     ) -> [Endpoint] {
         let idempotent = IdempotentRequests(ledger: ledger, realClock: configuration.realClock)
         let transactions = TransactionsRoute(
             ledger: ledger, idempotent: idempotent, verifiers: verifiers(configuration),
-            maximumBody: configuration.maximumBody)
+            maximumBody: configuration.maximumBody, metrics: metrics)
         let customers = CustomerRoutes(ledger: ledger)
         let grants = GrantRoutes(ledger: ledger, idempotent: idempotent, makeID: configuration.makeGrantID)
         let provisioning = ProvisioningRoutes(ledger: ledger)
         let open = OpenRoutes(database: configuration.database)
-        return customers.endpoints + transactions.endpoints + grants.endpoints + provisioning.endpoints + open.endpoints
+        let signing = SigningKeysRoute(signer: signer)
+        let measuring = configuration.servesMetrics ? MetricsRoute(metrics: metrics).endpoints : []
+        return customers.endpoints + transactions.endpoints + grants.endpoints + provisioning.endpoints
+            + signing.endpoints + measuring + open.endpoints
     }
 
     private static func verifiers(_ configuration: Configuration) -> [BundleID: SignedDataVerifier] {

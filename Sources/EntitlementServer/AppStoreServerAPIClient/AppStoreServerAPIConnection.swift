@@ -69,6 +69,7 @@ struct AppStoreServerAPIConnection: Sendable {
             request = HTTPRequest(method: call.method, url: url, headers: headers, json: body)
         }
         request.timeout = configuration.timeout
+        if let trace = Traceparent.current { request.headers.add(Traceparent.field, trace.text) }
         let answer: HTTPResponse
         let body: [UInt8]
         do {

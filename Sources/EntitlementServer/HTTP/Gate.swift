@@ -13,7 +13,8 @@ struct Call: Sendable {
     func later(_ work: @escaping @Sendable () async throws -> HTTPResponse) -> HTTPReply {
         .suspended { [request, report] in
             do {
-                return try await work()
+                guard let trace = Traceparent(request.headers[Traceparent.field]) else { return try await work() }
+                return try await Traceparent.$current.withValue(trace) { try await work() }
             } catch {
                 if !(error is Refusal) { report(request, error) }
                 return Refusal.failure(error).response
@@ -67,15 +68,35 @@ struct Gate: Sendable {
     /// Apps whose public key alone lets nobody read or write a customer.
     let guarded: Set<BundleID>
     let tokens: CustomerTokens
+    let limiter: RateLimiter
+    let signer: AnswerSigner
+    let observer: RequestObserver
 
     /// Answers a request to an endpoint, or refuses it.
-    func respond(to endpoint: Endpoint, _ request: HTTPRequest, _ path: PathParameters) -> HTTPReply {
+    func respond(
+        to endpoint: Endpoint, _ request: HTTPRequest, _ path: PathParameters, counting figures: EndpointFigures
+    ) -> HTTPReply {
+        let begun = observer.now()
         let call = Call(request: request, path: path, report: report)
+        var app: BundleID?
+        var environment: StoreEnvironment?
+        let reply: HTTPReply
         switch endpoint.action {
         case .open(let respond):
-            do { return try respond(call) } catch { return refuse(request, error) }
+            do {
+                try signer.check(request)
+                reply = try respond(call)
+            } catch {
+                reply = refuse(request, error)
+            }
         case .admitted(let access, let credential, let respond):
-            return admit(call, as: access, by: credential, respond)
+            reply = admit(call, as: access, by: credential, &app, &environment, respond)
+        }
+        return reply.map { [observer, app, environment] response in
+            var response = response
+            if let environment { response.headers.add(Self.environmentHeader, environment.rawValue) }
+            observer.observe(response, to: request, of: app, since: begun, counting: figures)
+            return response
         }
     }
 
@@ -84,26 +105,24 @@ struct Gate: Sendable {
         return .ready(Refusal.failure(error).response)
     }
 
+    /// Finds out whose key was sent and which environment is meant, also where that ends in a refusal.
     private func admit(
-        _ call: Call, as access: Endpoint.Access, by credential: Endpoint.Credential,
-        _ respond: (Visit) throws -> HTTPReply
+        _ call: Call, as access: Endpoint.Access, by credential: Endpoint.Credential, _ app: inout BundleID?,
+        _ known: inout StoreEnvironment?, _ respond: (Visit) throws -> HTTPReply
     ) -> HTTPReply {
         // Refusals name the environment too, those of the key as well, unless it is what is refused.
         let environment = Result { try self.environment(of: call.request) }
-        let reply: HTTPReply
+        known = try? environment.get()
         do {
             let caller = try caller(of: call.request, by: credential)
+            app = caller.app
             guard apps.contains(caller.app) else { throw Refusal.appNotServed }
+            try limiter.admit(caller)
+            try signer.check(call.request)
             let only = try customer(that: caller, mayAskAbout: call.request, as: access)
-            reply = try respond(Visit(call: call, caller: caller, environment: try environment.get(), only: only))
+            return try respond(Visit(call: call, caller: caller, environment: try environment.get(), only: only))
         } catch {
-            reply = refuse(call.request, error)
-        }
-        guard let known = try? environment.get() else { return reply }
-        return reply.map { response in
-            var response = response
-            response.headers.add(Self.environmentHeader, known.rawValue)
-            return response
+            return refuse(call.request, error)
         }
     }
 

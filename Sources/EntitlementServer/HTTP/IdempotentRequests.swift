@@ -55,7 +55,8 @@ final class IdempotentRequests: Sendable {
 
     private static func digest(of request: HTTPRequest, _ body: [UInt8]) -> [UInt8] {
         var digest = SHA256()
-        digest.update("\(request.method)\n\(request.target)\n".utf8)
+        // Not the query: a nonce may differ.
+        digest.update("\(request.method)\n\(request.path)\n".utf8)
         digest.update(body)
         return digest.finalize()
     }

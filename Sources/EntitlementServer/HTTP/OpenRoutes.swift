@@ -38,9 +38,7 @@ struct OpenRoutes: Sendable {
         (.post, "/v1/notifications/app-store", "Receiving App Store notifications"),
         (.post, "/v1/webhooks/{source}", "Receiving webhooks"),
         (.get, "/v1/events", "Streaming events"),
-        (.get, "/v1/signing-keys", "Signing answers"),
         (.post, "/showcase/get-price-points", "Selling by price points"),
-        (.get, "/metrics", "Measuring"),
         (.get, "/openapi.yaml", "Describing itself in OpenAPI"),
         (.get, "/openapi.json", "Describing itself in OpenAPI"),
     ]

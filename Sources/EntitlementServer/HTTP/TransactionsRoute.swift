@@ -12,6 +12,7 @@ struct TransactionsRoute: Sendable {
     let idempotent: IdempotentRequests
     let verifiers: [BundleID: SignedDataVerifier]
     let maximumBody: Int
+    let metrics: ServerMetrics
 
     var endpoints: [Endpoint] {
         [
@@ -39,7 +40,8 @@ struct TransactionsRoute: Sendable {
         if let field = presented.singleField, let rejected = verified.rejected.first(where: { $0.index == 0 }) {
             throw Refusal.notTrue(rejected, field: field)
         }
-        return try await ledger.record(
+        let refused = Locked<[RejectedTransaction]>([])
+        let answer = try await ledger.record(
             verified.facts, of: customer.book.app, by: customer.customer, answering: customer.book.environment,
             as: request
         ) { recorded, answer in
@@ -47,10 +49,13 @@ struct TransactionsRoute: Sendable {
                 throw Refusal.notTrue(rejected, field: field)
             }
             let rejected = (verified.rejected + recorded.rejected).sorted { $0.index < $1.index }
+            refused.withLock { $0 = rejected }
             return KeptAnswer(
                 status: 200, contentType: "application/json",
                 body: Self.body(answer?.bytes ?? [], acknowledged: recorded.acknowledged, rejected: rejected))
         }
+        for rejected in refused.withLock({ $0 }) { metrics.rejected.add(rejected.code) }
+        return answer
     }
 
     // MARK: - Verifying

@@ -15,6 +15,8 @@ enum KeyKind: String, Sendable {
 struct Caller: Sendable, Equatable {
     let app: BundleID
     let kind: KeyKind
+    /// SHA-256 of the key, which tells it from the app's other keys.
+    let keyDigest: [UInt8]
 }
 
 /// The first two keys of an app. The ledger keeps only their SHA-256, so this is the one time they can be read.
@@ -48,7 +50,7 @@ final class KeyRing: Sendable {
         guard let row, Self.isSame(try row["digest"], digest), let kind = KeyKind(rawValue: try row["kind"]),
             let app = BundleID(rawValue: try row["app"])
         else { return nil }
-        let caller = Caller(app: app, kind: kind)
+        let caller = Caller(app: app, kind: kind, keyDigest: digest)
         known.withLock { $0[digest] = caller }
         return caller
     }

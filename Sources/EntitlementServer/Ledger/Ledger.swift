@@ -11,12 +11,17 @@ struct Ledger: Sendable {
     let database: any SQLDatabase
     let clock: any WallClock
     let cache: AnswerCache
+    private let metrics: ServerMetrics
     private let rules: [BundleID: AppRules]
 
-    init(database: any SQLDatabase, clock: any WallClock, cache: AnswerCache, rules: [BundleID: AppRules]) {
+    init(
+        database: any SQLDatabase, clock: any WallClock, cache: AnswerCache, metrics: ServerMetrics,
+        rules: [BundleID: AppRules]
+    ) {
         self.database = database
         self.clock = clock
         self.cache = cache
+        self.metrics = metrics
         self.rules = rules
     }
 
@@ -25,6 +30,7 @@ struct Ledger: Sendable {
         let result: Result
         let answers: [(key: CustomerKey, answer: StoredAnswer, ticket: AnswerCache.Ticket)]
         let departed: Set<CustomerKey>
+        let appended: [String: Int]
     }
 
     /// What a write found out about customers.
@@ -32,6 +38,8 @@ struct Ledger: Sendable {
         var answers: [CustomerKey: StoredAnswer] = [:]
         /// Who is no customer any more.
         var departed: Set<CustomerKey> = []
+        /// How many facts were new, by kind.
+        var appended: [String: Int] = [:]
     }
 
     /// The one way to write: `body` settles its transactions into the outcome, and readers see it after the commit.
@@ -44,11 +52,12 @@ struct Ledger: Sendable {
             // Nobody else writes at this moment, so whatever is newer than these answers comes after the tickets.
             return Settled(
                 result: result, answers: outcome.answers.map { ($0, $1, cache.ticket(for: $0)) },
-                departed: outcome.departed)
+                departed: outcome.departed, appended: outcome.appended)
         }
         // Others who wrote after us may have come this far before us; the cache sees to that.
         for (key, answer, ticket) in settled.answers { cache.replace(answer, for: key, ticket: ticket) }
         for key in settled.departed { cache.remove(key) }
+        for (kind, number) in settled.appended { metrics.facts.add(kind, number) }
         return settled.result
     }
 
@@ -204,6 +213,7 @@ struct Ledger: Sendable {
         for (customer, answer) in try transaction.settle(asking: asked) {
             outcome.answers[CustomerKey(book: transaction.book, customer: customer)] = answer
         }
+        outcome.appended.merge(transaction.appended, uniquingKeysWith: +)
         for customer in transaction.departed {
             outcome.departed.insert(CustomerKey(book: transaction.book, customer: customer))
         }

@@ -14,6 +14,8 @@ struct LedgerTransaction {
     var affected: Set<CustomerID> = []
     /// Customers that are none any more: merged into another one, or erased.
     var departed: Set<CustomerID> = []
+    /// How many facts were new, by kind.
+    private(set) var appended: [String: Int] = [:]
 
     init(_ connection: any SQLConnection, book: Book, rules: AppRules, now: Date) {
         self.connection = connection
@@ -117,6 +119,7 @@ struct LedgerTransaction {
                 .integer(now.milliseconds), .text(row.summary), SQLValue(sealed?.key), .blob(sealed?.bytes ?? [])))
         if row.kind == FactRow.transaction { try attribute(row.original) }
         affected.formUnion(try holders(of: row.original))
+        appended[row.kind, default: 0] += 1
         return true
     }
 

@@ -1,0 +1,43 @@
+/// Figures in Prometheus' text format, version 0.0.4.
+///
+///     var text = PrometheusText()
+///     text.family("souk_facts_total", .counter, "Facts written down.")
+///     text.sample("souk_facts_total", ["kind": "transaction"], 12)
+struct PrometheusText {
+    enum Kind: String { case counter, gauge, histogram }
+
+    static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+    private(set) var text = ""
+
+    /// Begins a family: all its samples follow before the next family begins.
+    mutating func family(_ name: String, _ kind: Kind, _ help: String) {
+        text += "# HELP \(name) \(Self.escaped(help, quotes: false))\n# TYPE \(name) \(kind.rawValue)\n"
+    }
+
+    mutating func sample(_ name: String, _ labels: KeyValuePairs<String, String>, _ value: Double) {
+        text += name
+        if !labels.isEmpty {
+            text += "{" + labels.map { "\($0)=\"\(Self.escaped($1, quotes: true))\"" }.joined(separator: ",") + "}"
+        }
+        text += " \(Self.number(value))\n"
+    }
+
+    /// Whole numbers without a fraction, as people read them.
+    static func number(_ value: Double) -> String {
+        value.magnitude < 1e15 && value == value.rounded() ? String(Int64(value)) : "\(value)"
+    }
+
+    private static func escaped(_ text: String, quotes: Bool) -> String {
+        var escaped = ""
+        for character in text {
+            switch character {
+            case "\\": escaped += "\\\\"
+            case "\n", "\r\n": escaped += "\\n"
+            case "\"" where quotes: escaped += "\\\""
+            default: escaped.append(character)
+            }
+        }
+        return escaped
+    }
+}

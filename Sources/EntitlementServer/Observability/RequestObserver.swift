@@ -1,0 +1,37 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// Counts every answer, and logs those that are asked for. A read that succeeds costs two looks at the clock and one lock.
+struct RequestObserver: Sendable {
+    private let metrics: ServerMetrics
+    private let logsEveryRequest: Bool
+    private let log: @Sendable (RequestRecord) -> Void
+    private let realClock: any WallClock
+
+    init(_ configuration: EntitlementService.Configuration, _ metrics: ServerMetrics) {
+        self.metrics = metrics
+        logsEveryRequest = configuration.logsEveryRequest
+        log = configuration.log
+        realClock = configuration.realClock
+    }
+
+    func now() -> ContinuousClock.Instant { .now }
+
+    func observe(
+        _ response: HTTPResponse, to request: HTTPRequest, of app: BundleID?, since begun: ContinuousClock.Instant,
+        counting figures: EndpointFigures
+    ) {
+        let duration = begun.duration(to: .now)
+        figures.count(status: response.status, duration)
+        guard response.status >= 400 || logsEveryRequest else { return }
+        let code = response.status >= 400 ? response.body.buffered.flatMap { HTTPProblem(parsing: $0)?.code } : nil
+        if let code { metrics.refusals.add(code) }
+        log(
+            RequestRecord(
+                answeredAt: realClock.now(), requestID: request.headers.values(Gate.requestID).last ?? "",
+                endpoint: figures.id, status: response.status, duration: duration, app: app, code: code,
+                traceID: Traceparent(request.headers[Traceparent.field]).map { String($0.traceID) }))
+    }
+}

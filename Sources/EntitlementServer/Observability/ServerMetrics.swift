@@ -1,0 +1,53 @@
+import Foundation
+import Primitives
+
+/// Everything a server counts, and what it looks up when it is asked.
+final class ServerMetrics: Sendable {
+    /// The endpoint of requests that reach none.
+    static let nowhere = "none"
+
+    /// What is looked up when somebody asks, with its value for each value of its label, if it has one.
+    struct Gauge: Sendable {
+        let name: String
+        let help: String
+        var label: String?
+        let values: @Sendable () throws -> [(label: String, value: Double)]
+    }
+
+    let refusals = Counter("souk_refusals_total", by: "code", "Refused requests, by the code of the problem.")
+    let facts = Counter("souk_facts_total", by: "kind", "Facts written down for the first time, by kind.")
+    let rejected = Counter(
+        "souk_rejected_total", by: "code", "Signed data among others that was not accepted, by code.")
+    private let endpoints = Locked<[EndpointFigures]>([])
+    private let gauges = Locked<[Gauge]>([])
+
+    /// The figures of an endpoint, made when they are first asked for.
+    func endpoint(_ id: String) -> EndpointFigures {
+        endpoints.withLock { endpoints in
+            if let known = endpoints.first(where: { $0.id == id }) { return known }
+            let figures = EndpointFigures(id: id)
+            endpoints.append(figures)
+            return figures
+        }
+    }
+
+    func add(_ gauge: Gauge) { gauges.withLock { $0.append(gauge) } }
+
+    /// All figures in Prometheus' text format. Throws what a gauge throws.
+    func exposition() throws -> String {
+        var text = PrometheusText()
+        EndpointFigures.write(endpoints.withLock { $0 }, to: &text)
+        for counter in [refusals, facts, rejected] { counter.write(to: &text) }
+        for gauge in gauges.withLock({ $0 }) {
+            text.family(gauge.name, .gauge, gauge.help)
+            for (label, value) in try gauge.values() {
+                if let name = gauge.label {
+                    text.sample(gauge.name, [name: label], value)
+                } else {
+                    text.sample(gauge.name, [:], value)
+                }
+            }
+        }
+        return text.text
+    }
+}

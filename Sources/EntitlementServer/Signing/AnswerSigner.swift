@@ -1,0 +1,84 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreModel
+
+/// Signs answers for who asks by `?nonce=`: every answer of the service, refusals and 304 among them.
+struct AnswerSigner: Sendable {
+    /// The first signs. The others are published, so that clients know a key before it signs and as long as its
+    /// signatures are about.
+    private let keys: [AnswerSigningKey]
+    /// Dates the signatures: real time, whatever the store's clock says.
+    private let clock: any WallClock
+
+    init(keys: [AnswerSigningKey], clock: any WallClock) {
+        self.keys = keys
+        self.clock = clock
+    }
+
+    /// What GET `/v1/signing-keys` answers.
+    var published: SigningKeysAnswer {
+        SigningKeysAnswer(
+            keys: keys.map { .init(id: $0.id, publicKey: Base64.encode($0.key.publicKey.raw)) })
+    }
+
+    /// Refuses who asks for a signature that cannot be had, before anything is done.
+    func check(_ request: HTTPRequest) throws {
+        guard let nonce = Self.nonce(in: request) else { return }
+        guard !keys.isEmpty else { throw Refusal.noSigningKey }
+        guard SignedAnswer.isNonce(nonce) else {
+            throw Refusal.invalid(SignedAnswer.nonceItem, "should have \(SignedAnswer.nonceRule)")
+        }
+    }
+
+    /// The reply to a request, signed if that asks for it.
+    func sign(_ reply: HTTPReply, to request: HTTPRequest) -> HTTPReply {
+        guard let nonce = Self.nonce(in: request), SignedAnswer.isNonce(nonce), let key = keys.first else {
+            return reply
+        }
+        let target = request.target
+        return reply.map { signed($0, to: target, nonce: nonce, by: key) }
+    }
+
+    private static func nonce(in request: HTTPRequest) -> String? {
+        guard request.url.utf8.contains(UInt8(ascii: "?")) else { return nil }
+        return request.query?[SignedAnswer.nonceItem]
+    }
+
+    private func signed(
+        _ response: HTTPResponse, to target: String, nonce: String, by key: AnswerSigningKey
+    ) -> HTTPResponse {
+        guard let body = response.body.buffered else {
+            if case .stream(let stream) = response.body { stream.cancel() }
+            return signed(Refusal.unsignable.response, to: target, nonce: nonce, by: key)
+        }
+        let date = RFC3339.string(from: clock.now())
+        let message = SignedAnswer.message(
+            nonce: nonce, target: target, date: date, etag: response.headers["ETag"], body: body)
+        // An answer whose signature cannot be made is not sent without it.
+        guard let bytes = try? key.key.signature(of: message) else { return Refusal.signingFailed.response }
+        var response = response
+        response.headers.add(SignedAnswer.signatureField, SignedAnswer.Signature(keyID: key.id, bytes: bytes).field)
+        response.headers.add(SignedAnswer.dateField, date)
+        return response
+    }
+}
+
+extension Refusal {
+    fileprivate static let noSigningKey = Refusal(
+        HTTPProblem(
+            status: 501, code: "no_signing_key", title: "Answers are not signed",
+            detail: "This server was started without a signing key; ask without nonce.",
+            field: SignedAnswer.nonceItem))
+
+    fileprivate static let unsignable = Refusal(
+        HTTPProblem(
+            status: 400, code: "invalid_field", title: "Invalid field",
+            detail: "A stream has no end that could be signed; ask without nonce.", field: SignedAnswer.nonceItem))
+
+    fileprivate static let signingFailed = Refusal(
+        HTTPProblem(
+            status: 500, code: "internal", title: "Internal error",
+            detail: "The answer could not be signed. The request id names the case.", isRetryable: true))
+}

@@ -1,0 +1,88 @@
+import Primitives
+
+/// What is signed of an answer to a request with `?nonce=`, and how the signature stands in the answer's headers (WIRE.md,
+/// "Signed answers"). Server and client make the same bytes of the same answer.
+///
+///     let message = SignedAnswer.message(
+///         nonce: nonce, target: "/v1/customers/anna?nonce=…", date: date, etag: etag, body: body)
+///     try verifier.verify(signature.bytes, of: message, keyID: signature.keyID)
+public enum SignedAnswer {
+    /// The header with the signature.
+    public static let signatureField = "Souk-Signature"
+    /// The header that says when the answer was signed, in real time; its text is what was signed.
+    public static let dateField = "Souk-Signature-Date"
+    /// The query item by which a signed answer is asked for.
+    public static let nonceItem = "nonce"
+    /// What a nonce must be, for refusals.
+    public static let nonceRule = "1 to 128 visible ASCII characters"
+
+    /// Whether `nonce` can stand on a line of its own.
+    public static func isNonce(_ nonce: String) -> Bool {
+        (1...128).contains(nonce.utf8.count) && nonce.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// The bytes that are signed: six lines, the last the SHA-256 of the body in lower-case hexadecimal, with nothing
+    /// after it. A line is empty where the answer has no such header.
+    ///
+    /// - Parameters:
+    ///   - nonce: the decoded query item.
+    ///   - target: path and query exactly as the server received them.
+    ///   - date: the text of `Souk-Signature-Date`.
+    ///   - etag: the text of `ETag`.
+    public static func message(nonce: String, target: String, date: String, etag: String?, body: [UInt8]) -> [UInt8] {
+        let digest = Hex.encode(SHA256.hash(body))
+        return Array("souk-1\n\(nonce)\n\(target)\n\(date)\n\(etag ?? "")\n\(digest)".utf8)
+    }
+
+    /// The value of `Souk-Signature`: `keyid="…", ed25519=<base64>`.
+    public struct Signature: Hashable, Sendable {
+        /// What the server calls the key it signed with; without quotation marks.
+        public let keyID: String
+        /// The 64 bytes of RFC 8032.
+        public let bytes: [UInt8]
+
+        public init(keyID: String, bytes: [UInt8]) {
+            self.keyID = keyID
+            self.bytes = bytes
+        }
+
+        /// Reads the header; `nil` when it is not of that form.
+        public init?(parsing field: String) {
+            let parts = field.split(separator: ",", maxSplits: 1)
+            guard parts.count == 2, let keyID = Self.value(of: "keyid", in: parts[0]),
+                let text = Self.value(of: "ed25519", in: parts[1]), let bytes = Base64.decode(text)
+            else { return nil }
+            guard keyID.count >= 2, keyID.first == "\"", keyID.last == "\"" else { return nil }
+            self.init(keyID: String(keyID.dropFirst().dropLast()), bytes: bytes)
+        }
+
+        public var field: String { "keyid=\"\(keyID)\", ed25519=\(Base64.encode(bytes))" }
+
+        private static func value(of name: String, in part: Substring) -> String? {
+            let part = part.drop { $0 == " " }
+            guard part.hasPrefix("\(name)=") else { return nil }
+            return String(part.dropFirst(name.count + 1))
+        }
+    }
+}
+
+/// GET `/v1/signing-keys`: the keys that answers are or were or will be signed with, the current one first.
+public struct SigningKeysAnswer: Codable, Hashable, Sendable {
+    public var keys: [Key]
+
+    public init(keys: [Key]) { self.keys = keys }
+
+    public struct Key: Codable, Hashable, Sendable {
+        public var id: String
+        /// `ed25519`.
+        public var algorithm: String
+        /// Base64 of the 32 bytes of RFC 8032.
+        public var publicKey: String
+
+        public init(id: String, algorithm: String = "ed25519", publicKey: String) {
+            self.id = id
+            self.algorithm = algorithm
+            self.publicKey = publicKey
+        }
+    }
+}

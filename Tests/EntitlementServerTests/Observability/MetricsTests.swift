@@ -1,0 +1,114 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import EntitlementServer
+
+@Suite struct MetricsTests {
+    private func lines(_ bench: ServerBench) async throws -> Set<String> {
+        let reply = try await bench.send(.get, "/metrics", as: .none)
+        #expect(reply.status == 200 && reply.wasReady)
+        #expect(reply.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
+        return Set(String(decoding: reply.bytes, as: UTF8.self).split(separator: "\n").map(String.init))
+    }
+
+    @Test func `answers are counted by endpoint and status`() async throws {
+        let bench = try await ServerBench()
+        for _ in 0..<3 { _ = try await bench.get() }
+        _ = try await bench.get("%0A")
+        _ = try await bench.send(.get, "/v1/customers/anna", as: .other("Bearer x"))
+        _ = try await bench.send(.get, "/nowhere")
+        _ = try await bench.send(.get, "/v1/customers/anna/facts")
+        let lines = try await lines(bench)
+        for line in [
+            #"souk_http_requests_total{endpoint="getCustomer",status="200"} 3"#,
+            #"souk_http_requests_total{endpoint="getCustomer",status="400"} 1"#,
+            #"souk_http_requests_total{endpoint="getCustomer",status="401"} 1"#,
+            #"souk_http_requests_total{endpoint="none",status="404"} 1"#,
+            #"souk_http_request_duration_seconds_count{endpoint="getCustomer"} 5"#,
+            #"souk_http_request_duration_seconds_bucket{endpoint="getCustomer",le="+Inf"} 5"#,
+            #"souk_refusals_total{code="unknown_key"} 1"#, #"souk_refusals_total{code="secret_key_required"} 1"#,
+        ] { #expect(lines.contains(line), "\(line)") }
+        await bench.close()
+    }
+
+    @Test func `an answer that has to be waited for is counted when it is there`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.post(bench.purchase("1"))
+        let lines = try await lines(bench)
+        #expect(lines.contains(#"souk_http_requests_total{endpoint="postTransactions",status="200"} 1"#))
+        await bench.close()
+    }
+
+    @Test func `facts are counted once, and what is not true by its code`() async throws {
+        let bench = try await ServerBench()
+        let signed = try bench.period("1")
+        _ = try await bench.post([signed, "x"], renewals: [bench.renewalInfo()])
+        _ = try await bench.post([signed], renewals: [bench.renewalInfo()])
+        let lines = try await lines(bench)
+        #expect(lines.contains(#"souk_facts_total{kind="transaction"} 1"#))
+        #expect(lines.contains(#"souk_facts_total{kind="renewal"} 1"#))
+        #expect(lines.contains(#"souk_rejected_total{code="malformed"} 1"#))
+        await bench.close()
+    }
+
+    @Test func `figures can have a port of their own`() async throws {
+        let bench = try await ServerBench { $0.servesMetrics = false }
+        _ = try await bench.get()
+        #expect(try await bench.send(.get, "/metrics").status == 404)
+        let answer = await bench.service.metricsHandler.respond(to: HTTPRequest(method: .get, url: "/metrics"))
+            .response()
+        let text = String(decoding: try await answer.body.collect(upTo: 1 << 20), as: UTF8.self)
+        #expect(text.contains(#"souk_http_requests_total{endpoint="getCustomer",status="200"} 1"#))
+        await bench.close()
+    }
+
+    @Test func `what senders make up does not fill the memory`() {
+        let counter = Counter("c", by: "code", "Codes.")
+        for number in 0..<1000 { counter.add("code \(number)") }
+        counter.add("code 0")
+        var text = PrometheusText()
+        counter.write(to: &text)
+        #expect(text.text.split(separator: "\n").count == 2 + 201)
+        #expect(text.text.contains("c{code=\"other\"} 800\n") && text.text.contains("c{code=\"code 0\"} 2\n"))
+    }
+
+    @Test func `durations fall into the first bucket that holds them`() {
+        let figures = EndpointFigures(id: "e")
+        for duration in [Duration.microseconds(50), .microseconds(51), .seconds(60)] {
+            figures.count(status: 200, duration)
+        }
+        figures.count(status: 9999, .zero)
+        var text = PrometheusText()
+        EndpointFigures.write([figures], to: &text)
+        let buckets = text.text.split(separator: "\n").filter { $0.contains("_bucket") }.map {
+            $0.split(separator: " ").last.map(String.init) ?? ""
+        }
+        #expect(buckets == ["2"] + Array(repeating: "3", count: 15) + ["4"])
+        #expect(text.text.contains("souk_http_request_duration_seconds_sum{endpoint=\"e\"} 60.000101\n"))
+        #expect(text.text.contains("souk_http_requests_total{endpoint=\"e\",status=\"599\"} 1\n"))
+    }
+
+    @Test(.enabled(if: OutsideJudge.python != nil))
+    func `the parser of Prometheus reads every figure`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.post([bench.purchase("1"), "x"])
+        _ = try await bench.get()
+        _ = try await bench.get("%0A")
+        bench.service.metrics.refusals.add("a \"b\"\\\n")
+        let text = String(decoding: try await bench.send(.get, "/metrics", as: .none).bytes, as: UTF8.self)
+        let verdict = try await OutsideJudge.judge("prometheus.py", ["text": .string(text)])
+        #expect(verdict.status == 0, "\(verdict.output)\(verdict.errors)")
+        #expect(verdict.json?["families"]?["souk_http_request_duration_seconds"]?["type"] == "histogram")
+        #expect(verdict.json?["families"]?["souk_facts"]?["type"] == "counter")
+        let samples = try #require(verdict.json?["samples"]?.arrayValue)
+        #expect(samples.count == text.split(separator: "\n").count { !$0.hasPrefix("#") })
+        #expect(samples.contains(["souk_refusals_total", ["code": "a \"b\"\\\n"], 1]))
+        let broken = try await OutsideJudge.judge("prometheus.py", ["text": .string(text + "souk{ 1\n")])
+        #expect(broken.status == 1)
+        await bench.close()
+    }
+}
