@@ -7,6 +7,8 @@ struct Module {
     let imports: [String]
     /// Files beside the code that are not part of the build.
     var exclude: [String] = []
+    /// What only its tests import.
+    var testImports: [String] = []
 }
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
@@ -32,7 +34,8 @@ let modules: [Module] = [
         imports: ["StoreModel", "StoreKitAdapter", "SignedData", "HTTPCore", "SQLStorage", "Primitives"]),
     Module(
         name: "EntitlementServer",
-        imports: ["StoreModel", "SignedData", "SQLStorage", "HTTPCore", "Primitives"]),
+        imports: ["StoreModel", "SignedData", "SQLStorage", "HTTPCore", "Primitives"],
+        testImports: ["CFaultyDisk"]),
 ]
 
 let libraryNames = modules.map(\.name)
@@ -77,6 +80,8 @@ let package = Package(
                 ], path: "Benchmarks", exclude: ["Allocations"], swiftSettings: strict),
             // Counts what the benchmarks ask the heap for; nothing else may link it.
             .target(name: "CAllocations", path: "Benchmarks/Allocations"),
+            // A disk that loses power and fails, for tests of what is durable.
+            .target(name: "CFaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
             .executableTarget(
                 name: "CrashLoop",
                 dependencies: [
@@ -95,7 +100,8 @@ let package = Package(
         + modules.map { module in
             .testTarget(
                 name: "\(module.name)Tests",
-                dependencies: ([module.name] + module.imports + ["StoreTestSupport"]).map { .byName(name: $0) },
+                dependencies: ([module.name] + module.imports + ["StoreTestSupport"] + module.testImports)
+                    .map { .byName(name: $0) },
                 path: "Tests/\(module.name)Tests",
                 swiftSettings: strict)
         }

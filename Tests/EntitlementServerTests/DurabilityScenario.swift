@@ -1,0 +1,122 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SQLStorage
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// Requests, each of which changes the ledger, and what may be seen of it after each of them. Time stands still, so a
+/// ledger that was told the first k of them looks the same to the byte, whatever happened on the way.
+struct DurabilityScenario: Sendable {
+    struct Step: Sendable {
+        let path: String
+        let body: HTTPBody
+        let idempotencyKey: String
+    }
+
+    /// A ledger with keys and no customers.
+    let template: ServerBench.Folder
+    let steps: [Step]
+    /// What is seen after the first k steps.
+    private(set) var sights: [[String]] = []
+    private let secretKey: String
+
+    init() async throws {
+        template = try ServerBench.Folder()
+        let bench = try await ServerBench(folder: template)
+        secretKey = try #require(bench.keys[ServerBench.app]).secretKey
+        steps = try Self.steps(signedBy: bench)
+        await bench.close()
+
+        let reference = try await open(try ServerBench.Folder(copyOf: template.url))
+        sights.append(try await look(at: reference))
+        for step in steps {
+            #expect(try await take(step, at: reference) == .done)
+            sights.append(try await look(at: reference))
+        }
+        await reference.close()
+        #expect(Set(sights).count == sights.count, "Each step is to be seen.")
+    }
+
+    private static func steps(signedBy bench: ServerBench) throws -> [Step] {
+        func post(_ texts: [String], renewals: [String] = [], by customer: String, _ key: String) -> Step {
+            let body: JSONValue = [
+                "signedTransactions": .array(texts.map { .string($0) }),
+                "signedRenewalInfos": .array(renewals.map { .string($0) }),
+            ]
+            return Step(path: "/v1/customers/\(customer)/transactions", body: .json(body), idempotencyKey: key)
+        }
+        let bought = bench.purchasePayload("2")
+        var refunded = bought
+        refunded.revocationDate = bench.clock.now()
+        return try [
+            post([bench.period("1"), bench.sign(bought)], renewals: [bench.renewalInfo()], by: "anna", "a"),
+            post([bench.sign(refunded)], by: "anna", "c"),
+            Step(
+                path: "/v1/customers/anna/grants",
+                body: .json(["feature": "extra", "reason": "support"]), idempotencyKey: "d"),
+            post([bench.period("1")], by: "ben", "e"),
+            post((10..<13).map { try bench.purchase("\($0)", product: "p\($0)") }, by: "carl", "f"),
+        ]
+    }
+
+    // MARK: - One run
+
+    func open(_ folder: ServerBench.Folder) async throws -> ServerBench {
+        try await ServerBench(folder: folder, configure: { $0.makeGrantID = { "grant" } })
+    }
+
+    enum Outcome: Equatable {
+        case done
+        /// Refused as something to be tried again later.
+        case later
+        case wrong(Int)
+    }
+
+    func take(_ step: Step, at bench: ServerBench) async throws -> Outcome {
+        let reply = try await bench.send(
+            .post, step.path, as: .other("Bearer \(secretKey)"),
+            headers: ["Idempotency-Key": step.idempotencyKey], body: step.body)
+        switch reply.status {
+        case 200, 201: return .done
+        case 503 where reply.json["retryable"] == true: return .later
+        default: return .wrong(reply.status)
+        }
+    }
+
+    /// Everything a server says about the customers.
+    func look(at bench: ServerBench) async throws -> [String] {
+        var sight: [String] = []
+        for customer in ["anna", "ben", "carl"] {
+            for path in ["", "/facts"] {
+                let reply = try await bench.send(
+                    .get, "/v1/customers/\(customer)\(path)", as: .other("Bearer \(secretKey)"))
+                #expect(reply.status == 200)
+                sight.append(String(decoding: reply.bytes, as: UTF8.self))
+            }
+        }
+        return sight
+    }
+
+    /// How many steps a ledger knows; throws when it is damaged or in between.
+    func stepsKnown(in folder: ServerBench.Folder) async throws -> Int {
+        // Nothing of this need last.
+        let disk = try FaultyDisk(folder.url)
+        defer { disk.detach() }
+        let bench = try await open(folder)
+        let check: String? = try bench.database.read { try $0.first("PRAGMA integrity_check", [])?[0] }
+        let sight = try await look(at: bench)
+        await bench.close()
+        guard check == "ok" else { throw InBetween(reason: "damaged: \(check ?? "")") }
+        guard let known = sights.firstIndex(of: sight) else {
+            throw InBetween(reason: "neither old nor new: \(sight.map { $0.prefix(400) })")
+        }
+        return known
+    }
+
+    struct InBetween: Error {
+        let reason: String
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// A kill proves little, because the system keeps what a process wrote. Here the disk forgets what was never synced, and
+/// fails, at every operation of a scenario, one after the other: whatever is found afterwards is what was before a request
+/// or what is after it, and everything acknowledged is there.
+@Suite struct DurabilityTests {
+    private static let scenario = Task { try await DurabilityScenario() }
+    /// Which operations are tried: every one with `SOUK_DISK_EVERY=1`, as `make chaos` does.
+    private static let every = Int64(ProcessInfo.processInfo.environment["SOUK_DISK_EVERY"] ?? "") ?? 5
+
+    /// What a power cut would have left at one moment.
+    private struct Moment: Sendable {
+        let operation: Int64
+        let acknowledged: Int
+        let leftovers: [ServerBench.Folder]
+    }
+
+    @Test func `after a power cut at any moment everything acknowledged is there, and nothing half done`() async throws
+    {
+        let scenario = try await Self.scenario.value
+        let folder = try ServerBench.Folder(copyOf: scenario.template.url)
+        let acknowledged = Locked(0)
+        let moments = Locked<[Result<Moment, any Error>]>([])
+        let disk = try FaultyDisk(folder.url) { disk, operation in
+            guard operation % Self.every == 0 else { return }
+            let count = acknowledged.withLock { $0 }
+            let moment = Result {
+                Moment(
+                    operation: operation, acknowledged: count,
+                    leftovers: try [0, UInt64(operation)].map { try disk.afterPowerCut(seed: $0) })
+            }
+            moments.withLock { $0.append(moment) }
+        }
+        let bench = try await scenario.open(folder)
+        for step in scenario.steps {
+            #expect(try await scenario.take(step, at: bench) == .done)
+            acknowledged.withLock { $0 += 1 }
+        }
+        await bench.close()
+        let final = try disk.afterPowerCut()
+        #expect(try await scenario.stepsKnown(in: final) == scenario.steps.count)
+        disk.detach()
+
+        var known: [[UInt8]: Int] = [:]
+        for moment in try moments.withLock({ $0 }).map({ try $0.get() }) {
+            for folder in moment.leftovers {
+                let digest = try folder.digest()
+                let count: Int
+                if let before = known[digest] {
+                    count = before
+                } else {
+                    count = try await scenario.stepsKnown(in: folder)
+                    known[digest] = count
+                }
+                #expect(
+                    count == moment.acknowledged || count == moment.acknowledged + 1,
+                    "\(count) of \(moment.acknowledged) acknowledged steps at operation \(moment.operation)")
+            }
+        }
+        #expect(known.count > scenario.steps.count)
+    }
+
+    @Test(arguments: [false, true])
+    func `an operation of the disk that fails is refused, and undone or done`(forEver: Bool) async throws {
+        let scenario = try await Self.scenario.value
+        var operation: Int64 = 1
+        while try await fail(at: operation, forEver: forEver, scenario) { operation += Self.every }
+        #expect(operation > Int64(scenario.steps.count) * 2, "Each step writes and syncs.")
+    }
+
+    /// Returns whether the disk was asked that often.
+    private func fail(at operation: Int64, forEver: Bool, _ scenario: DurabilityScenario) async throws -> Bool {
+        let folder = try ServerBench.Folder(copyOf: scenario.template.url)
+        let disk = try FaultyDisk(folder.url)
+        disk.fail(at: operation, forEver: forEver)
+        let bench = try await scenario.open(folder)
+        var acknowledged = 0
+        for step in scenario.steps {
+            var outcome = try await scenario.take(step, at: bench)
+            if outcome == .later {
+                #expect(try await scenario.look(at: bench) == scenario.sights[acknowledged])
+                outcome = try await scenario.take(step, at: bench)
+                if forEver {
+                    #expect(outcome == .later)
+                    break
+                }
+            }
+            #expect(outcome == .done, "at operation \(operation)")
+            acknowledged += 1
+        }
+        let wasReached = disk.operations >= operation
+        // What a kill leaves, and a power cut, and closing.
+        var leftovers = [try ServerBench.Folder(copyOf: folder.url), try disk.afterPowerCut()]
+        await bench.close()
+        if !forEver { leftovers.append(try ServerBench.Folder(copyOf: folder.url)) }
+        disk.detach()
+        for folder in leftovers {
+            let known = try await scenario.stepsKnown(in: folder)
+            #expect(
+                known == acknowledged || known == acknowledged + 1,
+                "\(known) of \(acknowledged) acknowledged steps, failing at operation \(operation)")
+        }
+        return wasReached
+    }
+
+    @Test func `a ledger whose making was cut short is made at the next start, with the keys that were handed out`()
+        async throws
+    {
+        let folder = try ServerBench.Folder()
+        let key = Locked<String?>(nil)
+        let leftovers = Locked<[Result<(folder: ServerBench.Folder, key: String?), any Error>]>([])
+        let disk = try FaultyDisk(folder.url) { disk, operation in
+            guard operation % Self.every == 0 else { return }
+            let handedOut = key.withLock { $0 }
+            let found = Result { (folder: try disk.afterPowerCut(seed: UInt64(operation / Self.every % 3)), key: handedOut) }
+            leftovers.withLock { $0.append(found) }
+        }
+        let bench = try await ServerBench(folder: folder)
+        key.withLock { $0 = bench.keys[ServerBench.app]?.secretKey }
+        _ = try await bench.post(bench.purchase("1"))
+        await bench.close()
+        disk.detach()
+        let all = try leftovers.withLock { $0 }.map { try $0.get() }
+        #expect(all.contains { $0.key == nil } && all.contains { $0.key != nil })
+        for (folder, key) in all {
+            let other = try FaultyDisk(folder.url)
+            defer { other.detach() }
+            let again = try await ServerBench(folder: folder)
+            guard let secret = key ?? again.keys[ServerBench.app]?.secretKey else {
+                // Cut between the commit of the keys and their arrival here, where they had been saved already.
+                await again.close()
+                continue
+            }
+            let reply = try await again.send(.get, "/v1/customers/anna", as: .other("Bearer \(secret)"))
+            #expect(reply.status == 200)
+            await again.close()
+        }
+    }
+
+    @Test func `a database that does not sync loses what it acknowledged`() async throws {
+        let whole = try ServerBench.Folder()
+        let disk = try FaultyDisk(whole.url)
+        let database = try SQLiteDatabase.temporary(in: whole.url.path)
+        try await database.write { try $0.execute("CREATE TABLE words (word TEXT)") }
+        try await database.write { try $0.execute("INSERT INTO words VALUES ('lost')") }
+        let folder = try disk.afterPowerCut()
+        let left = try SQLiteDatabase(path: folder.url.appendingPathComponent("database.sqlite").path)
+        #expect(try left.read { try $0.query("SELECT name FROM sqlite_schema", []) }.isEmpty)
+        await left.close()
+        await database.close()
+        disk.detach()
+    }
+}
