@@ -13,6 +13,8 @@ extension EntitlementService {
             /// The App Store's number of the app.
             public var appAppleID: Int?
             public var features: FeatureMap
+            /// What its consumables fill and its items cost.
+            public var credits = CreditTable()
             /// What becomes of a purchase that a second customer presents.
             public var transferMode = TransferMode.transfer
             /// Whether a public key needs the customer's own token for whatever it asks about a customer.
@@ -46,7 +48,7 @@ extension EntitlementService {
         public var cachedAnswers = 100_000
         /// Names requests; every answer carries the name as `Souk-Request-Id`.
         public var makeRequestID: @Sendable () -> String = uniqueRequestIDs()
-        /// Names grants.
+        /// Names grants, and who was erased; cannot be guessed.
         public var makeGrantID: @Sendable () -> String = { UUID().uuidString.lowercased() }
         /// Answers are signed with the first, for who asks by `?nonce=`; the others are published, so that clients know a
         /// key before it signs and as long as its signatures are about. Without a key nothing is signed.

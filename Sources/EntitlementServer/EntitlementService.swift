@@ -162,11 +162,30 @@ public final class EntitlementService: HTTPHandler {
         let customers = CustomerRoutes(ledger: ledger)
         let grants = GrantRoutes(ledger: ledger, idempotent: idempotent, makeID: configuration.makeGrantID)
         let provisioning = ProvisioningRoutes(ledger: ledger)
+        let care = CustomerCareRoutes(
+            ledger: ledger, idempotent: idempotent, tokens: tokens, realClock: configuration.realClock,
+            makePseudonym: configuration.makeGrantID)
+        let credits = CreditRoutes(
+            ledger: ledger, idempotent: idempotent,
+            credits: Dictionary(uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, $0.credits) }))
+        let promotions = PromotionRoutes(
+            ledger: ledger, idempotent: idempotent, makeGrantID: configuration.makeGrantID,
+            randomBytes: configuration.randomBytes)
         let open = OpenRoutes(database: configuration.database)
         let signing = SigningKeysRoute(signer: signer)
         let measuring = configuration.servesMetrics ? MetricsRoute(metrics: metrics).endpoints : []
-        return customers.endpoints + transactions.endpoints + grants.endpoints + provisioning.endpoints
-            + signing.endpoints + measuring + open.endpoints
+        return [
+            customers.endpoints,
+            transactions.endpoints,
+            care.endpoints,
+            grants.endpoints,
+            credits.endpoints,
+            promotions.endpoints,
+            provisioning.endpoints,
+            signing.endpoints,
+            measuring,
+            open.endpoints,
+        ].flatMap(\.self)
     }
 
     private static func verifiers(_ configuration: Configuration) -> [BundleID: SignedDataVerifier] {

@@ -26,14 +26,6 @@ struct OpenRoutes: Sendable {
     }
 
     private static let notYet: [(HTTPRequest.Method, String, String)] = [
-        (.post, "/v1/customers/{customer}/aliases", "Merging customers by alias"),
-        (.post, "/v1/customers/{customer}/tokens", "Issuing customer tokens"),
-        (.post, "/v1/customers/{customer}/transfer", "Transferring a purchase by hand"),
-        (.get, "/v1/customers/{customer}/credits/{type}", "Counting consumable credits"),
-        (.post, "/v1/customers/{customer}/credits/{type}/redeem", "Redeeming consumable credits"),
-        (.delete, "/v1/customers/{customer}", "Erasing a customer"),
-        (.get, "/v1/customers/{customer}/export", "Exporting a customer"),
-        (.get, "/v1/customers", "Searching customers"),
         (.post, "/v1/receipts/validate", "Validating an app receipt"),
         (.post, "/v1/notifications/app-store", "Receiving App Store notifications"),
         (.post, "/v1/webhooks/{source}", "Receiving webhooks"),

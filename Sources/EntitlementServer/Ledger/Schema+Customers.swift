@@ -104,7 +104,7 @@ extension Schema {
                 environment TEXT NOT NULL,
                 code TEXT NOT NULL,
                 feature TEXT NOT NULL,
-                lasts INTEGER,
+                lasts TEXT,
                 grant_until INTEGER,
                 redeemable_until INTEGER,
                 redemption_limit INTEGER,

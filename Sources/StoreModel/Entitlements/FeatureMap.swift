@@ -64,7 +64,7 @@ extension FeatureMap {
         }
         var features: [String: [ProductID]] = [:]
         for (name, value) in entries {
-            let pointer = "/features/\(Self.escaped(name))"
+            let pointer = FeatureMapError.pointer("/features", name)
             guard ProductID(rawValue: name) != nil else {
                 throw FeatureMapError(
                     pointer: pointer, reason: "should have a name of 1 to 255 bytes without control characters")
@@ -92,17 +92,11 @@ extension FeatureMap {
         }
         return products
     }
+}
 
-    /// A member's name as a part of a JSON pointer.
-    private static func escaped(_ name: String) -> String {
-        var out = ""
-        for character in name {
-            switch character {
-            case "~": out += "~0"
-            case "/": out += "~1"
-            default: out.append(character)
-            }
-        }
-        return out
+extension FeatureMapError {
+    /// A pointer to the member `name` of what `parent` points at.
+    static func pointer(_ parent: String, _ name: String) -> String {
+        parent + "/" + name.replacing("~", with: "~0").replacing("/", with: "~1")
     }
 }

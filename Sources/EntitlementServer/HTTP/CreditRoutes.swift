@@ -1,0 +1,85 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// What consumables gave a customer, and what it was spent on.
+struct CreditRoutes: Sendable {
+    private static let maximumBody = 256 << 10
+    private static let limit = 100
+
+    let ledger: Ledger
+    let idempotent: IdempotentRequests
+    let credits: [BundleID: CreditTable]
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                .get, "/v1/customers/{customer}/credits/{type}", .customer, "getCredit", "How much credit is left",
+                balance),
+            Endpoint(
+                .post, "/v1/customers/{customer}/credits/{type}/redeem", .customer, "redeemCredit",
+                "Spend credit on items, all of them or none", redeem),
+        ]
+    }
+
+    private func credit(_ visit: Visit) throws -> (type: String, credit: CreditTable.Credit) {
+        let type = visit.path["type"]
+        guard let credit = credits[visit.caller.app]?.credits[type] else { throw Refusal.unknownCredit }
+        return (type, credit)
+    }
+
+    @Sendable private func balance(_ visit: Visit) throws -> HTTPReply {
+        let customer = try visit.customer()
+        let (type, credit) = try credit(visit)
+        return .ready(try HTTPResponse(wire: try ledger.balance(of: customer, type: type, in: credit)))
+    }
+
+    @Sendable private func redeem(_ visit: Visit) throws -> HTTPReply {
+        let customer = try visit.customer()
+        let (type, credit) = try credit(visit)
+        return visit.later {
+            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
+            return try await idempotent.respond(to: visit, body: body) { idempotency in
+                let items = try RequestBody.decode(RedeemRequest.self, from: body).items
+                try Self.check(items, in: credit)
+                do {
+                    return try await ledger.redeem(items, of: customer, type: type, in: credit, as: idempotency) {
+                        try KeptAnswer(wire: $0)
+                    }
+                } catch let short as Ledger.InsufficientCredit {
+                    throw Refusal.insufficient(short)
+                }
+            }
+        }
+    }
+
+    private static func check(_ items: [RedeemRequest.Item], in credit: CreditTable.Credit) throws {
+        guard (1...limit).contains(items.count) else {
+            throw Refusal.invalid("items", "should have 1 to \(limit) elements")
+        }
+        for (index, item) in items.enumerated() {
+            guard ProductID.isValid(item.id) else {
+                throw Refusal.invalid("items/\(index)/id", "should have \(ProductID.rule)")
+            }
+            guard credit.prices[item.type] != nil else {
+                throw Refusal.invalid("items/\(index)/type", "has no price in this kind of credit")
+            }
+        }
+    }
+}
+
+extension Refusal {
+    fileprivate static let unknownCredit = Refusal(
+        HTTPProblem(
+            status: 404, code: "unknown_credit", title: "Unknown credit",
+            detail: "The app has no credit of this type; its feature file names them.", field: "type"))
+
+    fileprivate static func insufficient(_ short: Ledger.InsufficientCredit) -> Refusal {
+        Refusal(
+            HTTPProblem(
+                status: 409, code: "insufficient_credit", title: "Not enough credit",
+                detail: "The items cost \(short.cost), and \(short.balance) is left; nothing was redeemed.",
+                field: "items"))
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// What happens to customers as a whole: other names, tokens, purchases that move, search, export and erasure.
+struct CustomerCareRoutes: Sendable {
+    private static let maximumBody = 64 << 10
+    private static let longestToken: TimeInterval = 90 * 86400
+
+    let ledger: Ledger
+    let idempotent: IdempotentRequests
+    let tokens: CustomerTokens
+    let realClock: any WallClock
+    /// Names who was erased.
+    let makePseudonym: @Sendable () -> String
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(.get, "/v1/customers", .secretKey, "findCustomers", "Find customers", find),
+            Endpoint(
+                .post, "/v1/customers/{customer}/aliases", .customer, "postAlias",
+                "Merge another name of a customer into it", alias),
+            Endpoint(
+                .post, "/v1/customers/{customer}/tokens", .secretKey, "postToken",
+                "Issue a token that lets the customer's device act for the customer", token),
+            Endpoint(
+                .post, "/v1/customers/{customer}/transfer", .secretKey, "postTransfer",
+                "Give a purchase to another customer", transfer),
+            Endpoint(
+                .get, "/v1/customers/{customer}/export", .secretKey, "getExport", "All that is held about a customer",
+                export),
+            Endpoint(
+                .delete, "/v1/customers/{customer}", .secretKey, "deleteCustomer",
+                "Erase a customer, leaving a pseudonym with products, amounts and dates", erase),
+        ]
+    }
+
+    @Sendable private func find(_ visit: Visit) throws -> HTTPReply {
+        let page = try visit.page()
+        let query = page.query["query"]
+        if let query, CustomerID(rawValue: query) == nil {
+            throw Refusal.invalid("query", "should have \(CustomerID.rule)")
+        }
+        let found = try ledger.customers(
+            query.map(CustomerID.canonical), in: visit.book, after: page.cursor ?? "", limit: page.limit)
+        return .ready(try HTTPResponse(wire: found))
+    }
+
+    @Sendable private func alias(_ visit: Visit) throws -> HTTPReply {
+        let customer = try visit.customer()
+        return visit.later {
+            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
+            return try await idempotent.respond(to: visit, body: body) { idempotency in
+                let alias = try RequestBody.decode(AliasRequest.self, from: body).alias
+                // Who may act for one customer only knows the anonymous names of their own device, and nobody else's: they
+                // cannot be guessed. Any other name would be somebody else's purchases.
+                guard visit.caller.kind == .secret || alias.rawValue.hasPrefix(AliasRequest.anonymousPrefix) else {
+                    throw Refusal.aliasNotAnonymous
+                }
+                do {
+                    return try await ledger.merge(alias, into: customer, as: idempotency, respond: KeptAnswer.ok)
+                } catch Ledger.CustomerRefusal.aliasTaken {
+                    throw Refusal.aliasTaken
+                }
+            }
+        }
+    }
+
+    @Sendable private func token(_ visit: Visit) throws -> HTTPReply {
+        let customer = try visit.customer()
+        return visit.later {
+            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
+            let asked =
+                body.isEmpty ? CustomerTokenRequest() : try RequestBody.decode(CustomerTokenRequest.self, from: body)
+            let now = realClock.now()
+            let end = (asked.lasts ?? SubscriptionPeriod(value: 1, unit: .hour)).end(from: now)
+            guard end <= now.addingTimeInterval(Self.longestToken) else {
+                throw Refusal.invalid("lasts", "should be 90 days at most")
+            }
+            let whole = Date(timeIntervalSince1970: end.timeIntervalSince1970.rounded(.down))
+            let token = try tokens.issue(for: customer.customer, of: visit.caller.app, until: whole)
+            return try HTTPResponse(status: 201, wire: CustomerToken(token: token, expiresAt: whole))
+        }
+    }
+
+    @Sendable private func transfer(_ visit: Visit) throws -> HTTPReply {
+        let customer = try visit.customer()
+        return visit.later {
+            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
+            return try await idempotent.respond(to: visit, body: body) { idempotency in
+                let asked = try RequestBody.decode(TransferRequest.self, from: body)
+                do {
+                    return try await ledger.transfer(
+                        asked.originalTransactionID, from: customer, to: asked.to, as: idempotency,
+                        respond: KeptAnswer.ok)
+                } catch Ledger.CustomerRefusal.unknownPurchase {
+                    throw Refusal.unknownPurchase
+                }
+            }
+        }
+    }
+
+    @Sendable private func export(_ visit: Visit) throws -> HTTPReply {
+        guard let held = try ledger.export(try visit.customer()) else { throw Refusal.unknownCustomer }
+        return .ready(HTTPResponse(json: held))
+    }
+
+    @Sendable private func erase(_ visit: Visit) throws -> HTTPReply {
+        let customer = try visit.customer()
+        let pseudonym = CustomerID(unchecked: "erased-\(makePseudonym())")
+        return visit.later {
+            guard let erased = try await ledger.erase(customer, leaving: pseudonym) else {
+                throw Refusal.unknownCustomer
+            }
+            return try HTTPResponse(wire: erased)
+        }
+    }
+}
+
+extension KeptAnswer {
+    /// 200 with a customer's answer.
+    static func ok(_ answer: StoredAnswer) -> KeptAnswer {
+        KeptAnswer(status: 200, contentType: "application/json", body: answer.bytes)
+    }
+
+    init(status: Int = 200, wire value: some Encodable) throws {
+        self.init(status: status, contentType: "application/json", body: try WireJSON.encode(value))
+    }
+}
+
+extension HTTPResponse {
+    /// One of the wire's own types as JSON.
+    init(status: Int = 200, wire value: some Encodable) throws {
+        self.init(
+            status: status, headers: ["Content-Type": "application/json"], body: .bytes(try WireJSON.encode(value)))
+    }
+}
+
+extension Refusal {
+    static let unknownCustomer = Refusal(
+        HTTPProblem(
+            status: 404, code: "unknown_customer", title: "Unknown customer",
+            detail: "Nothing is held about a customer of this name.", field: "customer"))
+
+    fileprivate static let unknownPurchase = Refusal(
+        HTTPProblem(
+            status: 404, code: "unknown_purchase", title: "Unknown purchase",
+            detail: "The customer has no purchase with this original transaction id.", field: "originalTransactionID"))
+
+    fileprivate static let aliasTaken = Refusal(
+        HTTPProblem(
+            status: 409, code: "alias_taken", title: "Alias taken",
+            detail: "The alias is another customer's; an alias belongs to one customer only.", field: "alias"))
+
+    fileprivate static let aliasNotAnonymous = Refusal(
+        HTTPProblem(
+            status: 403, code: "secret_key_required", title: "Secret key required",
+            detail: """
+                With a customer's token only names that begin with "\(AliasRequest.anonymousPrefix)" can be merged; others \
+                take the app's secret key, from a server of yours.
+                """, field: "alias"))
+}

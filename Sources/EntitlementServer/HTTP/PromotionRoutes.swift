@@ -1,0 +1,125 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// Codes that give a feature to whoever redeems them, once each.
+struct PromotionRoutes: Sendable {
+    private static let maximumBody = 64 << 10
+    /// Without the letters and digits that are taken for each other.
+    private static let alphabet = Array("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
+
+    let ledger: Ledger
+    let idempotent: IdempotentRequests
+    let makeGrantID: @Sendable () -> String
+    let randomBytes: @Sendable (Int) -> [UInt8]
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(.post, "/v1/promotions", .secretKey, "postPromotion", "Make a promotional code", create),
+            Endpoint(.get, "/v1/promotions", .secretKey, "getPromotions", "The promotional codes there are", list),
+            Endpoint(.delete, "/v1/promotions/{code}", .secretKey, "deletePromotion", "End a promotional code", delete),
+            Endpoint(
+                .post, "/v1/customers/{customer}/promotions", .customer, "redeemPromotion", "Redeem a promotional code",
+                redeem),
+        ]
+    }
+
+    @Sendable private func create(_ visit: Visit) throws -> HTTPReply {
+        visit.later {
+            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
+            var promotion = try RequestBody.decode(Promotion.self, from: body)
+            try check(promotion)
+            promotion.code = try promotion.code.map(Self.canonical) ?? newCode()
+            promotion.until = promotion.until?.wholeMillisecond
+            promotion.redeemableUntil = promotion.redeemableUntil?.wholeMillisecond
+            promotion.redemptions = 0
+            guard try await ledger.add(promotion, in: visit.book) else { throw Refusal.codeTaken }
+            return try HTTPResponse(status: 201, wire: promotion)
+        }
+    }
+
+    @Sendable private func list(_ visit: Visit) throws -> HTTPReply {
+        let page = try visit.page()
+        return .ready(
+            try HTTPResponse(
+                wire: try ledger.promotions(in: visit.book, after: page.cursor ?? "", limit: page.limit)))
+    }
+
+    @Sendable private func delete(_ visit: Visit) throws -> HTTPReply {
+        let code = visit.path["code"].uppercased()
+        return visit.later {
+            guard try await ledger.withdrawPromotion(code, in: visit.book) else { throw Refusal.unknownCode }
+            return HTTPResponse(status: 204)
+        }
+    }
+
+    @Sendable private func redeem(_ visit: Visit) throws -> HTTPReply {
+        let customer = try visit.customer()
+        return visit.later {
+            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
+            return try await idempotent.respond(to: visit, body: body) { idempotency in
+                let code = try RequestBody.decode(PromotionCodeRequest.self, from: body).code.uppercased()
+                do {
+                    return try await ledger.redeem(
+                        code: code, for: customer, grantID: makeGrantID(), as: idempotency, respond: KeptAnswer.ok)
+                } catch Ledger.PromotionRefusal.unknown {
+                    throw Refusal.unknownCode
+                } catch Ledger.PromotionRefusal.over {
+                    throw Refusal.codeOver
+                }
+            }
+        }
+    }
+
+    private func check(_ promotion: Promotion) throws {
+        let now = ledger.clock.now().wholeMillisecond
+        guard ProductID.isValid(promotion.feature) else {
+            throw Refusal.invalid("feature", "should have \(ProductID.rule)")
+        }
+        guard promotion.lasts == nil || promotion.until == nil else {
+            throw Refusal.invalid("until", "cannot stand beside lasts: send one of the two")
+        }
+        for (field, date) in [("until", promotion.until), ("redeemableUntil", promotion.redeemableUntil)] {
+            guard date.map({ $0 > now }) ?? true else { throw Refusal.invalid(field, "should lie in the future") }
+        }
+        guard promotion.limit.map({ (1...1_000_000_000).contains($0) }) ?? true else {
+            throw Refusal.invalid("limit", "should be a number from 1 to 1000000000")
+        }
+    }
+
+    /// A code as it is kept: in upper case. Throws 400.
+    private static func canonical(_ code: String) throws -> String {
+        let code = code.uppercased()
+        let isCode =
+            (4...64).contains(code.utf8.count)
+            && code.utf8.allSatisfy { byte in
+                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
+            }
+        guard isCode else { throw Refusal.invalid("code", "should have 4 to 64 letters, digits and hyphens") }
+        return code
+    }
+
+    /// 12 signs of 5 bits each: nobody guesses one.
+    private func newCode() -> String {
+        String(randomBytes(12).map { Self.alphabet[Int($0 & 31)] })
+    }
+}
+
+extension Refusal {
+    fileprivate static let codeTaken = Refusal(
+        HTTPProblem(
+            status: 409, code: "code_taken", title: "Code taken",
+            detail: "There is or was a promotion with this code; choose another one.", field: "code"))
+
+    fileprivate static let unknownCode = Refusal(
+        HTTPProblem(
+            status: 404, code: "unknown_code", title: "Unknown code",
+            detail: "There is no promotion with this code.", field: "code"))
+
+    fileprivate static let codeOver = Refusal(
+        HTTPProblem(
+            status: 409, code: "code_not_redeemable", title: "Code not redeemable",
+            detail: "The promotion is over, or as many customers redeemed the code as may.", field: "code"))
+}

@@ -1,0 +1,281 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+extension Ledger {
+    /// Why two customers cannot be one, or a purchase cannot move.
+    enum CustomerRefusal: Error {
+        /// The alias is another customer's already.
+        case aliasTaken
+        /// The customer has no such purchase.
+        case unknownPurchase
+    }
+
+    /// Makes `alias` another name of a customer, to whom everything goes that it had. A repetition changes nothing.
+    ///
+    /// Throws `CustomerRefusal.aliasTaken`.
+    func merge(
+        _ alias: CustomerID, into key: CustomerKey, as request: IdempotentRequest?,
+        respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
+    ) async throws -> KeptAnswer {
+        try await write { connection, outcome in
+            if let kept = try request?.kept(connection) { return kept }
+            var transaction = transaction(connection, on: key.book)
+            let customer = try transaction.register(key.customer)
+            try transaction.merge(alias, into: customer)
+            let response = try respond(try finish(transaction, asking: customer, &outcome))
+            try request?.keep(response, connection)
+            return response
+        }
+    }
+
+    /// Gives a purchase of one customer to another one, whoever presented it or will. Answers with the other one's answer.
+    ///
+    /// Throws `CustomerRefusal.unknownPurchase`.
+    func transfer(
+        _ original: TransactionID, from key: CustomerKey, to receiver: CustomerID, as request: IdempotentRequest?,
+        respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
+    ) async throws -> KeptAnswer {
+        try await write { connection, outcome in
+            if let kept = try request?.kept(connection) { return kept }
+            var transaction = transaction(connection, on: key.book)
+            let giver = try transaction.customer(named: key.customer) ?? key.customer
+            guard try transaction.holders(of: original).contains(giver) else { throw CustomerRefusal.unknownPurchase }
+            let receiver = try transaction.register(receiver)
+            try transaction.transfer(original, to: receiver)
+            let response = try respond(try finish(transaction, asking: receiver, &outcome))
+            try request?.keep(response, connection)
+            return response
+        }
+    }
+
+    /// Makes a customer unknown: destroys what the source bytes of their purchases can be read with, and puts `pseudonym`
+    /// in the place of all their names. `nil` for a customer never seen.
+    func erase(_ key: CustomerKey, leaving pseudonym: CustomerID) async throws -> ErasedCustomer? {
+        try await write { connection, outcome in
+            var transaction = transaction(connection, on: key.book)
+            let customer = try transaction.customer(named: key.customer) ?? key.customer
+            guard try transaction.isKnown(customer), try !transaction.isErased(customer) else { return nil }
+            let count = try transaction.erase(customer, leaving: pseudonym)
+            try settle(transaction, asking: nil, &outcome)
+            return ErasedCustomer(pseudonym: pseudonym, erasedPurchases: count)
+        }
+    }
+
+    /// Customers by id, from after `cursor` on: all of them, or those that `query` names: the beginning of an id or of an
+    /// alias, or a whole transaction or order id.
+    func customers(_ query: String?, in book: Book, after cursor: String, limit: Int) throws -> CustomerList {
+        try database.read { connection in
+            let transaction = transaction(connection, on: book)
+            let ids = try transaction.customers(query, after: cursor, limit: limit + 1)
+            let page = try ids.prefix(limit).map(transaction.entry(of:))
+            return CustomerList(
+                customers: page.compactMap(\.self), nextCursor: ids.count > limit ? ids[limit - 1] : nil)
+        }
+    }
+}
+
+extension LedgerTransaction {
+    mutating func merge(_ alias: CustomerID, into customer: CustomerID) throws {
+        guard alias != customer else { return }
+        if let present = try self.customer(named: alias) {
+            guard present == customer else { throw Ledger.CustomerRefusal.aliasTaken }
+            return
+        }
+        guard try !isErased(alias) else { throw Ledger.CustomerRefusal.aliasTaken }
+        let names = values(.text(alias.rawValue), .text(customer.rawValue))
+        let held = try connection.query(
+            "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
+            values(.text(alias.rawValue)))
+        // Those that were merged into the alias before follow it.
+        try connection.execute(
+            "UPDATE alias SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
+        try connection.execute(
+            """
+            INSERT INTO alias (app, environment, alias, customer, app_account_token, created_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            """, names + [.text(alias.appAccountToken.wireText), .integer(now.milliseconds)])
+        try move(from: alias, to: customer)
+        try connection.execute(
+            "DELETE FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3", values(.text(alias.rawValue)))
+        // What waited for the customer of the alias's token is the customer's now, whether the alias was ever seen or not.
+        let waiting = try connection.query(
+            """
+            SELECT original_transaction_id FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
+            """, values(.text(alias.appAccountToken.wireText)))
+        for row in held + waiting { try attribute(TransactionID(unchecked: try row["original_transaction_id"])) }
+        let body: JSONValue = ["customer": .string(customer.rawValue), "alias": .string(alias.rawValue)]
+        try tell(.merged, of: customer, body.encoded())
+        affected.insert(customer)
+        departed.insert(alias)
+    }
+
+    /// Everything that is kept under a customer's name but purchases; what both have is kept once.
+    private func move(from old: CustomerID, to new: CustomerID) throws {
+        let names = values(.text(old.rawValue), .text(new.rawValue))
+        for (table, identity) in [
+            ("customer_grant", ["id"]), ("redemption", ["credit", "item"]), ("promotion_redemption", ["code"]),
+        ] {
+            let same = identity.map { "other.\($0) = \(table).\($0)" }.joined(separator: " AND ")
+            try connection.execute(
+                """
+                DELETE FROM \(table) WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND EXISTS (
+                    SELECT 1 FROM \(table) AS other
+                    WHERE other.app = ?1 AND other.environment = ?2 AND other.customer = ?4 AND \(same))
+                """, names)
+            try connection.execute(
+                "UPDATE \(table) SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
+        }
+    }
+
+    // MARK: - Erasing
+
+    func isErased(_ customer: CustomerID) throws -> Bool {
+        try connection.first(
+            """
+            SELECT 1 AS one FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3 AND erased_at IS NOT NULL
+            """, values(.text(customer.rawValue))) != nil
+    }
+
+    /// Returns of how many purchases the keys were destroyed.
+    mutating func erase(_ customer: CustomerID, leaving pseudonym: CustomerID) throws -> Int {
+        let names = [customer] + (try aliases(of: customer))
+        let purchases = try connection.query(
+            "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
+            values(.text(customer.rawValue))
+        ).map { TransactionID(unchecked: try $0["original_transaction_id"]) }
+        // What is shared with others is theirs as well: of that, only the name goes.
+        let alone = try purchases.filter { try holders(of: $0) == [customer] }
+        for original in alone { try eraseSources(of: original) }
+        for name in names {
+            let both = values(.text(name.rawValue), .text(pseudonym.rawValue))
+            try connection.execute(
+                "UPDATE claim SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", both)
+            for table in ["idempotency_key", "event"] {
+                try connection.execute(
+                    "DELETE FROM \(table) WHERE app = ?1 AND environment = ?2 AND customer = ?3",
+                    values(.text(name.rawValue)))
+            }
+        }
+        let both = values(.text(customer.rawValue), .text(pseudonym.rawValue))
+        try connection.execute(
+            "DELETE FROM alias WHERE app = ?1 AND environment = ?2 AND customer = ?3", values(.text(customer.rawValue)))
+        for table in ["holder", "redemption", "promotion_redemption"] {
+            try connection.execute(
+                "UPDATE \(table) SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", both)
+        }
+        // The reason is written by people about people, and so may be the names of items.
+        try connection.execute(
+            """
+            UPDATE customer_grant SET customer = ?4, reason = 'erased'
+            WHERE app = ?1 AND environment = ?2 AND customer = ?3
+            """, both)
+        let items = try connection.query(
+            """
+            SELECT credit, item FROM redemption WHERE app = ?1 AND environment = ?2 AND customer = ?3
+            ORDER BY credit, item
+            """, values(.text(pseudonym.rawValue)))
+        for (number, row) in items.enumerated() {
+            try connection.execute(
+                """
+                UPDATE redemption SET item = ?6
+                WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND credit = ?4 AND item = ?5
+                """,
+                values(
+                    .text(pseudonym.rawValue), .text(try row["credit"]), .text(try row["item"]),
+                    .text("\(pseudonym)-\(number)")))
+        }
+        try connection.execute(
+            """
+            UPDATE customer SET id = ?4, app_account_token = ?5, erased_at = ?6
+            WHERE app = ?1 AND environment = ?2 AND id = ?3
+            """, both + [.text(pseudonym.appAccountToken.wireText), .integer(now.milliseconds)])
+        let body: JSONValue = ["customer": .string(pseudonym.rawValue)]
+        try tell(.erased, of: pseudonym, body.encoded())
+        departed.formUnion(names)
+        affected.insert(pseudonym)
+        return alone.count
+    }
+
+    private func eraseSources(of original: TransactionID) throws {
+        let purchase = values(.text(original.rawValue))
+        try connection.execute(
+            """
+            DELETE FROM data_key WHERE id IN (SELECT data_key FROM fact
+                WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3)
+            """, purchase)
+        try connection.execute(
+            """
+            UPDATE fact SET app_account_token = NULL, order_id = NULL
+            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+            """, purchase)
+        try connection.execute(
+            """
+            UPDATE purchase SET app_account_token = NULL, data_key = NULL, is_erased = 1
+            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+            """, purchase)
+    }
+
+    // MARK: - Finding
+
+    func aliases(of customer: CustomerID) throws -> [CustomerID] {
+        try connection.query(
+            "SELECT alias FROM alias WHERE app = ?1 AND environment = ?2 AND customer = ?3 ORDER BY alias",
+            values(.text(customer.rawValue))
+        ).map { CustomerID(unchecked: try $0["alias"]) }
+    }
+
+    fileprivate func entry(of id: String) throws -> CustomerList.Entry? {
+        try connection.first(
+            "SELECT first_seen_at, erased_at FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3",
+            values(.text(id))
+        ).map { row in
+            let customer = CustomerID(unchecked: id)
+            let erasedAt: Int64? = try row["erased_at"]
+            return CustomerList.Entry(
+                customer: customer, aliases: try aliases(of: customer),
+                firstSeenAt: Date(milliseconds: try row["first_seen_at"]),
+                erasedAt: erasedAt.map { Date(milliseconds: $0) })
+        }
+    }
+
+    /// Ids of customers in their order, at most `limit`.
+    fileprivate func customers(_ query: String?, after cursor: String, limit: Int) throws -> [String] {
+        let page: [SQLValue] = [.text(cursor), .integer(Int64(limit))]
+        guard let query else {
+            return try ids(
+                "SELECT id FROM customer WHERE app = ?1 AND environment = ?2 AND id > ?3 ORDER BY id LIMIT ?4",
+                values() + page)
+        }
+        // Texts are compared by their bytes: nothing that begins with the query comes after this.
+        let end = query + "\u{10FFFF}"
+        let found =
+            try ids(
+                """
+                SELECT id FROM customer WHERE app = ?1 AND environment = ?2 AND id >= ?5 AND id < ?6 AND id > ?3
+                ORDER BY id LIMIT ?4
+                """, values() + page + [.text(query), .text(end)])
+            + ids(
+                """
+                SELECT DISTINCT customer AS id FROM alias
+                WHERE app = ?1 AND environment = ?2 AND alias >= ?5 AND alias < ?6 AND customer > ?3
+                ORDER BY customer LIMIT ?4
+                """, values() + page + [.text(query), .text(end)])
+            + ["original_transaction_id", "transaction_id", "order_id"].flatMap { column in
+                try ids(
+                    """
+                    SELECT DISTINCT holder.customer AS id FROM fact CROSS JOIN holder
+                    WHERE fact.app = ?1 AND fact.environment = ?2 AND fact.\(column) = ?5 AND holder.app = ?1
+                        AND holder.environment = ?2
+                        AND holder.original_transaction_id = fact.original_transaction_id AND holder.customer > ?3
+                    ORDER BY holder.customer LIMIT ?4
+                    """, values() + page + [.text(query)])
+            }
+        return Array(Set(found).sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }.prefix(limit))
+    }
+
+    private func ids(_ sql: String, _ values: [SQLValue]) throws -> [String] {
+        try connection.query(sql, values).map { try $0["id"] }
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+extension Ledger {
+    /// Everything that is held about a customer, as JSON; `nil` for one never seen.
+    func export(_ key: CustomerKey) throws -> JSONValue? {
+        try database.read { connection in
+            let transaction = transaction(connection, on: key.book)
+            let customer = try transaction.customer(named: key.customer) ?? key.customer
+            guard try transaction.isKnown(customer), let stored = try transaction.stored(customer) else { return nil }
+            return [
+                "customer": .string(customer.rawValue), "environment": .string(key.book.environment.rawValue),
+                "exportedAt": .string(RFC3339.string(from: transaction.now)),
+                "aliases": .array(try transaction.aliases(of: customer).map { .string($0.rawValue) }),
+                "answer": stored.bytes.isEmpty ? .null : try JSONValue(parsing: stored.bytes),
+                "facts": .array(
+                    try transaction.factRows(of: customer, before: .max, limit: .max).map {
+                        try transaction.exported($0)
+                    }),
+                "claims": .array(try transaction.claims(by: customer)),
+                "grants": .array(
+                    try transaction.rows(
+                        "customer_grant", ["id", "feature", "valid_from", "valid_until", "reason", "withdrawn_at"],
+                        customer)),
+                "redemptions": .array(
+                    try transaction.rows(
+                        "redemption", ["credit", "item", "type", "cost", "redeemed_at"], customer)),
+                "promotions": .array(
+                    try transaction.rows(
+                        "promotion_redemption", ["code", "grant_id", "redeemed_at"], customer)),
+                "events": .array(try transaction.rows("event", ["type", "created_at"], customer)),
+            ]
+        }
+    }
+}
+
+extension LedgerTransaction {
+    /// A fact with what the store signed.
+    fileprivate func exported(_ row: SQLRow) throws -> JSONValue {
+        var fact = try fact(in: row)
+        if let source = try source(in: row) {
+            fact["format"] = .string(try row["format"])
+            fact["sourceBytes"] = .string(String(decoding: source, as: UTF8.self))
+        }
+        return fact
+    }
+
+    fileprivate func claims(by customer: CustomerID) throws -> [JSONValue] {
+        try ([customer] + aliases(of: customer)).flatMap { name in
+            try rows("claim", ["customer", "original_transaction_id", "kind", "claimed_at"], name)
+        }
+    }
+
+    /// Columns of a table's rows about a customer, instants as dates, under the names the wire would give them.
+    fileprivate func rows(_ table: String, _ columns: [String], _ customer: CustomerID) throws -> [JSONValue] {
+        try connection.query(
+            """
+            SELECT \(columns.joined(separator: ", ")) FROM \(table)
+            WHERE app = ?1 AND environment = ?2 AND customer = ?3
+            """, values(.text(customer.rawValue))
+        ).map { row in
+            var members: JSONValue = [:]
+            for column in columns { members[Self.member(column)] = try Self.value(row, column) }
+            return members
+        }
+    }
+
+    private static func member(_ column: String) -> String {
+        let words = column.split(separator: "_")
+        let head = words.first.map(String.init) ?? ""
+        return head + words.dropFirst().map { $0 == "id" ? "ID" : $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+
+    private static func value(_ row: SQLRow, _ column: String) throws -> JSONValue? {
+        if column.hasSuffix("_at") || column.hasPrefix("valid_") {
+            let instant: Int64? = try row[column]
+            return instant.map { .string(RFC3339.string(from: Date(milliseconds: $0))) }
+        }
+        if column == "cost" { return .number(try row[column] as Int64) }
+        let text: String? = try row[column]
+        return text.map { .string($0) }
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+extension Ledger {
+    /// Why a code gives nothing.
+    enum PromotionRefusal: Error {
+        case unknown
+        /// Its time is over, or as many redeemed it as may.
+        case over
+    }
+
+    /// Keeps a promotion; its code is there. `false` when another one has this code, withdrawn or not.
+    func add(_ promotion: Promotion, in book: Book) async throws -> Bool {
+        let now = clock.now().wholeMillisecond
+        return try await database.write { connection in
+            try connection.execute(
+                """
+                INSERT INTO promotion (app, environment, code, feature, lasts, grant_until, redeemable_until,
+                    redemption_limit, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+                ON CONFLICT (app, environment, code) DO NOTHING
+                """,
+                book.values + [
+                    SQLValue(promotion.code), .text(promotion.feature), SQLValue(promotion.lasts?.iso8601),
+                    SQLValue(promotion.until?.milliseconds), SQLValue(promotion.redeemableUntil?.milliseconds),
+                    SQLValue(promotion.limit.map(Int64.init)), .integer(now.milliseconds),
+                ]) > 0
+        }
+    }
+
+    /// Those that were not withdrawn, by code, from after `cursor` on.
+    func promotions(in book: Book, after cursor: String, limit: Int) throws -> PromotionList {
+        let found = try database.read { connection in
+            try connection.query(
+                """
+                SELECT code, feature, lasts, grant_until, redeemable_until, redemption_limit, redemptions
+                FROM promotion WHERE app = ?1 AND environment = ?2 AND code > ?3 AND withdrawn_at IS NULL
+                ORDER BY code LIMIT ?4
+                """, book.values + [.text(cursor), .integer(Int64(limit) + 1)]
+            ).map(Promotion.init(row:))
+        }
+        return PromotionList(
+            promotions: Array(found.prefix(limit)), nextCursor: found.count > limit ? found[limit - 1].code : nil)
+    }
+
+    /// Ends a promotion; what it gave stays. `false` when there is none of this code.
+    func withdrawPromotion(_ code: String, in book: Book) async throws -> Bool {
+        let now = clock.now().wholeMillisecond
+        return try await database.write { connection in
+            try connection.execute(
+                """
+                UPDATE promotion SET withdrawn_at = ?4
+                WHERE app = ?1 AND environment = ?2 AND code = ?3 AND withdrawn_at IS NULL
+                """, book.values + [.text(code), .integer(now.milliseconds)]) > 0
+        }
+    }
+
+    /// Gives a customer what a code promises, once. Throws `PromotionRefusal`.
+    func redeem(
+        code: String, for key: CustomerKey, grantID: String, as request: IdempotentRequest?,
+        respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
+    ) async throws -> KeptAnswer {
+        try await write { connection, outcome in
+            if let kept = try request?.kept(connection) { return kept }
+            var transaction = transaction(connection, on: key.book)
+            let customer = try transaction.register(key.customer)
+            try transaction.redeem(code: code, for: customer, grantID: grantID)
+            let response = try respond(try finish(transaction, asking: customer, &outcome))
+            try request?.keep(response, connection)
+            return response
+        }
+    }
+}
+
+extension LedgerTransaction {
+    fileprivate mutating func redeem(code: String, for customer: CustomerID, grantID: String) throws {
+        let row = try connection.first(
+            """
+            SELECT code, feature, lasts, grant_until, redeemable_until, redemption_limit, redemptions
+            FROM promotion WHERE app = ?1 AND environment = ?2 AND code = ?3 AND withdrawn_at IS NULL
+            """, values(.text(code)))
+        guard let promotion = try row.map(Promotion.init(row:)) else { throw Ledger.PromotionRefusal.unknown }
+        let before = try connection.first(
+            """
+            SELECT 1 AS one FROM promotion_redemption
+            WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND code = ?4
+            """, values(.text(customer.rawValue), .text(code)))
+        guard before == nil else { return }
+        if let end = promotion.redeemableUntil, now >= end { throw Ledger.PromotionRefusal.over }
+        if let limit = promotion.limit, promotion.redemptions ?? 0 >= limit { throw Ledger.PromotionRefusal.over }
+        let until = promotion.lasts?.end(from: now) ?? promotion.until
+        if let until, until <= now { throw Ledger.PromotionRefusal.over }
+        try connection.execute(
+            "UPDATE promotion SET redemptions = redemptions + 1 WHERE app = ?1 AND environment = ?2 AND code = ?3",
+            values(.text(code)))
+        try connection.execute(
+            """
+            INSERT INTO promotion_redemption (app, environment, customer, code, grant_id, redeemed_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            """, values(.text(customer.rawValue), .text(code), .text(grantID), .integer(now.milliseconds)))
+        try add(
+            Grant(id: grantID, feature: promotion.feature, from: now, until: until, reason: "code \(code)"),
+            to: customer)
+    }
+}
+
+extension Book {
+    fileprivate var values: [SQLValue] { [.text(app.rawValue), .text(environment.rawValue)] }
+}
+
+extension Promotion {
+    fileprivate init(row: SQLRow) throws {
+        let (lasts, limit): (String?, Int?) = (try row["lasts"], try row["redemption_limit"])
+        let (until, redeemable): (Int64?, Int64?) = (try row["grant_until"], try row["redeemable_until"])
+        self.init(
+            code: try row["code"], feature: try row["feature"],
+            lasts: lasts.flatMap { SubscriptionPeriod(iso8601: $0) },
+            until: until.map { Date(milliseconds: $0) }, redeemableUntil: redeemable.map { Date(milliseconds: $0) },
+            limit: limit, redemptions: try row["redemptions"])
+    }
+}

@@ -1,0 +1,197 @@
+import Foundation
+
+/// POST `/v1/customers/{customer}/aliases`: another name of the customer, for example the anonymous one from before the
+/// log-in. What that one had becomes the customer's.
+public struct AliasRequest: Codable, Hashable, Sendable {
+    /// What customers are called who did not log in begins with this; only such names may be merged with a customer's token.
+    public static let anonymousPrefix = "anonymous-"
+
+    public var alias: CustomerID
+
+    public init(alias: CustomerID) { self.alias = alias }
+}
+
+/// POST `/v1/customers/{customer}/tokens`: the request.
+public struct CustomerTokenRequest: Codable, Hashable, Sendable {
+    /// How long it holds, in real time; an hour when absent, 90 days at most.
+    public var lasts: SubscriptionPeriod?
+
+    public init(lasts: SubscriptionPeriod? = nil) { self.lasts = lasts }
+}
+
+/// POST `/v1/customers/{customer}/tokens`: the answer.
+public struct CustomerToken: Codable, Hashable, Sendable {
+    /// What the customer's device sends as `Souk-Customer-Token`. A secret.
+    public var token: String
+    public var expiresAt: Date
+
+    public init(token: String, expiresAt: Date) {
+        self.token = token
+        self.expiresAt = expiresAt
+    }
+}
+
+/// POST `/v1/customers/{customer}/transfer`: gives a purchase of the customer to another one.
+public struct TransferRequest: Codable, Hashable, Sendable {
+    public var to: CustomerID
+    public var originalTransactionID: TransactionID
+
+    public init(to: CustomerID, originalTransactionID: TransactionID) {
+        self.to = to
+        self.originalTransactionID = originalTransactionID
+    }
+}
+
+/// DELETE `/v1/customers/{customer}`: the answer.
+public struct ErasedCustomer: Codable, Hashable, Sendable {
+    /// Under which products, amounts and dates stay; says nothing about whom it stands for.
+    public var pseudonym: CustomerID
+    /// How many purchases' source bytes cannot be read by anybody any more.
+    public var erasedPurchases: Int
+
+    public init(pseudonym: CustomerID, erasedPurchases: Int) {
+        self.pseudonym = pseudonym
+        self.erasedPurchases = erasedPurchases
+    }
+}
+
+/// GET `/v1/customers`: a page of those that were found, by id.
+public struct CustomerList: Codable, Hashable, Sendable {
+    public struct Entry: Codable, Hashable, Sendable {
+        public var customer: CustomerID
+        public var aliases: [CustomerID]
+        public var firstSeenAt: Date
+        public var erasedAt: Date?
+
+        public init(customer: CustomerID, aliases: [CustomerID], firstSeenAt: Date, erasedAt: Date? = nil) {
+            self.customer = customer
+            self.aliases = aliases
+            self.firstSeenAt = firstSeenAt
+            self.erasedAt = erasedAt
+        }
+    }
+
+    public var customers: [Entry]
+    /// For `?cursor=` of the next page; absent on the last.
+    public var nextCursor: String?
+
+    public init(customers: [Entry], nextCursor: String? = nil) {
+        self.customers = customers
+        self.nextCursor = nextCursor
+    }
+}
+
+/// GET `/v1/customers/{customer}/credits/{type}`: how much credit is left.
+public struct CreditBalance: Codable, Hashable, Sendable {
+    /// The kind of credit.
+    public var type: String
+    /// `earned - spent`; below zero when a purchase was refunded after its credit was spent.
+    public var balance: Int
+    /// From consumables that were bought and not revoked.
+    public var earned: Int
+    public var spent: Int
+    /// What each type of item costs.
+    public var prices: [String: Int]
+
+    public init(type: String, earned: Int, spent: Int, prices: [String: Int]) {
+        self.type = type
+        self.balance = earned - spent
+        self.earned = earned
+        self.spent = spent
+        self.prices = prices
+    }
+}
+
+/// POST `/v1/customers/{customer}/credits/{type}/redeem`: all of it or nothing.
+public struct RedeemRequest: Codable, Hashable, Sendable {
+    public struct Item: Codable, Hashable, Sendable {
+        /// What is unlocked, as the app names it; once redeemed it costs nothing more.
+        public var id: String
+        /// What the app's credit table has a price for.
+        public var type: String
+
+        public init(id: String, type: String) {
+            self.id = id
+            self.type = type
+        }
+    }
+
+    /// 1 to 100.
+    public var items: [Item]
+
+    public init(items: [Item]) { self.items = items }
+}
+
+/// POST `/v1/customers/{customer}/credits/{type}/redeem`: the answer, a `CreditBalance` with what each item cost.
+public struct RedeemAnswer: Codable, Hashable, Sendable {
+    public struct Item: Codable, Hashable, Sendable {
+        public var id: String
+        public var type: String
+        /// 0 for one that was redeemed before.
+        public var cost: Int
+
+        public init(id: String, type: String, cost: Int) {
+            self.id = id
+            self.type = type
+            self.cost = cost
+        }
+    }
+
+    public var type: String
+    public var balance: Int
+    public var items: [Item]
+
+    public init(type: String, balance: Int, items: [Item]) {
+        self.type = type
+        self.balance = balance
+        self.items = items
+    }
+}
+
+/// POST `/v1/promotions`: a code that gives a feature, once to each customer who redeems it.
+public struct Promotion: Codable, Hashable, Sendable {
+    /// 4 to 64 letters, digits and hyphens, in any case; made up by the server when absent.
+    public var code: String?
+    public var feature: String
+    /// How long the feature is given from its redemption.
+    public var lasts: SubscriptionPeriod?
+    /// Until when it is given; with neither this nor `lasts`, for ever.
+    public var until: Date?
+    /// Exclusive.
+    public var redeemableUntil: Date?
+    /// How many customers may redeem it.
+    public var limit: Int?
+    /// How many did. Ignored in requests.
+    public var redemptions: Int?
+
+    public init(
+        code: String? = nil, feature: String, lasts: SubscriptionPeriod? = nil, until: Date? = nil,
+        redeemableUntil: Date? = nil, limit: Int? = nil, redemptions: Int? = nil
+    ) {
+        self.code = code
+        self.feature = feature
+        self.lasts = lasts
+        self.until = until
+        self.redeemableUntil = redeemableUntil
+        self.limit = limit
+        self.redemptions = redemptions
+    }
+}
+
+/// GET `/v1/promotions`: those that were not withdrawn, by code.
+public struct PromotionList: Codable, Hashable, Sendable {
+    public var promotions: [Promotion]
+    public var nextCursor: String?
+
+    public init(promotions: [Promotion], nextCursor: String? = nil) {
+        self.promotions = promotions
+        self.nextCursor = nextCursor
+    }
+}
+
+/// POST `/v1/customers/{customer}/promotions`: redeems a code.
+public struct PromotionCodeRequest: Codable, Hashable, Sendable {
+    public var code: String
+
+    public init(code: String) { self.code = code }
+}

@@ -1,0 +1,76 @@
+import Primitives
+
+/// Credits that consumables fill and items cost: what an app's developer writes down beside the feature map.
+///
+///     {"credits": {"coins": {"products": {"com.example.coins.100": 100}, "prices": {"filter": 5, "frame": 12}}}}
+public struct CreditTable: Hashable, Sendable {
+    /// One kind of credit.
+    public struct Credit: Hashable, Sendable {
+        /// How much one of each product gives.
+        public var products: [ProductID: Int]
+        /// What each type of item costs.
+        public var prices: [String: Int]
+
+        public init(products: [ProductID: Int], prices: [String: Int]) {
+            self.products = products
+            self.prices = prices
+        }
+
+        /// What a customer's purchases gave; those that were revoked gave nothing.
+        public func earned(from purchases: [CustomerPurchase]) -> Int {
+            purchases.reduce(0) { sum, purchase in
+                purchase.revokedAt == nil ? sum + (products[purchase.productID] ?? 0) * purchase.quantity : sum
+            }
+        }
+    }
+
+    /// By name, as it stands in paths.
+    public let credits: [String: Credit]
+
+    public init(credits: [String: Credit] = [:]) { self.credits = credits }
+
+    /// The largest amount or price, so that no sum overflows.
+    private static let largest = 1_000_000_000
+
+    /// Reads the member `credits` of a feature file; without one there are none. Throws `FeatureMapError` for the first
+    /// thing wrong.
+    public init(json: JSONValue) throws(FeatureMapError) {
+        guard let member = json["credits"] else {
+            self.init()
+            return
+        }
+        guard case .object(let entries) = member else {
+            throw FeatureMapError(pointer: "/credits", reason: "should be an object with each kind of credit")
+        }
+        var credits: [String: Credit] = [:]
+        for (name, value) in entries {
+            let pointer = FeatureMapError.pointer("/credits", name)
+            guard ProductID(rawValue: name) != nil else {
+                throw FeatureMapError(pointer: pointer, reason: "should have a name with \(ProductID.rule)")
+            }
+            var products: [ProductID: Int] = [:]
+            for (product, amount) in try Self.amounts(value["products"], at: "\(pointer)/products") {
+                products[ProductID(unchecked: product)] = amount
+            }
+            credits[name] = Credit(
+                products: products, prices: try Self.amounts(value["prices"], at: "\(pointer)/prices"))
+        }
+        self.init(credits: credits)
+    }
+
+    private static func amounts(_ value: JSONValue?, at pointer: String) throws(FeatureMapError) -> [String: Int] {
+        guard case .object(let entries) = value else {
+            throw FeatureMapError(pointer: pointer, reason: "should be an object with a number for each name")
+        }
+        var amounts: [String: Int] = [:]
+        for (name, value) in entries {
+            guard ProductID(rawValue: name) != nil, let amount = value.intValue, (0...largest).contains(amount) else {
+                throw FeatureMapError(
+                    pointer: FeatureMapError.pointer(pointer, name),
+                    reason: "should give a name with \(ProductID.rule) a whole number from 0 to \(largest)")
+            }
+            amounts[name] = amount
+        }
+        return amounts
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SQLStorage
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+@Suite struct ErasureTests {
+    private func erase(_ customer: String = "anna", in bench: ServerBench) async throws -> ServerBench.Reply {
+        try await bench.send(.delete, "/v1/customers/\(customer)", as: .secret)
+    }
+
+    private func export(_ customer: String, _ bench: ServerBench) async throws -> JSONValue {
+        try await bench.send(.get, "/v1/customers/\(customer)/export", as: .secret).json
+    }
+
+    /// Everything that the database file says, in one text.
+    private func everything(_ bench: ServerBench) throws -> String {
+        try bench.database.read { connection in
+            let tables = try connection.query("SELECT name FROM sqlite_schema WHERE type = 'table'").map {
+                try $0["name"] as String
+            }
+            return try tables.filter { $0 != "fact" }.flatMap { table in
+                try connection.query("SELECT * FROM \(table)").map { "\(table): \($0)" }
+            }.joined(separator: "\n")
+        }
+    }
+
+    @Test func `an erased customer is unknown, and products, amounts and dates stay under a pseudonym`() async throws {
+        let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
+        let token = CustomerID("anna").appAccountToken
+        _ = try await bench.post(bench.period("1") { $0.appAccountToken = token })
+        _ = try await bench.post(bench.coins("2"), headers: ["Idempotency-Key": "k"])
+        _ = try await bench.redeem([("portrait-of-anna", "filter")])
+        _ = try await bench.grant("gift")
+        _ = try await bench.alias("anonymous-1")
+        let reply = try await erase(in: bench)
+        #expect(reply.status == 200 && reply.json["erasedPurchases"]?.intValue == 2)
+        let pseudonym = try #require(reply.json["pseudonym"]?.stringValue)
+
+        #expect(try await bench.get("anna").active() == [])
+        #expect(try await bench.get("anonymous-1").active() == [])
+        let left = try await bench.get(pseudonym).customer()
+        let active = left.features.filter(\.isActive).map(\.name)
+        #expect(active == ["gift", "pro"])
+        #expect(left.subscriptions.first?.price == Price(milliunits: 4990, currency: "USD"))
+        #expect(try await bench.find(nil) == [pseudonym])
+        #expect(try await bench.find("1") == [pseudonym])
+
+        let exported = try await export(pseudonym, bench)
+        #expect(exported["facts"]?.arrayValue?.count == 2)
+        let facts = try #require(exported["facts"]?.arrayValue)
+        #expect(facts.allSatisfy { fact in fact["payload"] == nil && fact["sourceBytes"] == nil })
+        #expect(exported["grants"]?[0]?["reason"]?.stringValue == "erased")
+        let rows = try everything(bench).lowercased()
+        for name in ["anna", "anonymous-1", token.uuidString.lowercased()] { #expect(!rows.contains(name)) }
+        #expect(try bench.count("data_key") == 0)
+        await bench.close()
+    }
+
+    @Test func `what was sealed cannot be read without its key, and with it can`() async throws {
+        let bench = try await ServerBench()
+        let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        _ = try await bench.post(signed)
+        let facts = try await bench.send(.get, "/v1/customers/anna/facts", as: .secret)
+        #expect(facts.json["facts"]?[0]?["payload"]?["productId"]?.stringValue == "tools")
+        let exported = try await export("anna", bench)
+        #expect(exported["facts"]?[0]?["sourceBytes"]?.stringValue == signed)
+        let stored = try bench.database.read { connection in
+            try connection.query("SELECT source_bytes FROM fact").map { try $0["source_bytes"] as [UInt8] }
+        }
+        let start = Array(signed.utf8.prefix(40))
+        #expect(stored.allSatisfy { bytes in !bytes.starts(with: start) && bytes.count >= signed.utf8.count })
+        await bench.close()
+    }
+
+    @Test func `of what others share only the name goes`() async throws {
+        let bench = try await ServerBench { $0.apps[0].transferMode = .share }
+        for customer in ["anna", "ben"] { _ = try await bench.post(bench.purchase("1"), for: customer) }
+        #expect(try await erase(in: bench).json["erasedPurchases"]?.intValue == 0)
+        #expect(try await bench.get("ben").active() == ["tools"])
+        #expect(try await export("ben", bench)["facts"]?[0]?["payload"] != nil)
+        let rows = try everything(bench)
+        #expect(!rows.contains("anna"))
+        await bench.close()
+    }
+
+    @Test func `what the store says later about an erased purchase is kept without its source`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.post(bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken })
+        let pseudonym = try #require(try await erase(in: bench).json["pseudonym"]?.stringValue)
+        bench.clock.advance(by: 29 * 86400)
+        let renewal = try bench.period("2", of: "1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        try await bench.tell(renewal)
+        #expect(try await bench.get(pseudonym).customer().subscriptions.first?.state == .active)
+        bench.clock.advance(by: 20 * 86400)
+        #expect(try await bench.get(pseudonym).active() == ["pro"])
+        #expect(try await export(pseudonym, bench)["facts"]?.arrayValue?.allSatisfy { $0["payload"] == nil } == true)
+        let rows = try everything(bench)
+        #expect(!rows.contains(CustomerID("anna").appAccountToken.uuidString.lowercased()))
+        await bench.close()
+    }
+
+    @Test(arguments: TransferMode.allCases)
+    func `whoever restores an erased purchase has it again`(mode: TransferMode) async throws {
+        let bench = try await ServerBench { $0.apps[0].transferMode = mode }
+        let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        _ = try await bench.post(signed)
+        _ = try await erase(in: bench)
+        #expect(try await bench.post(signed).active() == ["tools"])
+        bench.clock.advance(by: 1)
+        let revoked = try bench.purchase("1") { $0.revocationDate = $0.signedDate }
+        _ = try await bench.post(revoked)
+        #expect(try await bench.get().active() == [])
+        let facts = try await export("anna", bench)["facts"]
+        #expect(facts?[0]?["payload"] != nil)
+        await bench.close()
+    }
+
+    @Test func `nobody is erased twice, and what is unknown is not found`() async throws {
+        let bench = try await ServerBench()
+        #expect(try await erase(in: bench).code == "unknown_customer")
+        _ = try await bench.post(bench.purchase("1"))
+        let pseudonym = try #require(try await erase(in: bench).json["pseudonym"]?.stringValue)
+        #expect(try await erase(in: bench).status == 404)
+        #expect(try await erase(pseudonym, in: bench).status == 404)
+        #expect(try await bench.alias(pseudonym, to: "ben").code == "alias_taken")
+        #expect(try await bench.send(.get, "/v1/customers/anna/export", as: .secret).status == 404)
+        #expect(try await bench.send(.delete, "/v1/customers/anna").code == "secret_key_required")
+        await bench.close()
+    }
+
+    @Test func `an export has everything that is held`() async throws {
+        let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
+        _ = try await bench.post([bench.period("1"), bench.coins("2")], renewals: [bench.renewalInfo()])
+        _ = try await bench.grant("gift")
+        _ = try await bench.redeem([("a", "filter")])
+        _ = try await bench.alias("anonymous-1")
+        let held = try await export("anonymous-1", bench)
+        #expect(held["customer"]?.stringValue == "anna" && held["aliases"] == ["anonymous-1"])
+        #expect(held["facts"]?.arrayValue?.count == 3 && held["claims"]?.arrayValue?.count == 2)
+        #expect(held["grants"]?[0]?["reason"]?.stringValue == "support")
+        #expect(held["redemptions"]?[0]?["item"]?.stringValue == "a")
+        #expect(held["events"]?.arrayValue?.isEmpty == false)
+        #expect(held["answer"]?["customer"]?.stringValue == "anna")
+        await bench.close()
+    }
+}
+
+extension ServerBench {
+    /// What the store says by itself, claimed by nobody.
+    func tell(_ signed: String) async throws {
+        let segments = signed.split(separator: ".")
+        let bytes = try #require(Base64.decodeURL(String(segments[1])))
+        let payload = try JWSTransactionDecodedPayload(json: JSONValue(parsing: bytes))
+        let fact = PresentedFact(
+            content: .transaction(try TransactionFact(payload, digest: SHA256.hash(bytes))), environment: .sandbox,
+            source: Array(signed.utf8), index: 0)
+        _ = try await service.ledger.record([fact], of: Self.app, by: nil, answering: .sandbox, as: nil) { _, _ in
+            KeptAnswer(status: 200, contentType: "text/plain", body: [])
+        }
+    }
+}
