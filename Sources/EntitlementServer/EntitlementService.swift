@@ -2,7 +2,6 @@ import Foundation
 import HTTPCore
 import Primitives
 import SQLStorage
-import SignedData
 import StoreModel
 
 /// The entitlement server: verifies what the stores signed, keeps it, and answers what each customer may use.
@@ -156,9 +155,14 @@ public final class EntitlementService: HTTPHandler {
         _ metrics: ServerMetrics
     ) -> [Endpoint] {
         let idempotent = IdempotentRequests(ledger: ledger, realClock: configuration.realClock)
+        let readers = configuration.apps.map { StoreReader($0, configuration) }
+        let readerOfApp = Dictionary(uniqueKeysWithValues: readers.map { ($0.app, $0) })
         let transactions = TransactionsRoute(
-            ledger: ledger, idempotent: idempotent, verifiers: verifiers(configuration),
-            maximumBody: configuration.maximumBody, metrics: metrics)
+            ledger: ledger, idempotent: idempotent, readers: readerOfApp, maximumBody: configuration.maximumBody,
+            metrics: metrics)
+        let receipts = ReceiptRoutes(
+            ledger: ledger, idempotent: idempotent, readers: readerOfApp, maximumBody: configuration.maximumBody)
+        let notifications = NotificationsRoute(ledger: ledger, readers: readers, metrics: metrics)
         let customers = CustomerRoutes(ledger: ledger)
         let grants = GrantRoutes(ledger: ledger, idempotent: idempotent, makeID: configuration.makeGrantID)
         let provisioning = ProvisioningRoutes(ledger: ledger)
@@ -177,6 +181,8 @@ public final class EntitlementService: HTTPHandler {
         return [
             customers.endpoints,
             transactions.endpoints,
+            receipts.endpoints,
+            notifications.endpoints,
             care.endpoints,
             grants.endpoints,
             credits.endpoints,
@@ -186,16 +192,5 @@ public final class EntitlementService: HTTPHandler {
             measuring,
             open.endpoints,
         ].flatMap(\.self)
-    }
-
-    private static func verifiers(_ configuration: Configuration) -> [BundleID: SignedDataVerifier] {
-        let environments = Set(configuration.environments.map { AppStoreEnvironment(rawValue: $0.appleText) })
-        return Dictionary(
-            uniqueKeysWithValues: configuration.apps.map { app in
-                let accepted = SignedDataVerifier.Configuration(
-                    bundleIDs: [app.bundleID], environments: environments, appAppleID: app.appAppleID,
-                    trustAnchors: configuration.trustAnchors)
-                return (app.bundleID, SignedDataVerifier(configuration: accepted))
-            })
     }
 }

@@ -25,8 +25,11 @@ final class IdempotentRequests: Sendable {
     }
 
     /// Calls `work`, which keeps its answer together with what it changes; a refusal changes nothing and is kept here.
+    ///
+    /// - Parameter namesCustomer: whether the path has a `{customer}`.
     func respond(
-        to visit: Visit, body: [UInt8], _ work: (IdempotentRequest?) async throws -> KeptAnswer
+        to visit: Visit, body: [UInt8], namesCustomer: Bool = true,
+        _ work: (IdempotentRequest?) async throws -> KeptAnswer
     ) async throws -> HTTPResponse {
         guard let key = visit.request.headers[Self.header] else { return try await work(nil).response }
         guard (1...255).contains(key.utf8.count) else {
@@ -38,7 +41,7 @@ final class IdempotentRequests: Sendable {
 
         let request = IdempotentRequest(
             book: visit.book, sender: visit.caller.kind, key: key, digest: Self.digest(of: visit.request, body),
-            customer: CustomerID(rawValue: visit.path["customer"]), now: realClock.now())
+            customer: namesCustomer ? CustomerID(rawValue: visit.path["customer"]) : nil, now: realClock.now())
         if let kept = try ledger.database.read({ try request.kept($0) }) { return kept.response }
         do {
             return try await work(request).response

@@ -26,8 +26,6 @@ struct OpenRoutes: Sendable {
     }
 
     private static let notYet: [(HTTPRequest.Method, String, String)] = [
-        (.post, "/v1/receipts/validate", "Validating an app receipt"),
-        (.post, "/v1/notifications/app-store", "Receiving App Store notifications"),
         (.post, "/v1/webhooks/{source}", "Receiving webhooks"),
         (.get, "/v1/events", "Streaming events"),
         (.post, "/showcase/get-price-points", "Selling by price points"),

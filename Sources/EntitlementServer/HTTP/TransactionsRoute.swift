@@ -10,7 +10,7 @@ struct TransactionsRoute: Sendable {
 
     let ledger: Ledger
     let idempotent: IdempotentRequests
-    let verifiers: [BundleID: SignedDataVerifier]
+    let readers: [BundleID: StoreReader]
     let maximumBody: Int
     let metrics: ServerMetrics
 
@@ -35,15 +35,15 @@ struct TransactionsRoute: Sendable {
     private func record(
         _ presented: PresentedData, for customer: CustomerKey, as request: IdempotentRequest?
     ) async throws -> KeptAnswer {
-        guard let verifier = verifiers[customer.book.app] else { throw Refusal.appNotServed }
-        let verified = verify(presented, with: verifier)
+        guard let reader = readers[customer.book.app] else { throw Refusal.appNotServed }
+        let verified = try verify(presented, with: reader)
         if let field = presented.singleField, let rejected = verified.rejected.first(where: { $0.index == 0 }) {
             throw Refusal.notTrue(rejected, field: field)
         }
         let refused = Locked<[RejectedTransaction]>([])
         let answer = try await ledger.record(
-            verified.facts, of: customer.book.app, by: customer.customer, answering: customer.book.environment,
-            as: request
+            verified.facts, from: verified.document, of: customer.book.app, by: customer.customer,
+            answering: customer.book.environment, as: request
         ) { recorded, answer in
             if let field = presented.singleField, let rejected = recorded.rejected.first(where: { $0.index == 0 }) {
                 throw Refusal.notTrue(rejected, field: field)
@@ -60,61 +60,35 @@ struct TransactionsRoute: Sendable {
 
     // MARK: - Verifying
 
-    private struct Verified: Sendable {
+    fileprivate struct Verified: Sendable {
         var facts: [PresentedFact] = []
         var rejected: [RejectedTransaction] = []
+        /// What they were taken out of, where it is to be kept whole.
+        var document: PresentedDocument?
     }
 
-    private func verify(_ presented: PresentedData, with verifier: SignedDataVerifier) -> Verified {
+    /// Throws 422 for a receipt that is not true: nothing in it could be.
+    private func verify(_ presented: PresentedData, with reader: StoreReader) throws -> Verified {
         var verified = Verified()
-        for (index, signed) in presented.all.enumerated() {
+        var count = presented.transactions.count
+        if let bytes = presented.receipt {
             do {
-                verified.facts.append(
-                    index < presented.transactions.count
-                        ? try transaction(signed, at: index, with: verifier)
-                        : try renewal(signed, at: index, with: verifier))
+                let receipt = try reader.receipt(bytes)
+                verified = Verified(facts: receipt.facts, rejected: receipt.rejected, document: receipt.document)
+                count = receipt.receipt.inAppPurchases.count
             } catch {
-                // One server has one word for an environment it was not configured for, however many it has.
-                let code = error.code == .wrongEnvironment ? SignedDataError.Code.environmentNotAccepted : error.code
-                verified.rejected.append(
-                    RejectedTransaction(
-                        index: index, code: code.rawValue, detail: error.reason, retryable: error.isRetryable))
+                throw Refusal.notTrue(RejectedTransaction(error, at: 0), field: "receipt")
+            }
+        }
+        for (index, signed) in presented.transactions.enumerated() {
+            verified.add(at: index) { () throws(SignedDataError) in try reader.transaction(signed, at: index) }
+        }
+        for (index, signed) in presented.renewals.enumerated() {
+            verified.add(at: count + index) { () throws(SignedDataError) in
+                try reader.renewal(signed, at: count + index)
             }
         }
         return verified
-    }
-
-    private func transaction(
-        _ signed: String, at index: Int, with verifier: SignedDataVerifier
-    ) throws(SignedDataError) -> PresentedFact {
-        let verified = try verifier.transaction(signed)
-        do {
-            return PresentedFact(
-                content: .transaction(try TransactionFact(verified.payload, digest: verified.payloadDigest)),
-                environment: Self.environment(verified.payload.environment), source: Array(signed.utf8),
-                orderID: verified.payload.webOrderLineItemId, index: index)
-        } catch {
-            throw SignedDataError(.payloadMalformed, "In the transaction, \(error).", underlying: error)
-        }
-    }
-
-    private func renewal(
-        _ signed: String, at index: Int, with verifier: SignedDataVerifier
-    ) throws(SignedDataError) -> PresentedFact {
-        let verified = try verifier.renewalInfo(signed)
-        do {
-            return PresentedFact(
-                content: .renewal(try RenewalFact(verified.payload, digest: verified.payloadDigest)),
-                environment: Self.environment(verified.payload.environment), source: Array(signed.utf8),
-                index: index)
-        } catch {
-            throw SignedDataError(.payloadMalformed, "In the renewal info, \(error).", underlying: error)
-        }
-    }
-
-    /// The verifier accepts configured environments only, so there is one.
-    private static func environment(_ said: AppStoreEnvironment?) -> StoreEnvironment {
-        StoreEnvironment(apple: said?.rawValue ?? "")
     }
 
     // MARK: - Answering
@@ -137,15 +111,27 @@ struct TransactionsRoute: Sendable {
     }
 }
 
-/// What a request presents, checked for its form and for nothing else.
+extension TransactionsRoute.Verified {
+    fileprivate mutating func add(at index: Int, _ read: () throws(SignedDataError) -> PresentedFact) {
+        do { facts.append(try read()) } catch { rejected.append(RejectedTransaction(error, at: index)) }
+    }
+}
+
+extension RejectedTransaction {
+    init(_ error: SignedDataError, at index: Int) {
+        self.init(index: index, code: error.code.rawValue, detail: error.reason, retryable: error.isRetryable)
+    }
+}
+
+/// What a request presents, checked for its form and for nothing else: transactions or a receipt, and renewal infos. What
+/// `rejected` calls an index is a place in the list of all: the transactions or the receipt's purchases, then the renewal
+/// infos.
 struct PresentedData: Sendable {
-    var transactions: [String]
+    var transactions: [String] = []
+    var receipt: [UInt8]?
     var renewals: [String] = []
     /// The field of the only transaction: one that is not true is then the whole answer.
     var singleField: String?
-
-    /// Transactions, then renewal infos: a place in this list is what `rejected` calls an index.
-    var all: [String] { transactions + renewals }
 
     init(_ body: [UInt8]) throws {
         let members = try RequestBody.object(body)
@@ -169,11 +155,19 @@ struct PresentedData: Sendable {
             }
             if transactions.count == 1 { singleField = "signedTransactions/0" }
         default:
-            _ = try Self.text(members["receipt"], "receipt")
-            throw Refusal.unsupported("Presenting an app receipt")
+            receipt = try Self.receipt(members["receipt"])
         }
         if let more = members["signedRenewalInfos"], !more.isNull {
             renewals = try Self.list(more, "signedRenewalInfos")
+        }
+    }
+
+    /// The bytes of a receipt in base64.
+    static func receipt(_ value: JSONValue?) throws -> [UInt8] {
+        do {
+            return try ReceiptEncoding.bytes(of: Array(try text(value, "receipt").utf8))
+        } catch let error as SignedDataError {
+            throw Refusal.invalid("receipt", "should be an app receipt in base64: \(error.reason.dropLast())")
         }
     }
 

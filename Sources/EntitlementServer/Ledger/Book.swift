@@ -57,4 +57,12 @@ struct PresentedFact: Sendable {
     var orderID: String?
     /// Its place in the request.
     let index: Int
+
+    /// The first transaction of the purchase it is about.
+    var original: TransactionID {
+        switch content {
+        case .transaction(let fact): fact.originalID
+        case .renewal(let fact): fact.originalID
+        }
+    }
 }

@@ -23,7 +23,7 @@ enum FactSummary {
         }
         for (name, holds) in [
             ("isUpgraded", fact.isUpgraded), ("isFamilyShared", fact.isFamilyShared), ("isTrial", fact.isTrial),
-            ("isIntroductory", fact.isIntroductory),
+            ("isIntroductory", fact.isIntroductory), ("isFromReceipt", fact.isFromReceipt),
         ] where holds {
             members[name] = true
         }
@@ -59,7 +59,8 @@ enum FactSummary {
             revocationDate: said.date("revocationDate"), quantity: said["quantity"]?.intValue ?? 1,
             isUpgraded: said.holds("isUpgraded"), isFamilyShared: said.holds("isFamilyShared"),
             groupID: said["subscriptionGroupIdentifier"]?.stringValue, price: price, isTrial: said.holds("isTrial"),
-            isIntroductory: said.holds("isIntroductory"), source: source, signedDate: signedAt, digest: digest)
+            isIntroductory: said.holds("isIntroductory"), source: source,
+            isFromReceipt: said.holds("isFromReceipt"), signedDate: signedAt, digest: digest)
     }
 
     static func renewal(

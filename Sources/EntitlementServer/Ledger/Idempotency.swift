@@ -13,8 +13,8 @@ struct IdempotentRequest: Sendable {
     let key: String
     /// SHA-256 of method, path and body.
     let digest: [UInt8]
-    /// Whom it is about, as its path names them: kept answers are erased with their customer.
-    let customer: CustomerID?
+    /// Whom it is about, as its path names them or as it turned out: kept answers are erased with their customer.
+    var customer: CustomerID?
     /// Real time, not the store's: how long a key is kept has nothing to do with when subscriptions end.
     let now: Date
 }

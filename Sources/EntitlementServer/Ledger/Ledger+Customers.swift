@@ -199,6 +199,7 @@ extension LedgerTransaction {
     }
 
     private func eraseSources(of original: TransactionID) throws {
+        try eraseDocuments(about: original)
         let purchase = values(.text(original.rawValue))
         try connection.execute(
             """

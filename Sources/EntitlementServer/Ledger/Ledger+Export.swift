@@ -19,6 +19,7 @@ extension Ledger {
                     try transaction.factRows(of: customer, before: .max, limit: .max).map {
                         try transaction.exported($0)
                     }),
+                "documents": .array(try transaction.documents(about: customer)),
                 "claims": .array(try transaction.claims(by: customer)),
                 "grants": .array(
                     try transaction.rows(

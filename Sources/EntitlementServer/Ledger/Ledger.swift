@@ -128,12 +128,13 @@ struct Ledger: Sendable {
     /// result and the customer's answer. Facts go to the book of their own environment.
     ///
     /// - Parameters:
-    ///   - customer: who presents them; `nil` for what the store reports by itself.
+    ///   - document: what they were taken out of; kept when any of them is.
+    ///   - customer: who presents them; `nil` for what nobody claims.
     ///   - respond: makes the response, which is kept for repetitions of `request` in the same transaction. Throws to undo
     ///     everything.
     func record(
-        _ facts: [PresentedFact], of app: BundleID, by customer: CustomerID?, answering environment: StoreEnvironment,
-        as request: IdempotentRequest?,
+        _ facts: [PresentedFact], from document: PresentedDocument? = nil, of app: BundleID, by customer: CustomerID?,
+        answering environment: StoreEnvironment, as request: IdempotentRequest?,
         respond: @escaping @Sendable (Recorded, StoredAnswer?) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         let environments = Set(facts.map(\.environment) + [environment]).sorted { $0.rawValue < $1.rawValue }
@@ -146,6 +147,9 @@ struct Ledger: Sendable {
                 let known = try customer.map { (asked: $0, customer: try transaction.register($0)) }
                 for fact in facts where fact.environment == book.environment {
                     try Self.record(fact, by: known, in: &transaction, &recorded)
+                }
+                if let document, document.environment == book.environment, !recorded.acknowledged.isEmpty {
+                    try transaction.keep(document, about: Set(facts.map(\.original)))
                 }
                 let asked = book.environment == environment ? known?.customer : nil
                 try settle(transaction, asking: asked, &outcome)

@@ -97,13 +97,11 @@ struct LedgerTransaction {
             "SELECT 1 AS one FROM fact WHERE app = ?1 AND environment = ?2 AND source = ?3 AND digest = ?4",
             values(.text(row.source.rawValue), .blob(row.digest)))
         guard known == nil else { return false }
-        if row.kind == FactRow.transaction {
-            try connection.execute(
-                """
-                INSERT INTO purchase (app, environment, original_transaction_id) VALUES (?1, ?2, ?3)
-                ON CONFLICT (app, environment, original_transaction_id) DO NOTHING
-                """, values(.text(row.original.rawValue)))
-        }
+        try connection.execute(
+            """
+            INSERT INTO purchase (app, environment, original_transaction_id) VALUES (?1, ?2, ?3)
+            ON CONFLICT (app, environment, original_transaction_id) DO NOTHING
+            """, values(.text(row.original.rawValue)))
         let sealed = try seal(fact.source, of: row)
         try connection.execute(
             """
@@ -246,14 +244,19 @@ struct LedgerTransaction {
     /// Whether a purchase gives access to anything now.
     private func isActive(_ original: TransactionID) throws -> Bool {
         var state = CustomerState()
+        try fold(original, into: &state)
+        return rules.reducer.customer("anybody", in: book.environment, state, at: now).features.contains(
+            where: \.isActive)
+    }
+
+    /// Folds all that was said about a purchase.
+    func fold(_ original: TransactionID, into state: inout CustomerState) throws {
         try connection.each(
             """
             SELECT source, kind, digest, original_transaction_id, signed_at, summary FROM fact
             WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
             """, values(.text(original.rawValue))
         ) { try state.apply(factIn: $0) }
-        return rules.reducer.customer("anybody", in: book.environment, state, at: now).features.contains(
-            where: \.isActive)
     }
 }
 

@@ -111,6 +111,7 @@ enum Schema {
                 """
             ]),
         customers,
+        ingestion,
     ]
 }
 

@@ -18,6 +18,8 @@ final class ServerMetrics: Sendable {
     let facts = Counter("souk_facts_total", by: "kind", "Facts written down for the first time, by kind.")
     let rejected = Counter(
         "souk_rejected_total", by: "code", "Signed data among others that was not accepted, by code.")
+    let notifications = Counter(
+        "souk_notifications_total", by: "type", "Notifications of the App Store that are true, repetitions included.")
     private let endpoints = Locked<[EndpointFigures]>([])
     private let gauges = Locked<[Gauge]>([])
 
@@ -37,7 +39,7 @@ final class ServerMetrics: Sendable {
     func exposition() throws -> String {
         var text = PrometheusText()
         EndpointFigures.write(endpoints.withLock { $0 }, to: &text)
-        for counter in [refusals, facts, rejected] { counter.write(to: &text) }
+        for counter in [refusals, facts, rejected, notifications] { counter.write(to: &text) }
         for gauge in gauges.withLock({ $0 }) {
             text.family(gauge.name, .gauge, gauge.help)
             for (label, value) in try gauge.values() {

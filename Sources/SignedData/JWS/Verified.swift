@@ -41,6 +41,8 @@ public struct VerifiedNotification: Sendable {
     public let appTransaction: Verified<AppTransaction>?
 
     public var payload: ResponseBodyV2DecodedPayload { notification.payload }
+    /// The store it is from; `nil` when the part that would say so is missing.
+    public var environment: AppStoreEnvironment? { payload.audience?.environment }
 }
 
 /// What verification found, before anybody asked whom it is for.

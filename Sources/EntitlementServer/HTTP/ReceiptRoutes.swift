@@ -1,0 +1,87 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreModel
+
+/// POST `/v1/receipts/validate`: whether an app receipt is true, what it says, and what is known by now of its purchases.
+///
+/// Whoever sends it claims nothing: the purchases stay with whom they are with.
+struct ReceiptRoutes: Sendable {
+    let ledger: Ledger
+    let idempotent: IdempotentRequests
+    let readers: [BundleID: StoreReader]
+    let maximumBody: Int
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                .post, "/v1/receipts/validate", .publicKey, "validateReceipt", "Judge an app receipt", validate)
+        ]
+    }
+
+    @Sendable private func validate(_ visit: Visit) throws -> HTTPReply {
+        visit.later {
+            let body = try await RequestBody.bytes(of: visit.request, upTo: maximumBody)
+            return try await idempotent.respond(to: visit, body: body, namesCustomer: false) { idempotency in
+                try await validation(of: try PresentedReceiptData(body, of: visit.caller.app), visit, as: idempotency)
+            }
+        }
+    }
+
+    private func validation(
+        of presented: PresentedReceiptData, _ visit: Visit, as request: IdempotentRequest?
+    ) async throws -> KeptAnswer {
+        guard let reader = readers[visit.caller.app] else { throw Refusal.appNotServed }
+        // The last one is ours, whatever the sender called the request.
+        let requestID = visit.request.headers.values(Gate.requestID).last ?? ""
+        let now = ledger.clock.now().wholeMillisecond
+        let receipt: PresentedReceipt
+        do {
+            receipt = try reader.receipt(presented.receipt, for: presented.device)
+        } catch {
+            let refused = ReceiptValidation(
+                isValid: false,
+                error: .init(code: error.code.rawValue, detail: error.reason, retryable: error.isRetryable),
+                validatedAt: now, requestID: requestID)
+            let answer = try KeptAnswer(refused)
+            try await ledger.database.write { try request?.keep(answer, $0) }
+            return answer
+        }
+        return try await ledger.record(receipt, of: reader.app, as: request) { customer, stored in
+            let mayKnow = customer.map { (try? visit.key(of: $0)) != nil } ?? false
+            let answer = mayKnow ? stored.holder : stored.purchases
+            return try KeptAnswer(
+                ReceiptValidation(
+                    isValid: true, validatedAt: now, requestID: requestID, receipt: receipt.receipt.json,
+                    customer: try answer()))
+        }
+    }
+}
+
+/// What a request to judge a receipt presents, checked for its form.
+private struct PresentedReceiptData: Sendable {
+    let receipt: [UInt8]
+    let device: DeviceIdentifier?
+
+    init(_ body: [UInt8], of app: BundleID) throws {
+        let members = try RequestBody.object(body)
+        let asked = try RequestBody.decode(ValidateReceiptRequest.self, from: body)
+        receipt = try PresentedData.receipt(members["receipt"])
+        if let bundle = asked.bundleID, bundle != app {
+            throw Refusal.invalid("bundleID", "should be \(app), the app of the key")
+        }
+        do {
+            device = try asked.deviceID.map { text throws(SignedDataError) in try DeviceIdentifier(text) }
+        } catch {
+            throw Refusal.invalid(
+                "deviceID", "should be a UUID with hyphens, a MAC address with colons, or base64")
+        }
+    }
+}
+
+extension KeptAnswer {
+    fileprivate init(_ validation: ReceiptValidation) throws {
+        self.init(status: 200, contentType: "application/json", body: try WireJSON.encode(validation))
+    }
+}

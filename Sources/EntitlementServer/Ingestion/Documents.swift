@@ -1,0 +1,147 @@
+import Foundation
+import Primitives
+import SQLStorage
+import SignedData
+import StoreModel
+
+/// What came in whole and is kept once, whatever facts were taken out of it: a notification, a receipt.
+struct PresentedDocument: Sendable {
+    enum Kind: String, Sendable {
+        /// The compact JWS of a notification, told apart by its `notificationUUID`.
+        case notification
+        /// The bytes of an app receipt, told apart by the digest of its content.
+        case receipt
+    }
+
+    let kind: Kind
+    let identity: String
+    /// A notification's type, a receipt's; for people who look.
+    let about: String
+    let environment: StoreEnvironment
+    let signedAt: Date
+    /// Byte for byte.
+    let source: [UInt8]
+}
+
+extension Schema {
+    /// Notifications and receipts, and the purchases they speak about.
+    static let ingestion = SQLMigration(
+        "0003 ingestion",
+        [
+            .sqlite: """
+            CREATE TABLE document (
+                sequence INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                kind TEXT NOT NULL CHECK (kind IN ('notification', 'receipt')),
+                identity TEXT NOT NULL,
+                about TEXT NOT NULL,
+                signed_at INTEGER NOT NULL,
+                received_at INTEGER NOT NULL,
+                data_key INTEGER,
+                source_bytes BLOB NOT NULL,
+                UNIQUE (app, environment, kind, identity)
+            ) STRICT;
+
+            CREATE TABLE document_purchase (
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                original_transaction_id TEXT NOT NULL,
+                document INTEGER NOT NULL REFERENCES document (sequence),
+                PRIMARY KEY (app, environment, original_transaction_id, document)
+            ) STRICT;
+            CREATE INDEX document_purchase_of_document ON document_purchase (document);
+            """
+        ])
+}
+
+/// Documents lie sealed like the sources of facts, each under a key of its own, because a receipt speaks of several
+/// purchases: what erases one of them erases the document.
+extension LedgerTransaction {
+    /// Keeps a document unless it is there already. Of one that speaks of a purchase that was erased, nothing is kept but
+    /// that it came.
+    func keep(_ document: PresentedDocument, about purchases: Set<TransactionID>) throws {
+        let known = try connection.first(
+            """
+            SELECT 1 AS one FROM document WHERE app = ?1 AND environment = ?2 AND kind = ?3 AND identity = ?4
+            """, values(.text(document.kind.rawValue), .text(document.identity)))
+        guard known == nil else { return }
+        let sealed = try purchases.contains(where: isErased) ? nil : try seal(document)
+        let row = try connection.first(
+            """
+            INSERT INTO document (app, environment, kind, identity, about, signed_at, received_at, data_key, source_bytes)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING sequence
+            """,
+            values(
+                .text(document.kind.rawValue), .text(document.identity), .text(document.about),
+                .integer(document.signedAt.milliseconds), .integer(now.milliseconds), SQLValue(sealed?.key),
+                .blob(sealed?.bytes ?? [])))
+        guard let sequence: Int64 = try row.map({ try $0["sequence"] }) else {
+            throw EntitlementServerError(.internalInconsistency, "The ledger did not keep a document.")
+        }
+        for purchase in purchases.sorted() {
+            try connection.execute(
+                """
+                INSERT INTO document_purchase (app, environment, original_transaction_id, document)
+                VALUES (?1, ?2, ?3, ?4)
+                """, values(.text(purchase.rawValue), .integer(sequence)))
+        }
+    }
+
+    /// Destroys the keys of all documents that speak of a purchase, and with them the documents.
+    func eraseDocuments(about purchase: TransactionID) throws {
+        try connection.execute(
+            """
+            DELETE FROM data_key WHERE id IN (
+                SELECT document.data_key FROM document_purchase CROSS JOIN document
+                WHERE document_purchase.app = ?1 AND document_purchase.environment = ?2
+                    AND document_purchase.original_transaction_id = ?3
+                    AND document.sequence = document_purchase.document)
+            """, values(.text(purchase.rawValue)))
+    }
+
+    /// Documents that speak of the purchases a customer has, as an export shows them: a notification as it was signed, a
+    /// receipt in base64.
+    func documents(about customer: CustomerID) throws -> [JSONValue] {
+        let rows = try connection.query(
+            """
+            SELECT DISTINCT document.sequence AS sequence, document.kind AS kind, document.identity AS identity,
+                document.about AS about, document.signed_at AS signed_at, document.received_at AS received_at,
+                document.data_key AS data_key, document.source_bytes AS source_bytes
+            FROM holder CROSS JOIN document_purchase CROSS JOIN document
+            WHERE holder.app = ?1 AND holder.environment = ?2 AND holder.customer = ?3
+                AND document_purchase.app = ?1 AND document_purchase.environment = ?2
+                AND document_purchase.original_transaction_id = holder.original_transaction_id
+                AND document.sequence = document_purchase.document
+            ORDER BY document.sequence
+            """, values(.text(customer.rawValue)))
+        return try rows.map { row in
+            let identity: String = try row["identity"]
+            var document: JSONValue = [
+                "kind": .string(try row["kind"]), "identity": .string(identity), "about": .string(try row["about"]),
+                "signedAt": .string(RFC3339.string(from: Date(milliseconds: try row["signed_at"]))),
+                "receivedAt": .string(RFC3339.string(from: Date(milliseconds: try row["received_at"]))),
+            ]
+            let id: Int64? = try row["data_key"]
+            guard let id, let key = try key(id) else { return document }
+            let source = try key.open(try row["source_bytes"], authenticating: Array(identity.utf8))
+            let isText = PresentedDocument.Kind(rawValue: try row["kind"]) == .notification
+            document["sourceBytes"] = .string(isText ? String(decoding: source, as: UTF8.self) : Base64.encode(source))
+            return document
+        }
+    }
+
+    private func seal(_ document: PresentedDocument) throws -> Sealed {
+        let (id, key) = try makeKey()
+        return Sealed(
+            key: id, bytes: try key.seal(document.source, authenticating: Array(document.identity.utf8)))
+    }
+
+    private func isErased(_ purchase: TransactionID) throws -> Bool {
+        try connection.first(
+            """
+            SELECT 1 AS one FROM purchase
+            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND is_erased = 1
+            """, values(.text(purchase.rawValue))) != nil
+    }
+}

@@ -1,0 +1,281 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SQLStorage
+import SignedData
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+extension ServerBench {
+    /// A notification of the sandbox about what was signed, and `change`d.
+    func notification(
+        _ id: String = "n-1", _ type: AppStoreServerAPI.NotificationType = .didRenew, transaction: String? = nil,
+        renewal: String? = nil, by chain: Result<SigningChain, any Error> = chain,
+        _ change: (inout ResponseBodyV2DecodedPayload) -> Void = { _ in }
+    ) throws -> String {
+        var payload = ResponseBodyV2DecodedPayload(
+            notificationType: type, notificationUUID: id,
+            data: .init(
+                bundleId: Self.app.rawValue, environment: .sandbox, signedTransactionInfo: transaction,
+                signedRenewalInfo: renewal),
+            version: "2.0", signedDate: clock.now())
+        change(&payload)
+        return try sign(payload, by: chain)
+    }
+
+    func notify(_ signed: String) async throws -> Reply {
+        try await send(
+            .post, "/v1/notifications/app-store", as: .none, body: .json(["signedPayload": .string(signed)]))
+    }
+}
+
+@Suite struct NotificationTests {
+    @Test func `what a notification says of a known purchase is in the next answer`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.post(bench.period("1"))
+        bench.clock.advance(by: 29 * 86400)
+        let renewed = try bench.period("2", of: "1", days: 31)
+        let reply = try await bench.notify(
+            bench.notification(transaction: renewed, renewal: bench.renewalInfo(renews: false)))
+        #expect(reply.status == 200 && reply.json["notificationUUID"] == "n-1")
+        bench.clock.advance(by: 10 * 86400)
+        let answer = try await bench.get().customer()
+        #expect(answer.features.first?.because == "active subscription, does not renew")
+        #expect(try bench.count("fact") == 3 && bench.count("document") == 1)
+        await bench.close()
+    }
+
+    @Test func `a refund takes effect in the answers already given`() async throws {
+        let bench = try await ServerBench()
+        let bought = bench.purchasePayload("1")
+        let etag = try await bench.post(bench.sign(bought)).headers["ETag"]
+        bench.clock.advance(by: 60)
+        var refunded = bought
+        refunded.signedDate = bench.clock.now()
+        refunded.revocationDate = bench.clock.now()
+        _ = try await bench.notify(bench.notification("r", .refund, transaction: bench.sign(refunded)))
+        let reply = try await bench.get()
+        #expect(try reply.active() == [] && reply.headers["ETag"] != etag)
+        await bench.close()
+    }
+
+    @Test func `one notification sent twice counts once`() async throws {
+        let bench = try await ServerBench()
+        let signed = try bench.notification(transaction: bench.period("1"))
+        for _ in 0..<3 { #expect(try await bench.notify(signed).status == 200) }
+        #expect(try bench.count("fact") == 1 && bench.count("document") == 1)
+        await bench.close()
+    }
+
+    @Test func `sent again, it may carry a newer signature, and that is not lost`() async throws {
+        let bench = try await ServerBench()
+        let bought = bench.purchasePayload("1")
+        _ = try await bench.post(bench.sign(bought))
+        _ = try await bench.notify(bench.notification("n", .refund, transaction: bench.sign(bought)))
+        bench.clock.advance(by: 60)
+        var refunded = bought
+        refunded.signedDate = bench.clock.now()
+        refunded.revocationDate = bench.clock.now()
+        _ = try await bench.notify(bench.notification("n", .refund, transaction: bench.sign(refunded)))
+        #expect(try await bench.get().active() == [])
+        #expect(try bench.count("document") == 1)
+        await bench.close()
+    }
+
+    @Test func `any order of notifications gives one answer`() async throws {
+        let bench = try await ServerBench()
+        var signed: [String] = []
+        for month in 0..<4 {
+            let renews = month < 3
+            signed.append(
+                try bench.notification(
+                    "n-\(month)", transaction: bench.period("\(month)", of: "0"),
+                    renewal: bench.renewalInfo(of: "0", renews: renews)))
+            bench.clock.advance(by: renews ? 30 * 86400 : 29 * 86400)
+        }
+        let now = bench.clock.now()
+        var answers: [Customer] = []
+        for order in [signed, signed.reversed(), [signed[2], signed[0], signed[3], signed[2], signed[1]]] {
+            let other = try await ServerBench()
+            other.clock.advance(by: now.timeIntervalSince(other.clock.now()))
+            for notification in order { #expect(try await other.notify(notification).status == 200) }
+            answers.append(try await other.post(bench.period("0", of: "0") { $0.signedDate = now }).customer())
+            await other.close()
+        }
+        #expect(answers[0].subscriptions.first?.autoRenews == false)
+        #expect(answers[1] == answers[0] && answers[2] == answers[0])
+        await bench.close()
+    }
+
+    @Test func `a purchase nobody claimed is kept, and is theirs who claims it`() async throws {
+        let bench = try await ServerBench()
+        let first = try bench.period("1")
+        bench.clock.advance(by: 29 * 86400)
+        let renewed = try bench.period("2", of: "1", days: 31)
+        _ = try await bench.notify(bench.notification(transaction: renewed, renewal: bench.renewalInfo()))
+        #expect(try bench.count("customer") == 0 && bench.count("holder") == 0)
+        bench.clock.advance(by: 5 * 86400)
+        let answer = try await bench.post(first)
+        #expect(try answer.active() == ["pro"])
+        #expect(try answer.customer().subscriptions.first?.autoRenews == true)
+        await bench.close()
+    }
+
+    @Test func `a purchase with a customer's token is theirs before they were seen`() async throws {
+        let bench = try await ServerBench()
+        let signed = try bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        _ = try await bench.notify(bench.notification(transaction: signed))
+        #expect(try await bench.get("anna").active() == ["pro"])
+        #expect(try await bench.get("ben").active() == [])
+        await bench.close()
+    }
+
+    @Test func `a renewal info without its transaction waits for it`() async throws {
+        let bench = try await ServerBench()
+        let first = try bench.period("1")
+        _ = try await bench.notify(
+            bench.notification(renewal: bench.renewalInfo(of: "1", renews: false)))
+        #expect(try bench.count("fact") == 1)
+        let answer = try await bench.post(first)
+        #expect(try answer.customer().subscriptions.first?.autoRenews == false)
+        await bench.close()
+    }
+
+    @Test func `what is about no purchase is kept too`() async throws {
+        let bench = try await ServerBench()
+        let test = try bench.notification("t", .test)
+        let summary = try bench.notification("s", .renewalExtension) { payload in
+            payload.data = nil
+            payload.subtype = .summary
+            payload.summary = .init(
+                requestIdentifier: "r", bundleId: ServerBench.app.rawValue, productId: "pro.monthly",
+                environment: .sandbox, failedCount: 1, succeededCount: 2)
+        }
+        let token = try bench.notification("e", .externalPurchaseToken) { payload in
+            payload.data = nil
+            payload.externalPurchaseToken = .init(
+                externalPurchaseId: "SANDBOX_1", bundleId: ServerBench.app.rawValue)
+        }
+        for signed in [test, summary, token] { #expect(try await bench.notify(signed).status == 200) }
+        let kept: [String] = try bench.database.read { connection in
+            try connection.query("SELECT about FROM document ORDER BY sequence").map { try $0["about"] }
+        }
+        #expect(kept == ["TEST", "RENEWAL_EXTENSION.SUMMARY", "EXTERNAL_PURCHASE_TOKEN"])
+        await bench.close()
+    }
+
+    @Test func `each app and environment has its own`() async throws {
+        let bench = try await ServerBench(environments: [.production, .sandbox])
+        let other = try bench.notification("n") { $0.data?.bundleId = ServerBench.otherApp.rawValue }
+        let real = try bench.notification("n") { $0.data?.environment = .production }
+        for signed in [try bench.notification("n"), other, real] {
+            #expect(try await bench.notify(signed).status == 200)
+        }
+        let books: [String] = try bench.database.read { connection in
+            try connection.query("SELECT app, environment FROM document ORDER BY sequence").map {
+                "\(try $0["app"] as String) \(try $0["environment"] as String)"
+            }
+        }
+        #expect(
+            books == ["com.example.darkroom sandbox", "com.example.other sandbox", "com.example.darkroom production"])
+        await bench.close()
+    }
+
+    @Test func `what the store did not sign for an app of this server changes nothing`() async throws {
+        let bench = try await ServerBench()
+        let transaction = try bench.period("1")
+        let foreign = try bench.notification(transaction: transaction, by: ServerBench.foreignChain)
+        let good = try bench.notification(transaction: transaction)
+        let inner = try bench.notification(
+            transaction: bench.sign(bench.purchasePayload("1"), by: ServerBench.foreignChain))
+        let otherBundle = try bench.notification { $0.data?.bundleId = "com.example.nobody" }
+        let cases: [(String, String)] = [
+            (foreign, "untrustedRoot"), (inner, "untrustedRoot"), (good.dropLast(6) + "AAAAAA", "signatureInvalid"),
+            ("no.jws", "malformed"), (otherBundle, "wrongBundle"), (transaction, "payloadMalformed"),
+            (try bench.notification { $0.data?.environment = .production }, "environmentNotAccepted"),
+            (try bench.notification { $0.notificationUUID = nil }, "payloadMalformed"),
+        ]
+        for (signed, code) in cases {
+            let reply = try await bench.notify(signed)
+            #expect(reply.status == 422 && reply.code == code && reply.field == "signedPayload")
+        }
+        #expect(try bench.count("fact") == 0 && bench.count("document") == 0)
+        #expect(bench.failures.withLock { $0 } == [])
+        await bench.close()
+    }
+
+    @Test func `a body that is no notification is refused by its form`() async throws {
+        let bench = try await ServerBench()
+        for body in [HTTPBody.text("{"), .text("{}"), .text(#"{"signedPayload":7}"#)] {
+            let reply = try await bench.send(.post, "/v1/notifications/app-store", as: .none, body: body)
+            #expect(reply.status == 400)
+        }
+        let long = HTTPBody.json(["signedPayload": .string(String(repeating: "x", count: 600 << 10))])
+        #expect(try await bench.send(.post, "/v1/notifications/app-store", as: .none, body: long).status == 413)
+        await bench.close()
+    }
+
+    @Test func `a ledger that cannot be written asks for the notification again, and has kept nothing`() async throws {
+        let refusing = RefusingWrites()
+        let bench = try await ServerBench(wrapping: refusing.wrap)
+        let signed = try bench.notification(transaction: bench.period("1"))
+        refusing.isRefusing.withLock { $0 = true }
+        let reply = try await bench.notify(signed)
+        #expect(reply.status == 503 && reply.headers["Retry-After"] != nil)
+        refusing.isRefusing.withLock { $0 = false }
+        #expect(try bench.count("fact") == 0 && bench.count("document") == 0)
+        #expect(try await bench.notify(signed).status == 200)
+        await bench.close()
+    }
+
+    @Test func `a notification lies sealed, is exported with its customer, and erased with them`() async throws {
+        let bench = try await ServerBench()
+        let transaction = try bench.period("1")
+        let signed = try bench.notification(transaction: transaction)
+        _ = try await bench.notify(signed)
+        _ = try await bench.notify(bench.notification("t", .test))
+        _ = try await bench.post(transaction)
+        let stored: [UInt8] = try bench.database.read { connection in
+            try #require(try connection.first("SELECT source_bytes FROM document"))["source_bytes"]
+        }
+        #expect(!String(decoding: stored, as: UTF8.self).contains(signed.prefix(40)))
+        let export = try await bench.send(.get, "/v1/customers/anna/export", as: .secret).json
+        #expect(export["documents"]?.arrayValue?.compactMap { $0["sourceBytes"]?.stringValue } == [signed])
+        // That of the test notification, which is about nobody, stays.
+        #expect(try bench.count("data_key") == 3)
+        _ = try await bench.send(.delete, "/v1/customers/anna", as: .secret)
+        #expect(try bench.count("data_key") == 1 && bench.count("document") == 2)
+        // What comes again, or comes later, is not kept in the clear either.
+        _ = try await bench.notify(signed)
+        _ = try await bench.notify(bench.notification("later", transaction: transaction))
+        #expect(try bench.count("data_key") == 1 && bench.count("document") == 3)
+        await bench.close()
+    }
+}
+
+/// A database whose writes fail as those of a full disk do, while a test wants that.
+private final class RefusingWrites: Sendable {
+    let isRefusing = Locked(false)
+
+    func wrap(_ inner: any SQLDatabase) -> any SQLDatabase { Database(inner: inner, isRefusing: isRefusing) }
+
+    private struct Database: SQLDatabase {
+        let inner: any SQLDatabase
+        let isRefusing: Locked<Bool>
+
+        var dialect: SQLDialect { inner.dialect }
+        func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations) }
+        func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T { try inner.read(body) }
+        func close() async { await inner.close() }
+
+        func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
+            try await inner.write { [isRefusing] connection in
+                let value = try body(connection)
+                if isRefusing.withLock({ $0 }) { throw SQLError(.storageFull, "The disk is full.") }
+                return value
+            }
+        }
+    }
+}
