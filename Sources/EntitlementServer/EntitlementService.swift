@@ -39,12 +39,7 @@ public final class EntitlementService: HTTPHandler {
         ledger = Ledger(
             database: database, clock: configuration.clock, cache: AnswerCache(capacity: configuration.cachedAnswers),
             metrics: metrics,
-            rules: Dictionary(
-                uniqueKeysWithValues: configuration.apps.map { app in
-                    let rules = AppRules(
-                        reducer: EntitlementReducer(features: app.features), transferMode: app.transferMode)
-                    return (app.bundleID, rules)
-                }))
+            rules: AppRules.of(configuration.apps))
         try await ledger.sealOpenFacts()
         signer = AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock)
         router = Self.router(configuration, keys, ledger, tokens, signer, metrics)
@@ -116,7 +111,7 @@ public final class EntitlementService: HTTPHandler {
     }
 
     /// What stored answers depend on beside the facts. The number goes up when the reducer decides otherwise than before.
-    private static func rulesDigest(_ features: FeatureMap) -> [UInt8] {
+    static func rulesDigest(_ features: FeatureMap) -> [UInt8] {
         let products = features.features.mapValues { products in
             JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })
         }

@@ -166,7 +166,7 @@ extension Customer {
     fileprivate var isEmpty: Bool { features.isEmpty && subscriptions.isEmpty && purchases.isEmpty }
 
     /// Equal for answers that say the same, whenever they were computed.
-    fileprivate func contentDigest() throws -> [UInt8] {
+    func contentDigest() throws -> [UInt8] {
         var timeless = self
         timeless.asOf = Date(timeIntervalSince1970: 0)
         return SHA256.hash(try WireJSON.encode(timeless))

@@ -166,13 +166,19 @@ struct LedgerTransaction {
         try attribute(original)
     }
 
+    /// Whose a purchase is, by its token and its claims.
+    func attributed(_ original: TransactionID) throws -> [CustomerID] {
+        let token = try newestToken(of: original)
+        return Attribution.holders(
+            token: token, claims: try claims(of: original), bearer: try token.flatMap(customer(bearing:)),
+            mode: rules.transferMode)
+    }
+
     /// Decides anew whose a purchase is.
     mutating func attribute(_ original: TransactionID) throws {
         let token = try newestToken(of: original)
         let before = try holders(of: original)
-        let after = Attribution.holders(
-            token: token, claims: try claims(of: original), bearer: try token.flatMap(customer(bearing:)),
-            mode: rules.transferMode)
+        let after = try attributed(original)
         try connection.execute(
             """
             UPDATE purchase SET app_account_token = ?4
@@ -264,6 +270,14 @@ struct LedgerTransaction {
 struct AppRules: Sendable {
     var reducer = EntitlementReducer()
     var transferMode = TransferMode.transfer
+
+    static func of(_ apps: [EntitlementService.Configuration.App]) -> [BundleID: AppRules] {
+        Dictionary(
+            uniqueKeysWithValues: apps.map { app in
+                let reducer = EntitlementReducer(features: app.features)
+                return (app.bundleID, AppRules(reducer: reducer, transferMode: app.transferMode))
+            })
+    }
 }
 
 /// The columns of a fact that are looked up by, and its summary.

@@ -248,14 +248,15 @@ final class SQLiteConnection: @unchecked Sendable {
                     .cannotOpen,
                     "The database \(path) cannot be opened: its file system cannot hold a write-ahead log.")
             }
-            // The log is cut back to 64 MiB after a long reader made it grow. On Apple systems only F_FULLFSYNC reaches
-            // the disk; elsewhere those two lines do nothing.
+            // The log is cut back to 64 MiB after a long reader made it grow. What is deleted is overwritten. On Apple
+            // systems only F_FULLFSYNC reaches the disk; elsewhere those two lines do nothing.
             try runInternal(
                 """
                 PRAGMA synchronous = \(durability == .full ? "FULL" : "OFF");
                 PRAGMA fullfsync = \(durability == .full ? "ON" : "OFF");
                 PRAGMA checkpoint_fullfsync = \(durability == .full ? "ON" : "OFF");
                 PRAGMA journal_size_limit = 67108864;
+                PRAGMA secure_delete = ON;
                 PRAGMA foreign_keys = ON;
                 """)
         }

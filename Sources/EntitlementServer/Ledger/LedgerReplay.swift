@@ -1,0 +1,203 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// Reads a ledger from its beginning, and compares what follows from it with what stands in it: facts with what was
+/// signed, holders with claims and tokens, answers with facts.
+///
+///     let report = try LedgerReplay(database: database, apps: apps).run()
+///     print(report.differences)
+///
+/// Changes nothing, and may run beside a server: each customer is looked at in one snapshot.
+public struct LedgerReplay: Sendable {
+    /// Where the ledger does not say what follows from it.
+    public struct Difference: Sendable, Hashable, CustomStringConvertible {
+        public let app: BundleID
+        public let environment: StoreEnvironment
+        /// A customer, a purchase or a fact, in words.
+        public let subject: String
+        public let reason: String
+
+        public var description: String { "\(app), \(environment): \(subject) \(reason)" }
+    }
+
+    public struct Report: Sendable {
+        public var facts = 0
+        public var purchases = 0
+        public var customers = 0
+        /// Facts whose source was erased, or cannot be read alone because it is part of a receipt; their summary stands.
+        public var factsWithoutSource = 0
+        /// Answers that the server computes anew before it gives them, because its rules changed.
+        public var staleAnswers = 0
+        /// The first hundred.
+        public var differences: [Difference] = []
+        public var differenceCount = 0
+
+        fileprivate mutating func add(_ difference: Difference) {
+            differenceCount += 1
+            if differences.count < 100 { differences.append(difference) }
+        }
+    }
+
+    private static let pageSize: Int64 = 500
+
+    private let database: any SQLDatabase
+    private let ledger: Ledger
+    private let apps: [EntitlementService.Configuration.App]
+
+    /// - Parameters:
+    ///   - apps: with the feature maps and transfer modes that the server has.
+    ///   - clock: the server's.
+    public init(
+        database: any SQLDatabase, apps: [EntitlementService.Configuration.App], clock: any WallClock = SystemClock()
+    ) {
+        self.database = database
+        self.apps = apps
+        ledger = Ledger(
+            database: database, clock: clock, cache: AnswerCache(capacity: 0), metrics: ServerMetrics(),
+            rules: AppRules.of(apps))
+    }
+
+    /// How much there is to look at, for `progress`.
+    public func size() throws -> Int {
+        try database.read { connection in
+            try ["fact", "purchase", "customer"].reduce(0) { sum, table in
+                let row = try connection.first("SELECT COUNT(*) AS rows FROM \(table)")
+                return sum + (try row.map { try $0["rows"] } ?? 0)
+            }
+        }
+    }
+
+    /// Reads everything; `progress` is told how many rows were looked at.
+    ///
+    /// Throws `EntitlementServerError` with `invalidConfiguration` when the ledger's answers were computed by other feature
+    /// maps than those of `apps`, or for an app that is not among them.
+    public func run(progress: (Int) -> Void = { _ in }) throws -> Report {
+        try checkRules()
+        var report = Report()
+        var seen = 0
+        try pages(of: "fact", by: ["sequence"], from: [.integer(-1)]) { connection, row in
+            try check(fact: row, connection, &report)
+            seen += 1
+            progress(seen)
+        }
+        let start: [SQLValue] = [.text(""), .text(""), .text("")]
+        try pages(of: "purchase", by: ["app", "environment", "original_transaction_id"], from: start) {
+            connection, row in
+            try check(purchase: row, connection, &report)
+            seen += 1
+            progress(seen)
+        }
+        try pages(of: "customer", by: ["app", "environment", "id"], from: start) { connection, row in
+            try check(customer: row, connection, &report)
+            seen += 1
+            progress(seen)
+        }
+        return report
+    }
+
+    private func checkRules() throws {
+        let rows = try database.read { try $0.query("SELECT bundle_id, rules_digest FROM app") }
+        for row in rows {
+            let name: String = try row["bundle_id"]
+            guard let app = apps.first(where: { $0.bundleID.rawValue == name }) else {
+                throw EntitlementServerError(
+                    .invalidConfiguration, "The ledger keeps the app \(name) too: name it with its feature map.")
+            }
+            guard try row["rules_digest"] == EntitlementService.rulesDigest(app.features) else {
+                throw EntitlementServerError(
+                    .invalidConfiguration,
+                    "The answers for \(name) were computed by another feature map: give the one the server has.")
+            }
+        }
+    }
+
+    /// Calls `body` with each row of a table, in the order of its key, a page of them in one snapshot.
+    private func pages(
+        of table: String, by key: [String], from start: [SQLValue],
+        _ body: (any SQLConnection, SQLRow) throws -> Void
+    ) throws {
+        let names = key.joined(separator: ", ")
+        let places = key.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+        var last: [SQLValue]? = start
+        while let place = last {
+            last = try database.read { connection in
+                let rows = try connection.query(
+                    """
+                    SELECT * FROM \(table) WHERE (\(names)) > (\(places)) ORDER BY \(names) LIMIT ?\(key.count + 1)
+                    """, place + [.integer(Self.pageSize)])
+                for row in rows { try body(connection, row) }
+                guard rows.count == Int(Self.pageSize), let end = rows.last else { return nil }
+                if key == ["sequence"] { return [.integer(try end["sequence"])] }
+                return try key.map { .text(try end[$0]) }
+            }
+        }
+    }
+
+    private func transaction(_ connection: any SQLConnection, _ row: SQLRow) throws -> LedgerTransaction {
+        let book = Book(
+            app: BundleID(unchecked: try row["app"]), environment: StoreEnvironment(rawValue: try row["environment"]))
+        return ledger.transaction(connection, on: book)
+    }
+
+    private func check(fact row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
+        let transaction = try transaction(connection, row)
+        report.facts += 1
+        guard let source = try transaction.source(in: row), try row["format"] == FactFormat.jws.rawValue else {
+            report.factsWithoutSource += 1
+            return
+        }
+        let payload = try FactFormat.jws.payload(of: source)
+        let digest: [UInt8] = try row["digest"]
+        let json = try JSONValue(parsing: payload)
+        let isTransaction = try row["kind"] == FactRow.transaction
+        let summary =
+            isTransaction
+            ? FactSummary.text(of: try TransactionFact(JWSTransactionDecodedPayload(json: json), digest: digest))
+            : FactSummary.text(of: try RenewalFact(JWSRenewalInfoDecodedPayload(json: json), digest: digest))
+        let sequence: Int64 = try row["sequence"]
+        if SHA256.hash(payload) != digest {
+            report.add(transaction.difference("fact \(sequence)", "is not what was signed"))
+        } else if try row["summary"] != summary {
+            report.add(transaction.difference("fact \(sequence)", "is summed up otherwise than it was signed"))
+        }
+    }
+
+    private func check(purchase row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
+        let transaction = try transaction(connection, row)
+        report.purchases += 1
+        let original = TransactionID(unchecked: try row["original_transaction_id"])
+        if Set(try transaction.holders(of: original)) != Set(try transaction.attributed(original)) {
+            report.add(transaction.difference("purchase \(original)", "is not with those whose it is by its claims"))
+        }
+    }
+
+    private func check(customer row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
+        let transaction = try transaction(connection, row)
+        report.customers += 1
+        let customer = CustomerID(unchecked: try row["id"])
+        guard let stored = try transaction.stored(customer), stored.revision > 0 else { return }
+        if stored.validUntil == Date(milliseconds: 0) {
+            report.staleAnswers += 1
+            return
+        }
+        // An instant for which the stored answer claims to be true: now, or the last one before it ended.
+        let instant =
+            stored.isValid(at: transaction.now)
+            ? transaction.now
+            : max(
+                stored.validFrom, min(transaction.now, stored.validUntil?.addingTimeInterval(-0.001) ?? .distantFuture))
+        let answer = transaction.rules.reducer.customer(
+            customer, in: transaction.book.environment, try transaction.state(of: customer), at: instant)
+        if try row["content_digest"] != answer.contentDigest() {
+            report.add(transaction.difference("customer \(customer)", "is answered otherwise than its facts say"))
+        }
+    }
+}
+
+extension LedgerTransaction {
+    fileprivate func difference(_ subject: String, _ reason: String) -> LedgerReplay.Difference {
+        .init(app: book.app, environment: book.environment, subject: subject, reason: reason)
+    }
+}
