@@ -19,10 +19,28 @@ public struct SQLMigration: Sendable, Hashable {
     }
 }
 
+/// Which of a list of migrations a database has, and which it is still to get; both in order.
+public struct SQLSchemaStatus: Sendable, Hashable {
+    public let applied: [String]
+    public let pending: [String]
+
+    public init(applied: [String], pending: [String]) {
+        self.applied = applied
+        self.pending = pending
+    }
+}
+
 /// A migration as a database remembers it.
 struct AppliedMigration: Equatable {
     var name: String
     var checksum: String
+
+    /// Those of a database that remembers any, in the order of application.
+    static func all(in connection: any SQLConnection) throws -> [AppliedMigration] {
+        try connection.query("SELECT name, checksum FROM schema_migrations ORDER BY position").map { row in
+            AppliedMigration(name: try row["name"], checksum: try row["checksum"])
+        }
+    }
 }
 
 /// The list of migrations for one dialect, compared with what a database remembers.

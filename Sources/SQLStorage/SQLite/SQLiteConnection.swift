@@ -11,6 +11,8 @@ final class SQLiteConnection: @unchecked Sendable {
     enum Mode {
         case read
         case write(Durability)
+        /// Durable, without a log beside the file: for copies.
+        case plain
     }
 
     struct Limits: Sendable {
@@ -27,6 +29,7 @@ final class SQLiteConnection: @unchecked Sendable {
     enum Control: String, CaseIterable {
         case begin = "BEGIN"
         case beginImmediate = "BEGIN IMMEDIATE"
+        case beginExclusive = "BEGIN EXCLUSIVE"
         case commit = "COMMIT"
         case rollback = "ROLLBACK"
         case savepoint = "SAVEPOINT member"
@@ -259,8 +262,19 @@ final class SQLiteConnection: @unchecked Sendable {
                 PRAGMA secure_delete = ON;
                 PRAGMA foreign_keys = ON;
                 """)
+        case .plain:
+            try runInternal("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")
         }
         sqlite3_set_authorizer(handle, authorize, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Folds the log into the file and does without one from now on. Throws `busy` when somebody else has the file open.
+    func leaveWriteAheadLog(within patience: Duration) throws(SQLError) {
+        isEngineSpeaking = true
+        defer { isEngineSpeaking = false }
+        guard try setJournalMode("delete", within: patience) == "delete" else {
+            throw SQLError(.busy, "The database \(path) is in use by another process; end that one and try again.")
+        }
     }
 
     /// SQLite does not wait by itself where another connection changes the mode of the same new file: this waits.

@@ -43,15 +43,14 @@ struct ProcessLock: Sendable {
     private let descriptor: CInt
     private let path: String
 
-    /// Locks the database at `database`, which exists. Links to one file share a lock. Throws `alreadyOpen`.
+    /// Locks the database at `database`, which may be still to come. Links to one file share a lock. Throws `alreadyOpen`.
     init(database: String) throws(SQLError) {
         func refusal(_ code: CInt) -> SQLError {
             SQLError(
                 .cannotOpen, "The database \(database) cannot be locked: \(String(cString: strerror(code))).")
         }
-        guard let resolved = realpath(database, nil) else { throw refusal(errno) }
-        defer { free(resolved) }
-        let path = String(cString: resolved) + ".lock"
+        guard let resolved = Self.resolve(database) else { throw refusal(errno) }
+        let path = resolved + ".lock"
         while true {
             let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw refusal(errno) }
@@ -73,6 +72,18 @@ struct ProcessLock: Sendable {
             }
             close(descriptor)
         }
+    }
+
+    /// The path behind all links; of a file that is missing, the path in the folder behind all links.
+    private static func resolve(_ path: String) -> String? {
+        if let resolved = realpath(path, nil) {
+            defer { free(resolved) }
+            return String(cString: resolved)
+        }
+        let folder = (path as NSString).deletingLastPathComponent
+        guard errno == ENOENT, let resolved = realpath(folder.isEmpty ? "." : folder, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved) + "/" + (path as NSString).lastPathComponent
     }
 
     func release() {

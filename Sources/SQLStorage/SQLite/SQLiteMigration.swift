@@ -27,9 +27,7 @@ extension MigrationPlan {
                 CREATE TABLE IF NOT EXISTS schema_migrations (
                     position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, checksum TEXT NOT NULL) STRICT
                 """)
-            return try session.query("SELECT name, checksum FROM schema_migrations ORDER BY position").map { row in
-                AppliedMigration(name: try row["name"], checksum: try row["checksum"])
-            }
+            return try AppliedMigration.all(in: session)
         }
         guard let step = try remaining(after: applied, at: path).first else { return false }
         do throws(SQLError) {

@@ -1,0 +1,134 @@
+import CSQLite
+import Foundation
+
+extension SQLiteFile {
+    /// Copies the database as it is at one instant, checks the copy and gives it its name once it is durable; writers go
+    /// on meanwhile. The copy is one file, readable by its owner alone.
+    ///
+    /// `progress` is told the part that is done, from 0 to 1. Throws `SQLError` with `cannotOpen` when there is something
+    /// at `destination` already or nothing can be made there, `corrupt` when the database is damaged, `storageFull` and
+    /// the like; then nothing is left at `destination`.
+    public func backUp(to destination: String, progress: (Double) -> Void = { _ in }) throws {
+        try backUp(to: destination, pagesAtOnce: 1024, progress: progress)
+    }
+
+    /// `progress` is told after each `pagesAtOnce` pages.
+    func backUp(to destination: String, pagesAtOnce: CInt, progress: (Double) -> Void) throws {
+        guard access(destination, F_OK) != 0 else {
+            throw SQLError(.cannotOpen, "The backup \(destination) cannot be made: that file exists; name another.")
+        }
+        let unfinished = destination + ".partial"
+        Self.remove(unfinished)
+        do {
+            try copy(to: unfinished, pagesAtOnce, progress)
+            if let fault = try SQLiteFile(path: unfinished).damage(limit: 1).first {
+                throw SQLError(.corrupt, "The database \(path) cannot be copied whole. \(fault)")
+            }
+            try Self.move(unfinished, to: destination)
+        } catch {
+            Self.remove(unfinished)
+            throw error
+        }
+    }
+
+    /// Puts a copy of this file, checked, in the place of the database at `target`, which may be missing, at one
+    /// instant: whoever looks sees the old one or this one. The old one stays as `former`, with its log if it is too
+    /// damaged to be opened.
+    ///
+    /// Throws `SQLError` with `alreadyOpen` while a server has `target` (`SQLiteDatabase.Configuration.isExclusive`),
+    /// `busy` while anybody else has, and what `backUp` throws; then `target` is as it was.
+    public func replace(_ target: String, keepingItAs former: String, progress: (Double) -> Void = { _ in }) throws {
+        let lock = try ProcessLock(database: target)
+        defer { lock.release() }
+        let incoming = target + ".restoring"
+        Self.remove(incoming)
+        do {
+            try backUp(to: incoming, progress: progress)
+            try exchange(target, for: incoming, keepingItAs: former)
+        } catch {
+            Self.remove(incoming)
+            throw error
+        }
+    }
+
+    private func exchange(_ target: String, for incoming: String, keepingItAs former: String) throws {
+        let held = try hold(target)
+        defer {
+            held?.endQuietly()
+            held?.close()
+        }
+        if access(target, F_OK) == 0 { try Self.link(target, to: former) }
+        if held == nil {
+            // A log that stayed would be taken for the new file's.
+            if access(target + "-wal", F_OK) == 0 { try Self.link(target + "-wal", to: former + "-wal") }
+            unlink(target + "-wal")
+            unlink(target + "-shm")
+        }
+        try Self.move(incoming, to: target)
+    }
+
+    /// Folds the log of the database at `path` into the file, which only who is alone with it can, and keeps others out
+    /// until the connection is closed. `nil` where there is none, or none that can be opened.
+    private func hold(_ path: String) throws -> SQLiteConnection? {
+        guard access(path, F_OK) == 0 else { return nil }
+        do {
+            let connection = try SQLiteConnection(path: path, mode: .plain, limits: limits)
+            try connection.leaveWriteAheadLog(within: limits.busyTimeout)
+            try connection.run(.beginExclusive)
+            return connection
+        } catch  where [.corrupt, .notADatabase].contains(error.code) {
+            return nil
+        }
+    }
+
+    private func copy(to destination: String, _ pagesAtOnce: CInt, _ progress: (Double) -> Void) throws {
+        let source = try SQLiteConnection(path: path, mode: .read, limits: limits)
+        defer { source.close() }
+        // One snapshot for the whole copy: without it every commit of somebody else would begin it anew.
+        try source.run(.begin)
+        defer { source.endQuietly() }
+        _ = try source.session { try $0.first("SELECT count(*) AS count FROM sqlite_schema") }
+        let target = try SQLiteConnection(path: destination, mode: .plain, limits: limits)
+        defer { target.close() }
+        guard let backup = sqlite3_backup_init(target.handle, "main", source.handle, "main") else {
+            throw target.failure()
+        }
+        var result = SQLITE_OK
+        while result == SQLITE_OK {
+            result = sqlite3_backup_step(backup, pagesAtOnce)
+            let (left, all) = (sqlite3_backup_remaining(backup), sqlite3_backup_pagecount(backup))
+            progress(all > 0 ? Double(all - left) / Double(all) : 1)
+        }
+        guard sqlite3_backup_finish(backup) == SQLITE_OK, result == SQLITE_DONE else {
+            throw sqlite3_errcode(target.handle) == SQLITE_OK ? source.failure() : target.failure()
+        }
+        // A copy has no log beside it.
+        try target.leaveWriteAheadLog(within: limits.busyTimeout)
+    }
+
+    // MARK: - Names
+
+    private static func remove(_ path: String) {
+        for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
+    }
+
+    private static func link(_ path: String, to other: String) throws(SQLError) {
+        guard Foundation.link(path, other) == 0 else {
+            throw SQLError(
+                .cannotOpen, "The database \(path) cannot be kept as \(other): \(String(cString: strerror(errno))).")
+        }
+    }
+
+    /// Renames a file, durably.
+    private static func move(_ path: String, to other: String) throws(SQLError) {
+        guard rename(path, other) == 0 else {
+            throw SQLError(
+                .cannotOpen, "The file \(path) cannot be called \(other): \(String(cString: strerror(errno))).")
+        }
+        let parent = (other as NSString).deletingLastPathComponent
+        let folder = open(parent.isEmpty ? "." : parent, O_RDONLY | O_CLOEXEC)
+        guard folder >= 0 else { return }
+        fsync(folder)
+        close(folder)
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+
+/// A database file seen from outside: compared with a list of migrations, checked, copied, put in another's place.
+/// Whoever serves from it goes on doing so; nothing here changes the file itself.
+///
+///     let file = try SQLiteFile(path: "/var/lib/souk/ledger.sqlite")
+///     try file.backUp(to: "/var/backups/ledger-2026-11-20.sqlite")
+public struct SQLiteFile: Sendable {
+    public let path: String
+    let limits: SQLiteConnection.Limits
+
+    /// Throws `SQLError` with `cannotOpen` when there is no file at `path`.
+    public init(path: String, busyTimeout: Duration = .seconds(5)) throws {
+        guard access(path, F_OK) == 0 else {
+            throw SQLError(.cannotOpen, "The database \(path) cannot be opened: there is no such file.")
+        }
+        self.path = path
+        var configuration = SQLiteDatabase.Configuration()
+        configuration.busyTimeout = busyTimeout
+        limits = SQLiteConnection.Limits(configuration)
+    }
+
+    /// Which of `migrations` the file has. Throws what `SQLDatabase.migrate` would refuse the file with.
+    public func schema(_ migrations: [SQLMigration]) throws -> SQLSchemaStatus {
+        let plan = try MigrationPlan(migrations, dialect: .sqlite)
+        let applied = try reading { session in
+            let table = try session.first("SELECT 1 AS one FROM sqlite_schema WHERE name = 'schema_migrations'")
+            return table == nil ? [] : try AppliedMigration.all(in: session)
+        }
+        let remaining = try plan.remaining(after: applied, at: path)
+        return SQLSchemaStatus(applied: applied.map(\.name), pending: remaining.map(\.name))
+    }
+
+    /// What is wrong with the file, in sentences, `limit` at most of each kind; empty when nothing is. Reads all of it.
+    public func damage(limit: Int = 20) throws -> [String] {
+        try reading { session in
+            let pages = try session.query("PRAGMA integrity_check(\(limit))").map { try $0[0] as String }
+            guard pages == ["ok"] else { return pages.map { "The file is damaged: \($0)." } }
+            return try session.query("PRAGMA foreign_key_check").prefix(limit).map { row in
+                "A row of \(try row["table"] as String) refers to a row of \(try row["parent"] as String) that is not there."
+            }
+        }
+    }
+
+    /// Where tables and indexes are not what `migrations`, all of them applied, make of an empty database: somebody
+    /// changed them by hand. In sentences; empty when they are the same.
+    public func deviations(from migrations: [SQLMigration]) async throws -> [String] {
+        let model = try SQLiteDatabase.temporary()
+        let expected: Set<String>
+        do {
+            try model.migrate(migrations)
+            expected = try model.read(Self.shape)
+        } catch {
+            await model.close()
+            throw error
+        }
+        await model.close()
+        let found = try reading(Self.shape)
+        return expected.subtracting(found).sorted().map { "\($0) is missing." }
+            + found.subtracting(expected).sorted().map { "\($0) is not from a migration." }
+    }
+
+    /// Each column, index, trigger and view in words. Not as the texts that made them: those SQLite rewrites.
+    @Sendable private static func shape(_ session: any SQLConnection) throws -> Set<String> {
+        var parts: Set<String> = []
+        try session.each(
+            """
+            SELECT made.name AS place, part.name AS name, part.type AS type, part."notnull" AS required, part.pk AS key
+            FROM sqlite_schema AS made JOIN pragma_table_xinfo(made.name) AS part WHERE made.type = 'table'
+            """
+        ) { row in
+            let (place, name, type): (String, String, String) = (try row["place"], try row["name"], try row["type"])
+            let (required, key): (Int64, Int64) = (try row["required"], try row["key"])
+            let rules = (required == 1 ? " NOT NULL" : "") + (key > 0 ? " in the key at \(key)" : "")
+            parts.insert("The column \(place).\(name) \(type)\(rules)")
+        }
+        try session.each(
+            """
+            SELECT made.name AS name, made.tbl_name AS place, part.seqno AS number, part.name AS part
+            FROM sqlite_schema AS made JOIN pragma_index_info(made.name) AS part WHERE made.type = 'index'
+            """
+        ) { row in
+            let (name, place, part): (String, String, String?) = (try row["name"], try row["place"], try row["part"])
+            parts.insert(
+                "The index \(name) of \(place) with \(part ?? "an expression") at \(try row["number"] as Int64)")
+        }
+        try session.each("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')") { row in
+            parts.insert("The \(try row["type"] as String) \(try row["name"] as String)")
+        }
+        return parts
+    }
+
+    /// Runs `body` on a snapshot of the file.
+    func reading<T>(_ body: (any SQLConnection) throws -> T) throws -> T {
+        let connection = try SQLiteConnection(path: path, mode: .read, limits: limits)
+        defer { connection.close() }
+        try connection.run(.begin)
+        defer { connection.endQuietly() }
+        return try connection.session(body)
+    }
+}

@@ -1,0 +1,242 @@
+import Foundation
+import Primitives
+import Testing
+
+@testable import SQLStorage
+
+/// A file compared, checked, copied and replaced while somebody else may have it.
+@Suite struct SQLiteFileTests {
+    private static let migrations = [
+        SQLMigration("0001 rooms", [.sqlite: "CREATE TABLE room (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT"]),
+        SQLMigration(
+            "0002 keys",
+            [
+                .sqlite: """
+                CREATE TABLE key (id INTEGER PRIMARY KEY, room INTEGER NOT NULL REFERENCES room (id)) STRICT;
+                CREATE INDEX key_of_room ON key (room);
+                """
+            ]),
+    ]
+
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    private func database(
+        _ name: String = "test.sqlite", rooms: Int = 3, configuration: SQLiteDatabase.Configuration = .init()
+    ) async throws -> SQLiteDatabase {
+        let database = try SQLiteDatabase(path: folder.file(name), configuration: configuration)
+        try database.migrate(Self.migrations)
+        try await database.write { connection in
+            for number in 0..<rooms {
+                try connection.execute("INSERT INTO room (name) VALUES (?1)", [.text("room \(number)")])
+            }
+        }
+        return database
+    }
+
+    private func file(_ name: String = "test.sqlite") throws -> SQLiteFile {
+        try SQLiteFile(path: folder.file(name), busyTimeout: .milliseconds(50))
+    }
+
+    /// The files of the folder. A log and shared memory without anything in them stay beside a file that was only read.
+    private var files: [String] {
+        get throws { try folder.contents.filter { !$0.hasSuffix(".sqlite-wal") && !$0.hasSuffix("-shm") } }
+    }
+
+    private func rooms(_ name: String) async throws -> Int64 {
+        let database = try SQLiteDatabase(path: folder.file(name))
+        let count: Int64 = try database.read { try #require(try $0.first("SELECT count(*) FROM room"))[0] }
+        await database.close()
+        return count
+    }
+
+    // MARK: - Looking
+
+    @Test func `a file that is not there is refused and not made`() throws {
+        let error = #expect(throws: SQLError.self) { try file() }
+        #expect(error?.code == .cannotOpen && error?.message.contains("there is no such file") == true)
+        #expect(try files == [])
+    }
+
+    @Test func `the schema is told beside a running server, step by step`() async throws {
+        let database = try SQLiteDatabase(path: folder.file())
+        #expect(try file().schema(Self.migrations) == .init(applied: [], pending: ["0001 rooms", "0002 keys"]))
+        try database.migrate(Array(Self.migrations.prefix(1)))
+        #expect(try file().schema(Self.migrations) == .init(applied: ["0001 rooms"], pending: ["0002 keys"]))
+        try database.migrate(Self.migrations)
+        #expect(try file().schema(Self.migrations) == .init(applied: ["0001 rooms", "0002 keys"], pending: []))
+        let older = #expect(throws: SQLError.self) { try file().schema(Array(Self.migrations.prefix(1))) }
+        #expect(older?.code == .newerSchema)
+        await database.close()
+    }
+
+    @Test func `a schema changed by hand is told from one that migrations made`() async throws {
+        let database = try await database()
+        #expect(try await file().deviations(from: Self.migrations) == [])
+        try await database.write { connection in
+            try connection.execute("DROP INDEX key_of_room")
+            try connection.execute("ALTER TABLE room ADD COLUMN colour TEXT")
+            try connection.execute("CREATE VIEW names AS SELECT name FROM room")
+        }
+        let found = try await file().deviations(from: Self.migrations)
+        #expect(
+            found == [
+                "The index key_of_room of key with room at 0 is missing.",
+                "The column room.colour TEXT is not from a migration.", "The view names is not from a migration.",
+            ])
+        await database.close()
+    }
+
+    @Test func `damage and rows without what they refer to are found`() async throws {
+        let database = try await database(rooms: 2000)
+        #expect(try file().damage() == [])
+        await database.close()
+        let connection = try SQLiteConnection(path: folder.file(), mode: .plain, limits: .init(.init()))
+        try connection.runInternal("PRAGMA foreign_keys = OFF; INSERT INTO key (id, room) VALUES (1, 99999)")
+        connection.close()
+        #expect(try file().damage() == ["A row of key refers to a row of room that is not there."])
+        try damage(folder.file())
+        let found = try? file().damage(limit: 2)
+        #expect(found?.isEmpty != true, "Told in sentences or thrown as corrupt.")
+    }
+
+    private func damage(_ path: String) throws {
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes.replaceSubrange(4096..<bytes.count, with: Data(repeating: 0xA5, count: bytes.count - 4096))
+        try bytes.write(to: URL(fileURLWithPath: path))
+    }
+
+    // MARK: - Copying
+
+    @Test func `a backup made while others write is whole and of one instant`() async throws {
+        let database = try await database(rooms: 5000)
+        try await database.write { try $0.execute("INSERT INTO key (id, room) VALUES (0, 1)") }
+        // Each write moves a row from one table to the other: of every instant the sum is the same.
+        func move(_ number: Int64) throws {
+            try database.writeAndWait { connection in
+                try connection.execute("DELETE FROM room WHERE id = ?1", [.integer(number)])
+                try connection.execute("INSERT INTO key (id, room) VALUES (?1, 1)", [.integer(number)])
+            }
+        }
+        var number: Int64 = 2
+        for copy in 0..<5 {
+            var told: [Double] = []
+            // Between any two parts of the copy, without waiting.
+            try file().backUp(to: folder.file("copy \(copy)"), pagesAtOnce: 4) { part in
+                told.append(part)
+                #expect(throws: Never.self) { try move(number) }
+                number += 1
+            }
+            #expect(told.last == 1 && told == told.sorted() && told.count > 5)
+        }
+        for copy in 0..<5 {
+            let copied = try SQLiteDatabase(path: folder.file("copy \(copy)"))
+            let count: Int64 = try copied.read {
+                try #require(try $0.first("SELECT (SELECT count(*) FROM room) + (SELECT count(*) FROM key)"))[0]
+            }
+            #expect(count == 5001)
+            await copied.close()
+        }
+        await database.close()
+    }
+
+    @Test func `a backup is one file for its owner alone, and never written over another`() async throws {
+        let database = try await database()
+        try file().backUp(to: folder.file("backup"))
+        #expect(try folder.contents.filter { $0.hasPrefix("backup") } == ["backup"])
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.file("backup"))
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let error = #expect(throws: SQLError.self) { try file().backUp(to: folder.file("backup")) }
+        #expect(error?.message.contains("that file exists") == true)
+        await database.close()
+        #expect(try await rooms("backup") == 3)
+    }
+
+    @Test func `nothing is left of a backup that failed`() async throws {
+        let database = try await database(rooms: 2000)
+        await database.close()
+        try damage(folder.file())
+        let error = #expect(throws: SQLError.self) { try file().backUp(to: folder.file("backup")) }
+        #expect(error?.code == .corrupt)
+        let unreachable = #expect(throws: SQLError.self) { try file().backUp(to: folder.path + "/none/backup") }
+        #expect(unreachable?.code == .cannotOpen)
+        #expect(try files == ["test.sqlite"])
+    }
+
+    // MARK: - Replacing
+
+    @Test func `a backup takes the place of a database, which is kept`() async throws {
+        let old = try await database(rooms: 3)
+        try file().backUp(to: folder.file("backup.sqlite"))
+        try await old.write { try $0.execute("DELETE FROM room") }
+        await old.close()
+        try file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former"))
+        #expect(try files == ["backup.sqlite", "former", "test.sqlite"])
+        #expect(try await rooms("test.sqlite") == 3)
+        #expect(try await rooms("former") == 0)
+    }
+
+    @Test func `a backup is put where there is nothing yet`() async throws {
+        await (try database()).close()
+        try file().replace(folder.file("new.sqlite"), keepingItAs: folder.file("former"))
+        #expect(try files == ["new.sqlite", "test.sqlite"])
+        #expect(try await rooms("new.sqlite") == 3)
+        // Whatever log lies about is not taken for the new file's.
+        try FileManager.default.removeItem(atPath: folder.file("new.sqlite"))
+        try Data(repeating: 7, count: 9000).write(to: URL(fileURLWithPath: folder.file("new.sqlite-wal")))
+        try file().replace(folder.file("new.sqlite"), keepingItAs: folder.file("former"))
+        #expect(try files == ["former-wal", "new.sqlite", "test.sqlite"])
+        #expect(try await rooms("new.sqlite") == 3)
+    }
+
+    @Test func `what a killed process left in the log is kept with the database that is replaced`() async throws {
+        await (try database("backup.sqlite", rooms: 1)).close()
+        let killed = try await database(rooms: 7)
+        // As a kill leaves them: the file with its log, and nobody who has them.
+        for name in ["test.sqlite", "test.sqlite-wal"] {
+            try FileManager.default.copyItem(atPath: folder.file(name), toPath: folder.file("left " + name))
+        }
+        await killed.close()
+        try file("backup.sqlite").replace(folder.file("left test.sqlite"), keepingItAs: folder.file("former"))
+        #expect(try files == ["backup.sqlite", "former", "left test.sqlite", "test.sqlite"])
+        #expect(try await rooms("former") == 7)
+        #expect(try await rooms("left test.sqlite") == 1)
+    }
+
+    @Test func `a database that a server or anybody else has is not replaced`() async throws {
+        await (try database("backup.sqlite", rooms: 1)).close()
+        for isExclusive in [true, false] {
+            var configuration = SQLiteDatabase.Configuration()
+            configuration.isExclusive = isExclusive
+            let server = try await database(rooms: 1, configuration: configuration)
+            let error = #expect(throws: SQLError.self) {
+                try file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former"))
+            }
+            #expect(error?.code == (isExclusive ? .alreadyOpen : .busy), "\(error?.message ?? "")")
+            let count: Int64 = try server.read { try #require(try $0.first("SELECT count(*) FROM room"))[0] }
+            #expect(count > 0)
+            await server.close()
+            #expect(try files == ["backup.sqlite", "test.sqlite"])
+        }
+    }
+
+    @Test func `a damaged database is replaced and kept`() async throws {
+        await (try database("backup.sqlite", rooms: 2)).close()
+        try Data(String(repeating: "No database. ", count: 1000).utf8).write(to: URL(fileURLWithPath: folder.file()))
+        try file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former"))
+        #expect(try files == ["backup.sqlite", "former", "test.sqlite"])
+        #expect(try await rooms("test.sqlite") == 2)
+    }
+
+    @Test func `a damaged backup replaces nothing`() async throws {
+        await (try database("backup.sqlite", rooms: 2000)).close()
+        try damage(folder.file("backup.sqlite"))
+        await (try database(rooms: 1)).close()
+        #expect(throws: SQLError.self) {
+            try file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former"))
+        }
+        #expect(try files == ["backup.sqlite", "test.sqlite"])
+        #expect(try await rooms("test.sqlite") == 1)
+    }
+}
