@@ -8,6 +8,10 @@ public struct EntitlementServerError: Error, Equatable, Sendable, CustomStringCo
 
         /// The configuration names no app, no environment, or one of them twice, or says what cannot be done.
         public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
+        /// The ledger has no such app.
+        public static let unknownApp = Code(rawValue: "unknownApp")
+        /// The ledger has no such API key.
+        public static let unknownKey = Code(rawValue: "unknownKey")
         /// The ledger does not hold what it must; a defect, not an input.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")
     }

@@ -62,10 +62,7 @@ extension EntitlementService {
         /// Told what failed on this side, with the id the request's sender was given. Called on any thread.
         public var reportFailure: @Sendable (_ requestID: String, _ error: any Error) -> Void = { _, _ in }
         /// Unpredictable bytes, for API keys.
-        public var randomBytes: @Sendable (Int) -> [UInt8] = { count in
-            var source = SystemRandomNumberGenerator()
-            return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &source) }
-        }
+        public var randomBytes: @Sendable (Int) -> [UInt8] = KeyText.randomBytes
 
         /// Names that are given out once, for requests that others answer beside the service, such as a listener.
         public static func uniqueRequestIDs() -> @Sendable () -> String { RequestNumbers().next }

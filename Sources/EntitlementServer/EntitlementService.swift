@@ -34,7 +34,7 @@ public final class EntitlementService: HTTPHandler {
         let secrets = try await Self.enter(configuration, into: database)
         let tokens = try CustomerTokens(secrets: secrets, realClock: configuration.realClock)
         self.configuration = configuration
-        let keys = KeyRing(database: database)
+        let keys = KeyRing(database: database, realClock: configuration.realClock)
         self.keys = keys
         ledger = Ledger(
             database: database, clock: configuration.clock, cache: AnswerCache(capacity: configuration.cachedAnswers),
@@ -44,6 +44,9 @@ public final class EntitlementService: HTTPHandler {
         signer = AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock)
         router = Self.router(configuration, keys, ledger, tokens, signer, metrics)
     }
+
+    /// The steps of the ledger's schema, for tools that look at a ledger or bring it up to date before a server does.
+    public static var migrations: [SQLMigration] { Schema.migrations }
 
     public func respond(to request: HTTPRequest) -> HTTPReply {
         let id = configuration.makeRequestID()
@@ -65,14 +68,14 @@ public final class EntitlementService: HTTPHandler {
     /// throws is thrown here, and then no key was made.
     public func createMissingKeys(save: (IssuedKeys) throws -> Void = { _ in }) async throws -> [IssuedKeys] {
         let issued = try keys.appsWithoutKeys(among: configuration.apps.map(\.bundleID)).map { app in
-            IssuedKeys(bundleID: app, publicKey: newKey("souk_public_"), secretKey: newKey("souk_secret_"))
+            IssuedKeys(bundleID: app, publicKey: newKey(.public), secretKey: newKey(.secret))
         }
         for pair in issued { try save(pair) }
         try await keys.insert(issued, at: configuration.clock.now())
         return issued
     }
 
-    private func newKey(_ prefix: String) -> String { prefix + Base64.encodeURL(configuration.randomBytes(32)) }
+    private func newKey(_ kind: KeyKind) -> String { KeyText.make(kind, from: configuration.randomBytes(32)) }
 
     /// Remembers the apps, and returns the secret of each for its customers' tokens. Where an app's features are mapped
     /// otherwise than before, its stored answers are no longer true.

@@ -12,7 +12,9 @@ import Foundation
 @main
 enum Souk {
     static let commands: [Command] = [
-        DemoCommand.command, ServeCommand.command, SimulateCommand.command, StoreCommand.command, ScenarioCommand.run,
+        DemoCommand.command, ServeCommand.command, KeysCommands.create, KeysCommands.list, KeysCommands.revoke,
+        MigrateCommands.plan, MigrateCommands.apply, MigrateCommands.verify, BackupCommands.backup,
+        BackupCommands.restore, SimulateCommand.command, StoreCommand.command, ScenarioCommand.run,
         JWSCommands.inspect,
         JWSCommands.verify, ReceiptCommands.inspect, ReceiptCommands.verify, SigningCommands.offer,
         SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
@@ -21,8 +23,8 @@ enum Souk {
 
     /// Commands that later versions will have.
     private static let notBuilt: Set<String> = [
-        "inspect", "intercept", "har", "migrate", "ledger",
-        "backup", "restore", "sync", "keys", "import", "bench",
+        "inspect", "intercept", "har", "ledger",
+        "sync", "import", "bench",
     ]
 
     static func main() async {

@@ -4,7 +4,7 @@ import SQLStorage
 import StoreModel
 
 /// What a key may do.
-enum KeyKind: String, Sendable {
+public enum KeyKind: String, Sendable, CaseIterable {
     /// Ships in apps: may post signed facts and read one customer.
     case `public`
     /// Stays on servers: may do everything.
@@ -31,10 +31,17 @@ public struct IssuedKeys: Sendable, CustomStringConvertible {
 
 /// The API keys of all apps, by their digest.
 final class KeyRing: Sendable {
-    private let database: any SQLDatabase
-    private let known = Locked<[[UInt8]: Caller]>([:])
+    /// How long a key is believed in before the ledger is asked again, since it may have been revoked: in seconds.
+    static let belief = 1.0
 
-    init(database: any SQLDatabase) { self.database = database }
+    private let database: any SQLDatabase
+    private let realClock: any WallClock
+    private let known = Locked<[[UInt8]: (caller: Caller, since: Date)]>([:])
+
+    init(database: any SQLDatabase, realClock: any WallClock) {
+        self.database = database
+        self.realClock = realClock
+    }
 
     /// Whose key this is, `nil` for nobody's.
     ///
@@ -42,16 +49,24 @@ final class KeyRing: Sendable {
     func caller(presenting key: String) throws -> Caller? {
         guard key.utf8.count <= 512 else { return nil }
         let digest = SHA256.hash(key.utf8)
-        if let caller = known.withLock({ $0[digest] }) { return caller }
+        let now = realClock.now()
+        if let (caller, since) = known.withLock({ $0[digest] }),
+            (0..<Self.belief).contains(now.timeIntervalSince(since))
+        {
+            return caller
+        }
         let row = try database.read { connection in
             try connection.first(
                 "SELECT digest, app, kind FROM api_key WHERE digest = ?1 AND revoked_at IS NULL", [.blob(digest)])
         }
         guard let row, Self.isSame(try row["digest"], digest), let kind = KeyKind(rawValue: try row["kind"]),
             let app = BundleID(rawValue: try row["app"])
-        else { return nil }
+        else {
+            known.withLock { $0[digest] = nil }
+            return nil
+        }
         let caller = Caller(app: app, kind: kind, keyDigest: digest)
-        known.withLock { $0[digest] = caller }
+        known.withLock { $0[digest] = (caller, now) }
         return caller
     }
 

@@ -13,7 +13,7 @@ enum ServeCommand {
     static let command = Command(
         words: ["serve"], summary: "run the entitlement server",
         options: [
-            .init(name: "database", value: "sqlite:PATH", help: "where the ledger lies (sqlite:souk.sqlite)"),
+            LedgerFile.option,
             .init(name: "port", value: "N", help: "where it listens; 0, the default, lets the system choose"),
             .init(name: "host", value: "ADDRESS", help: "the address it listens at (127.0.0.1)"),
             .init(name: "bundle-id", value: "B", repeats: true, help: "an app that it serves"),
@@ -36,7 +36,8 @@ enum ServeCommand {
             database, a public key and the file that holds its secret key. It stops on SIGTERM and SIGINT.
             """
     ) { arguments in
-        let path = InputFile.absolute(try databasePath(arguments.text("database") ?? "sqlite:souk.sqlite"))
+        let ledger = try LedgerFile(arguments)
+        let path = ledger.path
         let plan = try Plan(arguments)
         var configuration = try listenerConfiguration(arguments)
         configuration.maximumBodyBytes = 4 << 20
@@ -46,7 +47,7 @@ enum ServeCommand {
         let clock = try await followedClock(arguments)
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         let doorway = try Doorway(configuration)
-        let database = try await doorway.whileClosed { try openDatabase(path) }
+        let database = try await doorway.whileClosed { try ledger.open(exclusively: true) }
         let keys = try await doorway.whileClosed {
             let service = try await plan.service(
                 database: database, clock: clock ?? SystemClock(), makeRequestID: makeRequestID)
@@ -59,27 +60,6 @@ enum ServeCommand {
         await clock?.stop()
         await database.close()
         return .success
-    }
-
-    private static func databasePath(_ text: String) throws -> String {
-        guard !text.hasPrefix("postgres") else {
-            throw Misuse("PostgreSQL is not built yet; give --database sqlite:PATH")
-        }
-        guard text.hasPrefix("sqlite:"), text.count > "sqlite:".count else {
-            throw Misuse("--database is sqlite:PATH, not \"\(text)\"")
-        }
-        return String(text.dropFirst("sqlite:".count))
-    }
-
-    private static func openDatabase(_ path: String) throws -> SQLiteDatabase {
-        do {
-            // One server a file: each answers from its own memory.
-            var configuration = SQLiteDatabase.Configuration()
-            configuration.isExclusive = true
-            return try SQLiteDatabase(path: path, configuration: configuration)
-        } catch let error as SQLError {
-            throw Misuse(error.description)
-        }
     }
 
     private static func listenerConfiguration(_ arguments: Arguments) throws -> HTTPListener.Configuration {

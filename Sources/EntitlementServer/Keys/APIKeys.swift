@@ -1,0 +1,151 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// The API keys of a ledger, managed beside the server that lets requests in by them: a server believes what it knows of
+/// a key for a second at most.
+///
+///     let keys = APIKeys(database: database)
+///     let (entry, key) = try await keys.create(.secret, for: "com.example.darkroom", label: "backend")
+///     try await keys.revoke(entry.id)
+///
+/// The ledger keeps only digests: a key can be read when it is made and never again.
+public struct APIKeys: Sendable {
+    /// One key, without what lets anybody in.
+    public struct Entry: Sendable, Hashable {
+        /// The beginning of the key's digest; names the key in lists and logs.
+        public let id: String
+        public let bundleID: BundleID
+        public let kind: KeyKind
+        /// What its maker called it.
+        public let label: String?
+        public let createdAt: Date
+        public let revokedAt: Date?
+    }
+
+    private let database: any SQLDatabase
+    private let clock: any WallClock
+    private let randomBytes: @Sendable (Int) -> [UInt8]
+
+    /// Of a ledger that has every migration. `randomBytes` must be unpredictable.
+    public init(
+        database: any SQLDatabase, clock: any WallClock = SystemClock(),
+        randomBytes: @escaping @Sendable (Int) -> [UInt8] = KeyText.randomBytes
+    ) {
+        self.database = database
+        self.clock = clock
+        self.randomBytes = randomBytes
+    }
+
+    /// Makes a key for an app of the ledger, at most 100 bytes of `label` beside it.
+    ///
+    /// `save` is called with the key before it becomes valid; what it throws is thrown here, and then no key was made.
+    /// Throws `EntitlementServerError` with `unknownApp` for an app no server ever served from this ledger.
+    @discardableResult
+    public func create(
+        _ kind: KeyKind, for bundleID: BundleID, label: String? = nil,
+        save: (Entry, String) throws -> Void = { _, _ in }
+    ) async throws -> (entry: Entry, key: String) {
+        let apps = try self.apps()
+        guard apps.contains(bundleID) else {
+            let known = apps.isEmpty ? "no app yet" : "only " + apps.map(\.rawValue).joined(separator: ", ")
+            throw EntitlementServerError(
+                .unknownApp, "The ledger knows \(known), not \(bundleID): start a server for it once.")
+        }
+        if let label, label.utf8.count > 100 || label.isEmpty || label.unicodeScalars.contains(where: { $0.value < 32 })
+        {
+            throw EntitlementServerError(
+                .invalidConfiguration, "A label has 1 to 100 bytes without control characters.")
+        }
+        let key = KeyText.make(kind, from: randomBytes(32))
+        let digest = SHA256.hash(key.utf8)
+        // The ledger keeps milliseconds.
+        let now = clock.now().wholeMillisecond
+        let entry = Entry(
+            id: Self.id(of: digest), bundleID: bundleID, kind: kind, label: label, createdAt: now, revokedAt: nil)
+        try save(entry, key)
+        try await database.write { connection in
+            try connection.execute(
+                "INSERT INTO api_key (digest, app, kind, created_at, label) VALUES (?1, ?2, ?3, ?4, ?5)",
+                [
+                    .blob(digest), .text(bundleID.rawValue), .text(kind.rawValue), .integer(now.milliseconds),
+                    label.map { .text($0) } ?? .null,
+                ])
+        }
+        return (entry, key)
+    }
+
+    /// Every key of an app, or of all apps, revoked ones too, the oldest first.
+    public func list(of bundleID: BundleID? = nil) throws -> [Entry] {
+        try (bundleID.map { [$0] } ?? apps()).flatMap { app in
+            try database.read { connection in
+                try connection.query("SELECT \(Self.columns) FROM api_key WHERE app = ?1", [.text(app.rawValue)])
+                    .map(Self.entry)
+            }
+        }.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+    }
+
+    /// Lets nobody in with this key any more. A key that was revoked before stays so, since then.
+    ///
+    /// Throws `EntitlementServerError` with `unknownKey` when no key, or more than one, has this id.
+    @discardableResult
+    public func revoke(_ id: String) async throws -> Entry {
+        let unknown = EntitlementServerError(.unknownKey, "No key has the id \(id); souk keys list shows them all.")
+        guard let first = Hex.decode(id), first.count == Self.idLength else { throw unknown }
+        let last = first + Array(repeating: 0xFF, count: 32 - first.count)
+        let now = clock.now().milliseconds
+        return try await database.write { connection in
+            let range: [SQLValue] = [.blob(first), .blob(last)]
+            let rows = try connection.query(
+                "SELECT \(Self.columns) FROM api_key WHERE digest >= ?1 AND digest <= ?2", range)
+            guard rows.count == 1, let row = rows.first else { throw unknown }
+            try connection.execute(
+                "UPDATE api_key SET revoked_at = ?2 WHERE digest = ?1 AND revoked_at IS NULL",
+                [.blob(try row["digest"]), .integer(now)])
+            let known = try Self.entry(row)
+            return Entry(
+                id: known.id, bundleID: known.bundleID, kind: known.kind, label: known.label,
+                createdAt: known.createdAt, revokedAt: known.revokedAt ?? Date(milliseconds: now))
+        }
+    }
+
+    private func apps() throws -> [BundleID] {
+        try database.read { connection in
+            try connection.query("SELECT bundle_id FROM app WHERE bundle_id > '' ORDER BY bundle_id").map { row in
+                BundleID(unchecked: try row["bundle_id"])
+            }
+        }
+    }
+
+    // MARK: - Rows
+
+    private static let columns = "digest, app, kind, label, created_at, revoked_at"
+    private static let idLength = 8
+
+    private static func id(of digest: [UInt8]) -> String { Hex.encode(digest.prefix(idLength)) }
+
+    private static func entry(_ row: SQLRow) throws -> Entry {
+        guard let kind = KeyKind(rawValue: try row["kind"]) else {
+            throw EntitlementServerError(.internalInconsistency, "A key of the ledger is of no known kind.")
+        }
+        let revokedAt: Int64? = try row["revoked_at"]
+        return Entry(
+            id: id(of: try row["digest"]), bundleID: BundleID(unchecked: try row["app"]), kind: kind,
+            label: try row["label"], createdAt: Date(milliseconds: try row["created_at"]),
+            revokedAt: revokedAt.map(Date.init(milliseconds:)))
+    }
+}
+
+/// What keys look like: their kind, so that a person who finds one knows what it is, and 32 unpredictable bytes.
+public enum KeyText {
+    /// Unpredictable bytes of the system.
+    @Sendable public static func randomBytes(_ count: Int) -> [UInt8] {
+        var source = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &source) }
+    }
+
+    static func make(_ kind: KeyKind, from random: [UInt8]) -> String {
+        "souk_\(kind.rawValue)_" + Base64.encodeURL(random)
+    }
+}

@@ -1,0 +1,144 @@
+import EntitlementServer
+import Foundation
+import Primitives
+import SQLStorage
+import SignedData
+import StoreModel
+
+/// `souk keys`: who may ask the entitlement server, and what it signs its answers with.
+enum KeysCommands {
+    private static let json = Command.Option(name: "json", help: "print one JSON value")
+    private static let bundle = Command.Option(name: "bundle-id", value: "B", help: "the app; all of them for list")
+
+    static let create = Command(
+        words: ["keys", "create"], summary: "make an API key, or a key to sign answers with",
+        options: [
+            LedgerFile.option, .init(name: "bundle-id", value: "B", help: "the app it is for"),
+            .init(name: "kind", value: "K", help: "public, for apps, or secret, for servers (secret)"),
+            .init(name: "label", value: "TEXT", help: "what you call it"),
+            .init(name: "out", value: "FILE", help: "where the key goes, readable by you alone; - prints it"),
+            .init(name: "signing", value: "FILE", help: "make an Ed25519 key for souk serve --signing-key instead"),
+            json,
+        ],
+        details: """
+            The ledger keeps a digest only: this is the one time the key can be read. A running server lets it in at once.
+            Without --out a public key is printed and a secret one goes to a file beside the ledger.
+            """
+    ) { arguments in
+        if let path = arguments.text("signing") {
+            try createSigningKey(at: InputFile.absolute(path), asJSON: arguments.has("json"))
+            return .success
+        }
+        let ledger = try LedgerFile(arguments)
+        let app: BundleID = try Arguments.identifier(arguments.required("bundle-id"), called: "--bundle-id")
+        let name = arguments.text("kind") ?? KeyKind.secret.rawValue
+        guard let kind = KeyKind(rawValue: name) else { throw Misuse("--kind is public or secret, not \"\(name)\"") }
+        _ = try await ledger.beside { database in
+            try await managing {
+                try await APIKeys(database: database).create(kind, for: app, label: arguments.text("label")) {
+                    entry, key in
+                    try hand(key, entry, to: arguments, of: ledger)
+                }
+            }
+        }
+        return .success
+    }
+
+    static let list = Command(
+        words: ["keys", "list"], summary: "the API keys of a ledger, without what lets anybody in",
+        options: [LedgerFile.option, bundle, json]
+    ) { arguments in
+        let app: BundleID? = try arguments.identifier("bundle-id")
+        let entries = try await LedgerFile(arguments).beside { try APIKeys(database: $0).list(of: app) }
+        if arguments.has("json") {
+            Terminal.print(json: ["keys": .array(entries.map { .object(members(of: $0)) })])
+        } else {
+            for entry in entries { Terminal.print(line(of: entry)) }
+        }
+        return .success
+    }
+
+    static let revoke = Command(
+        words: ["keys", "revoke"], summary: "let nobody in with an API key any more", operands: ["ID"],
+        options: [LedgerFile.option, json],
+        details: "ID is as souk keys list prints it. A running server refuses the key within a second."
+    ) { arguments in
+        let entry = try await LedgerFile(arguments).beside { database in
+            try await managing { try await APIKeys(database: database).revoke(arguments.operands[0]) }
+        }
+        if arguments.has("json") {
+            Terminal.print(json: .object(members(of: entry)))
+        } else {
+            Terminal.print(line(of: entry))
+        }
+        return .success
+    }
+
+    /// What the ledger refuses, as this command says it.
+    private static func managing<Value>(_ work: () async throws -> Value) async throws -> Value {
+        do { return try await work() } catch let error as EntitlementServerError { throw Misuse(error.reason) }
+    }
+
+    // MARK: - Handing out
+
+    private static func hand(
+        _ key: String, _ entry: APIKeys.Entry, to arguments: Arguments, of ledger: LedgerFile
+    ) throws {
+        var members = members(of: entry)
+        let beside = "\(ledger.path).\(entry.bundleID).\(entry.id).secret-key"
+        let place = arguments.text("out") ?? (entry.kind == .secret ? beside : "-")
+        if place == "-" {
+            members["key"] = .string(key)
+        } else {
+            let path = InputFile.absolute(place)
+            try write(key, to: path)
+            members["keyFile"] = .string(path)
+        }
+        if arguments.has("json") {
+            Terminal.print(json: .object(members))
+        } else {
+            Terminal.print(line(of: entry))
+            Terminal.print(place == "-" ? key : "the key is in \(InputFile.absolute(place))")
+        }
+    }
+
+    private static func createSigningKey(at path: String, asJSON: Bool) throws {
+        let key = try Ed25519.PrivateKey.generate()
+        try write(key.pem.trimmingCharacters(in: .newlines), to: path)
+        if asJSON {
+            Terminal.print(json: ["keyFile": .string(path), "publicKey": .string(key.publicKey.pem)])
+        } else {
+            Terminal.print("the key is in \(path); apps verify answers with\n\(key.publicKey.pem)")
+        }
+    }
+
+    /// A new file that only its owner may read. Throws `Misuse` for one that exists.
+    private static func write(_ secret: String, to path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw Misuse(
+                "\(path): the key cannot be written there: \(String(cString: strerror(errno))); no key was made")
+        }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try file.write(contentsOf: Data((secret + "\n").utf8))
+        try file.synchronize()
+    }
+
+    private static func members(of entry: APIKeys.Entry) -> JSONMembers {
+        var members: JSONMembers = [
+            "id": .string(entry.id), "bundleID": .string(entry.bundleID.rawValue), "kind": .string(entry.kind.rawValue),
+        ]
+        if let label = entry.label { members["label"] = .string(label) }
+        members["createdAt"] = .string(RFC3339.string(from: entry.createdAt))
+        if let revokedAt = entry.revokedAt { members["revokedAt"] = .string(RFC3339.string(from: revokedAt)) }
+        return members
+    }
+
+    private static func line(of entry: APIKeys.Entry) -> String {
+        let kind = entry.kind.rawValue.padding(toLength: 6, withPad: " ", startingAt: 0)
+        let state =
+            entry.revokedAt.map { "revoked \(RFC3339.string(from: $0))" }
+            ?? "since \(RFC3339.string(from: entry.createdAt))"
+        return "\(entry.id)  \(kind)  \(entry.bundleID)  \(state)\(entry.label.map { "  \($0)" } ?? "")"
+    }
+}

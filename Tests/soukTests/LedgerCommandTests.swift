@@ -1,0 +1,137 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import Primitives
+import Testing
+
+/// `souk keys`, `souk migrate`, `souk backup` and `souk restore` beside a server and without one.
+@Suite struct LedgerCommandTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private var database: String { "sqlite:" + folder.file("ledger.sqlite") }
+
+    private func serve() throws -> SoukService {
+        try SoukService(["serve", "--database", database, "--bundle-id", "com.example.darkroom"])
+    }
+
+    private func souk(_ words: String..., database: String? = nil) async throws -> SoukExecutable.Outcome {
+        try await SoukExecutable.run(words + ["--database", database ?? self.database, "--json"])
+    }
+
+    private func status(_ url: String, key: String) async throws -> Int {
+        let request = HTTPRequest(
+            method: .get, url: url + "/v1/customers/anna", headers: ["Authorization": "Bearer \(key)"])
+        return try await CurlTransport.platformDefault().send(request).status
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    @Test func `a key made beside a running server lets in, and revoked it does not`() async throws {
+        let server = try serve()
+        let made = try await souk("keys", "create", "--bundle-id", "com.example.darkroom", "--label", "backend").json
+        let id = try #require(made?["id"]?.stringValue)
+        #expect(made?["kind"] == "secret" && made?["label"] == "backend" && made?["key"] == nil)
+        let file = try #require(made?["keyFile"]?.stringValue)
+        #expect(try mode(file) == 0o600)
+        let key = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines)
+        #expect(try await status(server.url, key: key) == 200)
+
+        let listed = try await souk("keys", "list").json
+        #expect(listed?["keys"]?.arrayValue?.count == 3)
+        #expect(listed?.text().contains(key) == false)
+
+        let revoked = try await souk("keys", "revoke", id)
+        #expect(revoked.status == 0 && revoked.json?["revokedAt"] != nil)
+        var last = 200
+        while last == 200 { last = try await status(server.url, key: key) }
+        #expect(last == 401)
+        #expect(server.stop() == 0)
+    }
+
+    @Test func `a public key is printed, a signing key goes into a file of its own`() async throws {
+        #expect(try serve().stop() == 0)
+        let made = try await souk("keys", "create", "--bundle-id", "com.example.darkroom", "--kind", "public").json
+        #expect(made?["key"]?.stringValue?.hasPrefix("souk_public_") == true)
+        let file = folder.file("signing.pem")
+        let signing = try await SoukExecutable.run(["keys", "create", "--signing", file, "--json"])
+        #expect(signing.json?["publicKey"]?.stringValue?.contains("BEGIN PUBLIC KEY") == true)
+        #expect(try mode(file) == 0o600)
+        let again = try await SoukExecutable.run(["keys", "create", "--signing", file])
+        #expect(again.status == 2 && again.errors.contains(file))
+    }
+
+    @Test func `keys of nobody, of no ledger and of another schema are refused in a sentence`() async throws {
+        #expect(try await souk("keys", "list").errors.contains("there is no such file"))
+        #expect(try serve().stop() == 0)
+        let app = try await souk("keys", "create", "--bundle-id", "com.example.nobody")
+        #expect(app.status == 2 && app.errors.contains("com.example.darkroom"))
+        let id = try await souk("keys", "revoke", "0000000000000000")
+        #expect(id.status == 2 && id.errors.contains("souk keys list"))
+        let kind = try await souk("keys", "create", "--bundle-id", "com.example.darkroom", "--kind", "private")
+        #expect(kind.status == 2 && kind.errors.contains("public or secret"))
+    }
+
+    @Test func `a schema is planned, applied and verified`() async throws {
+        let planned = try await souk("migrate", "plan").json
+        #expect(planned?["applied"] == [] && planned?["pending"]?.arrayValue?.isEmpty == false)
+        #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")), "A plan makes nothing.")
+        let applied = try await souk("migrate", "apply").json
+        #expect(applied?["pending"] == [] && applied?["applied"] == planned?["pending"])
+        let verified = try await souk("migrate", "verify")
+        #expect(verified.status == 0 && verified.json?["faults"] == [])
+        let server = try serve()
+        #expect(try await souk("migrate", "verify").status == 0, "Beside a server too.")
+        let refused = try await souk("migrate", "apply")
+        #expect(refused.status == 2 && refused.errors.contains("in use by another process"))
+        #expect(server.stop() == 0)
+    }
+
+    @Test func `a ledger that is damaged does not verify`() async throws {
+        #expect(try serve().stop() == 0)
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file("ledger.sqlite")))
+        bytes.replaceSubrange(8192..<12288, with: Data(repeating: 0xA5, count: 4096))
+        try bytes.write(to: URL(fileURLWithPath: folder.file("ledger.sqlite")))
+        #expect(try await souk("migrate", "verify").status == 1)
+        #expect(try await souk("backup", folder.file("backup")).status == 1)
+        #expect(!FileManager.default.fileExists(atPath: folder.file("backup")))
+    }
+
+    @Test func `a backup of a running server is restored once that has ended`() async throws {
+        let server = try serve()
+        let key = try #require(server.greeting["publicKey"]?.stringValue)
+        let backup = try await souk("backup", folder.file("backup"))
+        #expect(backup.status == 0 && backup.json?["backup"]?.stringValue == folder.file("backup"))
+        #expect(try mode(folder.file("backup")) == 0o600)
+        #expect(try await souk("backup", folder.file("backup")).status == 2, "Nothing is written over.")
+        let id = try #require(
+            try await souk("keys", "create", "--bundle-id", "com.example.darkroom", "--kind", "public").json?["id"])
+
+        let early = try await souk("restore", folder.file("backup"))
+        #expect(early.status == 2 && early.errors.contains("in use by another process"))
+        #expect(server.stop() == 0)
+
+        let restored = try await souk("restore", folder.file("backup"))
+        #expect(restored.status == 0)
+        let former = try #require(restored.json?["former"]?.stringValue)
+        let now = try await souk("keys", "list").json?["keys"]?.arrayValue?.map { $0["id"] }
+        let before = try await souk("keys", "list", database: "sqlite:" + former).json?["keys"]?.arrayValue?.map {
+            $0["id"]
+        }
+        #expect(now?.contains(id) == false && before?.contains(id) == true)
+        let again = try serve()
+        #expect(try await status(again.url, key: key) == 200)
+        #expect(again.stop() == 0)
+    }
+
+    @Test func `what is no ledger is not restored`() async throws {
+        let text = try folder.write("notes.txt", String(repeating: "No database at all. ", count: 100))
+        let refused = try await souk("restore", text)
+        #expect(refused.status == 2 && refused.errors.contains("not a database"))
+        #expect(try await souk("restore", folder.file("nothing")).status == 2)
+        #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")))
+    }
+}
