@@ -35,6 +35,8 @@ extension EntitlementService {
         public var apps: [App]
         /// The environments whose facts are accepted; the first answers requests that name none.
         public var environments: [StoreEnvironment]
+        /// Shops on the web that tell what they sold.
+        public var webPurchases: [WebPurchaseSource] = []
         /// The roots that signed facts may come from.
         public var trustAnchors = TrustAnchor.apple
         /// Decides about expiry: the system's clock, or one that follows a simulator.
@@ -74,6 +76,7 @@ extension EntitlementService {
         }
 
         func check() throws(EntitlementServerError) {
+            try checkWebPurchases()
             guard !apps.isEmpty else {
                 throw EntitlementServerError(.invalidConfiguration, "Name at least one app by its bundle id.")
             }

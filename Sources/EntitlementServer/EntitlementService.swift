@@ -161,6 +161,8 @@ public final class EntitlementService: HTTPHandler {
         let receipts = ReceiptRoutes(
             ledger: ledger, idempotent: idempotent, readers: readerOfApp, maximumBody: configuration.maximumBody)
         let notifications = NotificationsRoute(ledger: ledger, readers: readers, metrics: metrics)
+        let webPurchases = WebPurchaseRoute(
+            ledger: ledger, sources: configuration.webPurchases, realClock: configuration.realClock)
         let customers = CustomerRoutes(ledger: ledger)
         let grants = GrantRoutes(ledger: ledger, idempotent: idempotent, makeID: configuration.makeGrantID)
         let provisioning = ProvisioningRoutes(ledger: ledger)
@@ -181,6 +183,7 @@ public final class EntitlementService: HTTPHandler {
             transactions.endpoints,
             receipts.endpoints,
             notifications.endpoints,
+            webPurchases.endpoints,
             care.endpoints,
             grants.endpoints,
             credits.endpoints,

@@ -294,8 +294,8 @@ struct FactRow {
     let signedAt: Date
     let summary: String
 
-    init(_ fact: PresentedFact) {
-        switch fact.content {
+    init(_ presented: PresentedFact) {
+        switch presented.content {
         case .transaction(let fact):
             kind = Self.transaction
             source = fact.source
@@ -307,7 +307,7 @@ struct FactRow {
             summary = FactSummary.text(of: fact)
         case .renewal(let fact):
             kind = Self.renewal
-            source = .appStore
+            source = presented.format == .web ? .web : .appStore
             digest = fact.digest
             transactionID = nil
             original = fact.originalID

@@ -1,0 +1,74 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// POST `/v1/webhooks/{source}`: a shop on the web tells what it sold. No key: the request is signed with a secret that the
+/// shop and this server share (`WebhookSignature`).
+struct WebPurchaseRoute: Sendable {
+    private static let maximumBody = 64 << 10
+
+    let ledger: Ledger
+    let sources: [EntitlementService.Configuration.WebPurchaseSource]
+    /// Judges how old a signature is.
+    let realClock: any WallClock
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                open: .post, "/v1/webhooks/{source}", "postWebPurchase", "Tell what a shop on the web sold", respond)
+        ]
+    }
+
+    @Sendable private func respond(to call: Call) throws -> HTTPReply {
+        guard let source = sources.first(where: { $0.name == call.path["source"] }) else {
+            throw Refusal.unknownSource
+        }
+        return call.later {
+            let body = try await RequestBody.bytes(of: call.request, upTo: Self.maximumBody)
+            do throws(WebhookSignature.Mistrust) {
+                try WebhookSignature.check(
+                    call.request.headers[WebhookSignature.field], of: body, at: realClock.now(),
+                    secrets: source.secrets)
+            } catch {
+                throw Refusal.notSigned(error)
+            }
+            let purchase = try RequestBody.decode(WebPurchase.self, from: body)
+            try purchase.check()
+            let answer = try await ledger.record(
+                purchase.facts(body, in: source.environment), of: source.app, by: purchase.customer,
+                answering: source.environment, as: nil
+            ) { recorded, _ in
+                if let rejected = recorded.rejected.first { throw Refusal.notTrue(rejected, field: "customer") }
+                let answer: JSONValue = [
+                    "acknowledgedTransactionIDs": .array(recorded.acknowledged.map { .string($0.rawValue) })
+                ]
+                return KeptAnswer(status: 200, contentType: "application/json", body: answer.encoded())
+            }
+            return answer.response
+        }
+    }
+}
+
+extension Refusal {
+    fileprivate static let unknownSource = Refusal(
+        HTTPProblem(
+            status: 404, code: "unknown_source", title: "Unknown source",
+            detail: "This server takes no webhooks under this name.", field: "source"))
+
+    fileprivate static func notSigned(_ mistrust: WebhookSignature.Mistrust) -> Refusal {
+        let (code, detail) =
+            switch mistrust {
+            case .missing: ("missing_signature", "Sign the body: t=<unix seconds>,v1=<hexadecimal HMAC-SHA256>.")
+            case .malformed:
+                ("malformed_signature", "The signature should be t=<unix seconds>,v1=<hexadecimal HMAC-SHA256>.")
+            case .notOurs: ("signature_invalid", "The signature is by none of the secrets of this source.")
+            case .notCurrent:
+                ("signature_not_current", "The signature is more than five minutes old, or not yet made.")
+            }
+        return Refusal(
+            HTTPProblem(
+                status: 401, code: code, title: "Not signed by the source", detail: detail,
+                field: WebhookSignature.field))
+    }
+}
