@@ -142,7 +142,7 @@ import Testing
             ("kind", { $0.kind = .init(rawValue: "gift") }),
         ]
         for (field, change) in wrong {
-            let reply = try await tell(bench, purchase(bench, change))
+            let reply = try await tell(bench, purchase(bench, "order-1", change))
             #expect(reply.status == 400 && reply.field == field)
         }
         let missing = try await tell(bench, Array(#"{"customer":"anna"}"#.utf8))
