@@ -13,7 +13,7 @@ SELF_TESTED := $(GATES) fuzz run-tests
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check self-test format bench crash api fuzz clean $(GATES)
+.PHONY: help run test check self-test format bench crash chaos api fuzz clean $(GATES)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +53,13 @@ crash: ## Kill the app, the server and the simulated store at every point of wha
 	@Scripts/install-dependencies run
 	swift build --product CrashLoop -j $(JOBS)
 	@"$$(swift build --show-bin-path)/CrashLoop" all 1
+
+chaos: ## Kill souk serve KILLS=200 times while everybody talks to it, and fail its disk at every operation
+	@Scripts/install-dependencies test
+	swift build --product CrashLoop -j $(JOBS)
+	swift build --product souk -j $(JOBS)
+	@"$$(swift build --show-bin-path)/CrashLoop" chaos $(or $(KILLS),200)
+	@SOUK_DISK_EVERY=1 Scripts/run-tests --filter DurabilityTests
 
 api: ## Ask the simulator everything its OpenAPI document allows and forbids, TIME=120 seconds (the tests do it for 15)
 	@Scripts/install-dependencies test

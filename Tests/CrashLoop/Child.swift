@@ -9,7 +9,7 @@ import Primitives
     import Darwin
 #endif
 
-/// A copy of this program, doing another part.
+/// A copy of this program, doing another part, or a program that was built beside it.
 final class Child: @unchecked Sendable {
     // Sendable: `process` is run in `init`; afterwards only its identifier is read, and what changes is locked.
     private let process = Process()
@@ -21,9 +21,10 @@ final class Child: @unchecked Sendable {
     private let words = Locked<[UInt8]>([])
     private let lines = Broadcast<String?>(replaysLast: true)
 
-    init(_ arguments: [String]) throws {
+    init(_ arguments: [String], program: String? = nil) throws {
         guard let path = Bundle.main.executablePath else { throw CrashFailure("this program does not know its path") }
-        process.executableURL = URL(fileURLWithPath: path)
+        let own = URL(fileURLWithPath: path)
+        process.executableURL = program.map { own.deletingLastPathComponent().appendingPathComponent($0) } ?? own
         process.arguments = arguments
         process.standardInput = input
         process.standardOutput = output

@@ -7,6 +7,7 @@ import Primitives
 ///     CrashLoop all [EVERY]       all three, at every point or at each EVERY-th
 ///     CrashLoop purchases [EVERY] the app and its server
 ///     CrashLoop stores [EVERY]    the simulated store alone
+///     CrashLoop chaos [KILLS]     souk serve, at any moment, while customers and the store talk to it all at once
 ///
 /// The other forms are what it starts itself: `CrashLoop app …`, `CrashLoop server …` and `CrashLoop store …`.
 @main
@@ -22,7 +23,9 @@ enum CrashLoop {
                 let every = max(1, arguments.dropFirst().first.flatMap { Int($0) } ?? 1)
                 if arguments.first != "stores" { try await CrashDriver.run(every: every) }
                 if arguments.first != "purchases" { try await CrashDriver.runStores(every: every) }
-            default: throw CrashFailure("say CrashLoop all, purchases or stores, and perhaps EVERY")
+            case "chaos":
+                try await Chaos.run(kills: max(1, arguments.dropFirst().first.flatMap { Int($0) } ?? 200))
+            default: throw CrashFailure("say CrashLoop all, purchases, stores or chaos, and perhaps a number")
             }
             exit(0)
         } catch {

@@ -107,8 +107,10 @@ struct DurabilityScenario: Sendable {
         defer { disk.detach() }
         let bench = try await open(folder)
         let check: String? = try bench.database.read { try $0.first("PRAGMA integrity_check", [])?[0] }
+        let differences = try bench.replay().differences
         let sight = try await look(at: bench)
         await bench.close()
+        guard differences.isEmpty else { throw InBetween(reason: "\(differences)") }
         guard check == "ok" else { throw InBetween(reason: "damaged: \(check ?? "")") }
         guard let known = sights.firstIndex(of: sight) else {
             throw InBetween(reason: "neither old nor new: \(sight.map { $0.prefix(400) })")

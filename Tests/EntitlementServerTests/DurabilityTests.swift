@@ -109,16 +109,15 @@ import Testing
         return wasReached
     }
 
-    @Test func `a ledger whose making was cut short is made at the next start, with the keys that were handed out`()
-        async throws
-    {
+    @Test func `a ledger whose making was cut short is made at the next start, with its keys`() async throws {
         let folder = try ServerBench.Folder()
         let key = Locked<String?>(nil)
         let leftovers = Locked<[Result<(folder: ServerBench.Folder, key: String?), any Error>]>([])
         let disk = try FaultyDisk(folder.url) { disk, operation in
             guard operation % Self.every == 0 else { return }
             let handedOut = key.withLock { $0 }
-            let found = Result { (folder: try disk.afterPowerCut(seed: UInt64(operation / Self.every % 3)), key: handedOut) }
+            let seed = UInt64(operation / Self.every % 3)
+            let found = Result { (folder: try disk.afterPowerCut(seed: seed), key: handedOut) }
             leftovers.withLock { $0.append(found) }
         }
         let bench = try await ServerBench(folder: folder)

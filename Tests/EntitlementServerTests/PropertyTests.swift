@@ -29,6 +29,7 @@ import Testing
             }
             try await Self.tell(told.map(\.element), to: bench, using: &numbers)
             #expect(try bench.count("fact") == facts.count)
+            #expect(try bench.replay().differences == [])
             answers.append(try await Self.answers(of: bench, expecting: life.state()))
             await bench.close()
         }
@@ -74,6 +75,15 @@ import Testing
             bench.clock.advance(by: 4.3 * 86400)
         }
         return answers
+    }
+}
+
+extension ServerBench {
+    func replay() throws -> LedgerReplay.Report {
+        try LedgerReplay(
+            database: database, apps: [.init(bundleID: Self.app, features: Self.map), .init(bundleID: Self.otherApp)],
+            clock: clock
+        ).run()
     }
 }
 

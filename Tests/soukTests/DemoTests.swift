@@ -151,4 +151,12 @@ private final class KeptDemo {
         #expect(outcome.status == 0, "\(outcome.errors)")
         #expect(outcome.output.contains("nothing twice"))
     }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a server that is killed among its customers loses nothing and counts nothing twice`() async throws {
+        let kills = ProcessInfo.processInfo.environment["SOUK_KILLS"] ?? "20"
+        let outcome = try await SoukExecutable.run(["chaos", kills], program: "CrashLoop")
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(outcome.output.contains("every answer as the store says"))
+    }
 }

@@ -1,0 +1,171 @@
+import AppStoreSimulator
+import CurlTransport
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+/// Customers buy, are refunded and renew at a simulated store, and tell `souk serve` of it, all at once and some of it
+/// twice; the store's notifications arrive shuffled and repeated; and the server is killed, again and again, at any moment.
+/// In the end everything acknowledged is there, nothing twice, and the answers are what the store itself says.
+struct Chaos: Sendable {
+    private static let customers = 8
+
+    let kills: Int
+    let store: StoreObserver
+    let server: ChaosServer
+    let notices: ChaosNotices
+    let witness = ChaosWitness()
+
+    static func run(kills: Int) async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/souk-chaos-\(UUID().uuidString.lowercased())"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let network = CurlTransport.platformDefault()
+        let notices = try ChaosNotices()
+        var configuration = SimulatedAppStore.Configuration(
+            catalogue: try Catalogue(parsing: Array(StoreChild.catalogue.utf8), file: "catalogue"),
+            dataDirectory: folder + "/store")
+        configuration.timeRate = .frozen
+        configuration.notificationsURL = notices.url
+        configuration.notificationTransport = network
+        let store = try await SimulatedAppStore.open(configuration)
+        let listener = HTTPListener(handler: store.handler)
+        let url = try listener.start().url
+        let settings = ChaosServer.Settings(folder: folder, store: url, root: store.summary.rootCertificate)
+        let chaos = Chaos(
+            kills: kills, store: StoreObserver(url: url, network: network),
+            server: try await ChaosServer.start(settings, name: "ledger", network: network), notices: notices)
+        let clock = ContinuousClock()
+        let start = clock.now
+        try await chaos.rage()
+        let elapsed = clock.now - start
+        let check = ChaosCheck(chaos: chaos, settings: settings, network: network)
+        let facts = try await check.run(customers: (0..<Self.customers).map(Self.name))
+        await chaos.server.kill()
+        await store.close()
+        await listener.stop()
+        await notices.stop()
+        chaos.witness.report(kills: kills, facts: facts, customers: Self.customers, elapsed: elapsed)
+    }
+
+    private static func name(_ number: Int) -> String { "customer-\(number)" }
+
+    /// Returns when the server was killed often enough and everybody was answered.
+    private func rage() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let isOver = Locked(false)
+            let goesOn: @Sendable () -> Bool = { isOver.withLock { !$0 } }
+            for number in 0..<Self.customers {
+                group.addTask {
+                    let customer = ChaosCustomer(name: Self.name(number), chaos: self)
+                    try await customer.live(while: goesOn)
+                }
+            }
+            group.addTask { try await letTimePass(while: goesOn) }
+            group.addTask {
+                try await notices.pass(on: server, witness) { isOver.withLock { $0 } }
+            }
+            group.addTask {
+                for number in 1...kills {
+                    try await Task.sleep(for: .milliseconds(Int.random(in: 0...250)))
+                    try await server.killAndStart()
+                    FileHandle.standardError.write(Data("\rkilled \(number) of \(kills) times ".utf8))
+                }
+                FileHandle.standardError.write(Data("\n".utf8))
+                isOver.withLock { $0 = true }
+            }
+            try await group.waitForAll()
+        }
+        try await deliver()
+        try await notices.pass(on: server, witness) { true }
+    }
+
+    /// Ten days at a time: a month is renewed at most once by each, and the store tells of every renewal.
+    private func letTimePass(while goesOn: () -> Bool) async throws {
+        while goesOn() {
+            try await Task.sleep(for: .milliseconds(700))
+            try await store.tell("/control/v1/clock/advance", StoreControlWire.Advance(period: .days(10)))
+        }
+    }
+
+    private func deliver() async throws {
+        let sent = try await store.ask(
+            .post, "/control/v1/notifications/deliver", as: StoreControlWire.Deliveries.self)
+        guard sent.waiting == 0 else { throw CrashFailure("\(sent.waiting) notifications were not sent") }
+    }
+}
+
+/// What was promised, and how often somebody had to ask.
+final class ChaosWitness: Sendable {
+    struct State {
+        /// Transactions that were acknowledged, by customer.
+        var acknowledged: [String: Set<TransactionID>] = [:]
+        /// Everything that was presented, by customer.
+        var presented: [String: Set<String>] = [:]
+        var requests = 0
+        var broken = 0
+        var unavailable = 0
+    }
+
+    let state = Locked(State())
+
+    /// Sends a request until it is answered with success, as a client with patience does, and returns the answer.
+    func insist(
+        _ method: HTTPRequest.Method, _ path: String, of server: ChaosServer, key: String? = nil,
+        headers: HTTPHeaders = [:], body: JSONValue? = nil
+    ) async throws -> [UInt8] {
+        var headers = headers
+        if let key { headers.add("Authorization", "Bearer \(key)") }
+        if body != nil { headers.add("Content-Type", "application/json") }
+        for attempt in 0..<3000 {
+            if attempt > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            state.withLock { $0.requests += 1 }
+            let request = HTTPRequest(
+                method: method, url: server.url + path, headers: headers, body: .bytes(body?.encoded() ?? []))
+            guard let response = try? await server.network.send(request),
+                let bytes = try? await response.body.collect(upTo: 4 << 20)
+            else {
+                state.withLock { $0.broken += 1 }
+                continue
+            }
+            if response.isSuccess { return bytes }
+            // 409: the same request is being answered at this moment.
+            guard response.status == 503 || response.status == 409 else {
+                throw CrashFailure("\(path) was answered \(response.status): \(String(decoding: bytes, as: UTF8.self))")
+            }
+            state.withLock { $0.unavailable += 1 }
+        }
+        throw CrashFailure("\(path): nobody answers")
+    }
+
+    func report(kills: Int, facts: Int, customers: Int, elapsed: Duration) {
+        let state = state.withLock { $0 }
+        let acknowledged = state.acknowledged.values.reduce(0) { $0 + $1.count }
+        print(
+            """
+            killed the server \(kills) times in \(elapsed.components.seconds) s: \
+            \(state.requests) requests of \(customers) customers and of the store, \(state.broken) of them broken off and \
+            \(state.unavailable) put off; \(acknowledged) transactions acknowledged, \(facts) facts in the ledger, \
+            every one once, every answer as the store says
+            """)
+    }
+}
+
+extension StoreObserver {
+    /// Asks for something to happen; `false` when the store says that it cannot, now or at all.
+    @discardableResult
+    func tell(_ path: String, _ body: (any Encodable & Sendable)? = nil) async throws -> Bool {
+        let bytes = try body.map { try WireJSON.encode($0) } ?? Array("{}".utf8)
+        let response = try await network.send(
+            HTTPRequest(
+                method: .post, url: url + path, headers: ["Content-Type": "application/json"], body: .bytes(bytes)))
+        guard !response.isSuccess else { return true }
+        guard [404, 409, 422].contains(response.status) else {
+            throw CrashFailure("\(path) was answered \(response.status)")
+        }
+        return false
+    }
+}

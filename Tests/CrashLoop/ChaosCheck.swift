@@ -1,0 +1,128 @@
+import EntitlementServer
+import Foundation
+import HTTPCore
+import Primitives
+import SQLStorage
+import StoreKitAdapter
+import StoreModel
+
+/// Looks at what is left when everything was told and nobody is killed any more.
+struct ChaosCheck: Sendable {
+    let chaos: Chaos
+    let settings: ChaosServer.Settings
+    let network: any HTTPTransport
+
+    /// Returns how many facts there are.
+    func run(customers: [String]) async throws -> Int {
+        await chaos.server.kill()
+        try await checkFile()
+        try await chaos.server.killAndStart()
+        let replay = try await self.replay(customers)
+        var facts = 0
+        for customer in customers {
+            let answer = try await self.answer(of: customer, from: chaos.server)
+            try await compare(answer, of: customer)
+            facts += try await checkFacts(of: customer)
+            let again = try await self.answer(of: customer, from: replay)
+            guard again == answer else {
+                throw CrashFailure("\(customer): the replay answers \(again), the server \(answer)")
+            }
+        }
+        await replay.kill()
+        return facts
+    }
+
+    /// The file is whole, and says what follows from its facts and claims.
+    private func checkFile() async throws {
+        let clock = FollowedClock(url: settings.store, transport: network)
+        try await clock.start()
+        let database = try SQLiteDatabase(path: chaos.server.database)
+        let answer = try database.read { try $0.query("PRAGMA integrity_check", []).map { try $0[0] as String } }
+        guard answer == ["ok"] else { throw CrashFailure("the ledger is damaged: \(answer)") }
+        let report = try LedgerReplay(
+            database: database, apps: [.init(bundleID: settings.bundleID)], clock: clock
+        ).run()
+        await database.close()
+        await clock.stop()
+        guard report.differences.isEmpty, report.facts > 0 else {
+            throw CrashFailure("of \(report.facts) facts the ledger makes something else: \(report.differences)")
+        }
+    }
+
+    /// A server that was never killed and is told everything once more, in another order.
+    private func replay(_ customers: [String]) async throws -> ChaosServer {
+        let server = try await ChaosServer.start(settings, name: "replay", network: network)
+        let presented = chaos.witness.state.withLock { $0.presented }
+        for payload in chaos.notices.all.shuffled() { try await ChaosNotices.tell(payload, to: server, chaos.witness) }
+        for customer in customers.shuffled() {
+            let texts = (presented[customer] ?? []).shuffled()
+            for start in stride(from: 0, to: texts.count, by: 100) {
+                let some = texts[start..<min(start + 100, texts.count)]
+                _ = try await chaos.witness.insist(
+                    .post, "/v1/customers/\(customer)/transactions", of: server, key: server.publicKey,
+                    body: ["signedTransactions": .array(some.map { .string($0) })])
+            }
+        }
+        return server
+    }
+
+    private func answer(of customer: String, from server: ChaosServer) async throws -> Customer {
+        let bytes = try await chaos.witness.insist(
+            .get, "/v1/customers/\(customer)", of: server, key: server.publicKey)
+        var answer = try WireJSON.decode(Customer.self, from: bytes)
+        answer.asOf = Date(timeIntervalSince1970: 0)
+        return answer
+    }
+
+    /// The store knows the same transactions, refunds, and what gives access now.
+    private func compare(_ answer: Customer, of customer: String) async throws {
+        let sold = try await chaos.store.transactions(of: customer)
+        let once = sold.filter { $0.productID != "monthly" }
+        guard answer.purchases.count == once.count else {
+            throw CrashFailure("\(customer) bought \(once.count) times, the server lists \(answer.purchases.count)")
+        }
+        let revoked = Set(answer.purchases.filter { $0.revokedAt != nil }.map(\.transactionID))
+        guard revoked == Set(once.filter { $0.state == "revoked" }.map(\.transactionID)) else {
+            throw CrashFailure("\(customer): refunds differ; the server says \(revoked)")
+        }
+        let open = try await chaos.store.ask(
+            .get, "/control/v1/accounts/\(customer)/entitlements", as: StoreControlWire.Transactions.self)
+        let products = Set(open.transactions.map(\.productID).filter { $0 != "coins" })
+        guard Set(answer.features.filter(\.isActive).compactMap(\.productID)) == products else {
+            throw CrashFailure("\(customer): the store gives access to \(products), the server: \(answer.features)")
+        }
+        let ends = sold.filter { $0.productID == "monthly" }.compactMap(\.expiresDate)
+        guard answer.subscriptions.map(\.expiresAt).max() == ends.max() else {
+            throw CrashFailure("\(customer): the subscription ends at \(ends.max() as Any): \(answer.subscriptions)")
+        }
+    }
+
+    /// Everything acknowledged is among the facts, and no fact is there twice.
+    private func checkFacts(of customer: String) async throws -> Int {
+        var facts: [JSONValue] = []
+        var cursor: String?
+        repeat {
+            let page = try JSONValue(
+                parsing: try await chaos.witness.insist(
+                    .get, "/v1/customers/\(customer)/facts?limit=100" + (cursor.map { "&cursor=\($0)" } ?? ""),
+                    of: chaos.server, key: chaos.server.secretKey))
+            facts += page["facts"]?.arrayValue ?? []
+            cursor = page["nextCursor"]?.stringValue
+        } while cursor != nil
+        let told = facts.map { fact in
+            [fact["kind"], fact["transactionID"], fact["originalTransactionID"], fact["signedAt"], fact["payload"]]
+                .map { $0?.text() ?? "" }.joined(separator: " ")
+        }
+        guard Set(told).count == told.count else { throw CrashFailure("\(customer): a fact is in the ledger twice") }
+        let known = Set(facts.compactMap { $0["transactionID"]?.stringValue })
+        let promised = chaos.witness.state.withLock { $0.acknowledged[customer] ?? [] }.map(\.rawValue)
+        guard known.isSuperset(of: promised) else {
+            throw CrashFailure("\(customer): \(Set(promised).subtracting(known)) were acknowledged and are lost")
+        }
+        let sold = Set(try await chaos.store.transactions(of: customer).map(\.transactionID.rawValue))
+        guard known == sold else {
+            throw CrashFailure("\(customer): \(known.symmetricDifference(sold)) are not in both books")
+        }
+        return facts.count
+    }
+}

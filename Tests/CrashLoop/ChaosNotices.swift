@@ -1,0 +1,73 @@
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+
+/// Stands between the store and the server: takes every notification at once, and passes them on in any order, some of
+/// them more than once.
+final class ChaosNotices: Sendable {
+    private struct State {
+        var waiting: [String] = []
+        var all: [String] = []
+    }
+
+    private let state = Locked(State())
+    private let listener: HTTPListener
+    let url: String
+
+    init() throws {
+        listener = HTTPListener(
+            handler: AnyHTTPHandler { [state] request in
+                let body = try? request.body.buffered.map { try JSONValue(parsing: $0) }
+                guard let payload = body?["signedPayload"]?.stringValue else {
+                    return .ready(HTTPResponse(status: 400))
+                }
+                state.withLock { state in
+                    state.waiting.append(payload)
+                    state.all.append(payload)
+                }
+                return .ready(HTTPResponse(status: 200))
+            })
+        url = try listener.start().url + "/notices"
+    }
+
+    func stop() async { await listener.stop() }
+
+    /// Everything the store has told.
+    var all: [String] { state.withLock { $0.all } }
+
+    /// Passes on what waits until `isOver` and nothing waits any more; three at a time.
+    func pass(on server: ChaosServer, _ witness: ChaosWitness, until isOver: @escaping @Sendable () -> Bool)
+        async throws
+    {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    while true {
+                        let mayEnd = isOver()
+                        guard let payload = self.take() else {
+                            if mayEnd { return }
+                            try await Task.sleep(for: .milliseconds(5))
+                            continue
+                        }
+                        try await Self.tell(payload, to: server, witness)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    static func tell(_ payload: String, to server: ChaosServer, _ witness: ChaosWitness) async throws {
+        _ = try await witness.insist(
+            .post, "/v1/notifications/app-store", of: server, body: ["signedPayload": .string(payload)])
+    }
+
+    /// Any of those that wait; one in four stays to be taken again.
+    private func take() -> String? {
+        state.withLock { state in
+            guard let place = state.waiting.indices.randomElement() else { return nil }
+            return Int.random(in: 0..<4) == 0 ? state.waiting[place] : state.waiting.remove(at: place)
+        }
+    }
+}

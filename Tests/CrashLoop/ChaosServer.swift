@@ -1,0 +1,69 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// `souk serve` on one file and one port, killed and started again.
+actor ChaosServer {
+    struct Settings: Sendable {
+        let folder: String
+        let store: String
+        let root: String
+        let bundleID: BundleID = "com.example.souk"
+    }
+
+    private let arguments: [String]
+    private var child: Child
+    nonisolated let url: String
+    nonisolated let network: any HTTPTransport
+    nonisolated let publicKey: String
+    nonisolated let secretKey: String
+    nonisolated let database: String
+
+    static func start(
+        _ settings: Settings, name: String, network: any HTTPTransport
+    ) async throws -> ChaosServer {
+        let database = "\(settings.folder)/\(name).sqlite"
+        var arguments = [
+            "serve", "--database", "sqlite:\(database)", "--bundle-id", settings.bundleID.rawValue, "--environment",
+            "sandbox",
+            "--root", settings.root, "--clock", settings.store, "--stop-with-parent",
+        ]
+        let child = try Child(arguments, program: "souk")
+        let url = try await greeting(of: child)
+        guard let port = url.split(separator: ":").last else { throw CrashFailure("no port in \(url)") }
+        arguments += ["--port", String(port)]
+        func key(_ kind: String) throws -> String {
+            try String(contentsOfFile: "\(database).\(settings.bundleID).\(kind)-key", encoding: .utf8)
+                .trimmingCharacters(in: .newlines)
+        }
+        return ChaosServer(
+            arguments: arguments, child: child, url: url, network: network, publicKey: try key("public"),
+            secretKey: try key("secret"), database: database)
+    }
+
+    private init(
+        arguments: [String], child: Child, url: String, network: any HTTPTransport, publicKey: String,
+        secretKey: String, database: String
+    ) {
+        (self.arguments, self.child, self.url, self.network) = (arguments, child, url, network)
+        (self.publicKey, self.secretKey, self.database) = (publicKey, secretKey, database)
+    }
+
+    private static func greeting(of child: Child) async throws -> String {
+        guard let line = await child.firstLine(), let url = try JSONValue(parsing: line)["listening"]?.stringValue
+        else {
+            await child.kill()
+            throw CrashFailure("the server did not start: \(child.lastWords)")
+        }
+        return url
+    }
+
+    func killAndStart() async throws {
+        await child.kill()
+        child = try Child(arguments, program: "souk")
+        guard try await Self.greeting(of: child) == url else { throw CrashFailure("the port of \(url) is lost") }
+    }
+
+    func kill() async { await child.kill() }
+}
