@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCore
 import Primitives
 import SQLStorage
 import SignedData
@@ -58,10 +59,23 @@ extension EntitlementService {
         /// Whether GET `/metrics` is answered among the others; `false` where `EntitlementService.metricsHandler` is bound
         /// to a port of its own.
         public var servesMetrics = true
+        /// Where events are posted to.
+        public var webhooks: [Webhook] = []
+        /// Posts them; needed where there are any.
+        public var webhookTransport: (any HTTPTransport)?
+        /// How often a delivery is attempted before it is dead, and the pauses between: a day in all.
+        public var webhookBackoff = Backoff(attempts: 15, initial: .seconds(5), maximum: .seconds(6 * 3600))
+        /// Spreads pauses; from 0 to 1.
+        public var random: @Sendable () -> Double = { .random(in: 0...1) }
+        /// For how many seconds of the store's time events can be asked for; longer where a webhook was not told of one.
+        public var eventRetention: TimeInterval = 30 * 86400
+        /// After how many seconds without an event a stream of them sends a comment, so that nobody takes it for broken.
+        public var eventSilence: TimeInterval = 15
         /// Told of requests that were refused or failed, and of all with `logsEveryRequest`. Called on any thread.
         public var log: @Sendable (RequestRecord) -> Void = { _ in }
         public var logsEveryRequest = false
-        /// Told what failed on this side, with the id the request's sender was given. Called on any thread.
+        /// Told what failed on this side, with the id the request's sender was given, or the name of what runs without
+        /// being asked. Called on any thread.
         public var reportFailure: @Sendable (_ requestID: String, _ error: any Error) -> Void = { _, _ in }
         /// Unpredictable bytes, for API keys.
         public var randomBytes: @Sendable (Int) -> [UInt8] = KeyText.randomBytes
@@ -89,12 +103,30 @@ extension EntitlementService {
                 throw EntitlementServerError(.invalidConfiguration, "The bundle id \(app.bundleID) is named twice.")
             }
             for limit in apps.compactMap(\.rateLimit) { try limit.check() }
+            try checkWebhooks()
             for key in signingKeys { try key.check() }
             guard Set(signingKeys.map(\.id)).count == signingKeys.count else {
                 throw EntitlementServerError(.invalidConfiguration, "Two signing keys have the same name.")
             }
             for (index, environment) in environments.enumerated() where environments[..<index].contains(environment) {
                 throw EntitlementServerError(.invalidConfiguration, "The environment \(environment) is named twice.")
+            }
+        }
+
+        private func checkWebhooks() throws(EntitlementServerError) {
+            for (index, webhook) in webhooks.enumerated() {
+                try webhook.check()
+                guard apps.contains(where: { $0.bundleID == webhook.app }) else {
+                    throw EntitlementServerError(
+                        .invalidConfiguration, "The webhook \(webhook.name) is of an app that is not served.")
+                }
+                guard !webhooks[..<index].contains(where: { $0.id == webhook.id }) else {
+                    throw EntitlementServerError(
+                        .invalidConfiguration, "The webhook \(webhook.name) of \(webhook.app) is named twice.")
+                }
+            }
+            guard webhooks.isEmpty || webhookTransport != nil else {
+                throw EntitlementServerError(.invalidConfiguration, "Webhooks need a transport that posts them.")
             }
         }
     }

@@ -17,12 +17,23 @@ import StoreModel
 /// An `HTTPHandler` of the wire contract, to be bound to a listener or called in process. A transaction is acknowledged
 /// only when it is durable. Reads of a customer are answered at once, without suspension, while the stored answer is true.
 public final class EntitlementService: HTTPHandler {
+    /// What endpoints and chores are made over.
+    struct Parts: Sendable {
+        let ledger: Ledger
+        let tokens: CustomerTokens
+        let signer: AnswerSigner
+        let metrics: ServerMetrics
+        let news: News
+    }
+
     private let configuration: Configuration
     private let keys: KeyRing
     private let router: Router
-    private let signer: AnswerSigner
-    let metrics = ServerMetrics()
-    let ledger: Ledger
+    private let parts: Parts
+    let chores: [Chore]
+
+    var ledger: Ledger { parts.ledger }
+    var metrics: ServerMetrics { parts.metrics }
 
     /// Brings the database up to date and makes ready to serve.
     ///
@@ -36,13 +47,18 @@ public final class EntitlementService: HTTPHandler {
         self.configuration = configuration
         let keys = KeyRing(database: database, realClock: configuration.realClock)
         self.keys = keys
-        ledger = Ledger(
+        let (metrics, news) = (ServerMetrics(), News(clock: configuration.realClock))
+        let ledger = Ledger(
             database: database, clock: configuration.clock, cache: AnswerCache(capacity: configuration.cachedAnswers),
-            metrics: metrics,
+            metrics: metrics, news: news,
             rules: AppRules.of(configuration.apps))
         try await ledger.sealOpenFacts()
-        signer = AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock)
-        router = Self.router(configuration, keys, ledger, tokens, signer, metrics)
+        parts = Parts(
+            ledger: ledger, tokens: tokens,
+            signer: AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock), metrics: metrics,
+            news: news)
+        router = Self.router(configuration, keys, parts)
+        chores = try await Self.chores(configuration, parts)
     }
 
     /// The steps of the ledger's schema, for tools that look at a ledger or bring it up to date before a server does.
@@ -52,7 +68,7 @@ public final class EntitlementService: HTTPHandler {
         let id = configuration.makeRequestID()
         var request = request
         request.headers.add(Gate.requestID, id)
-        return signer.sign(router.respond(to: request), to: request).map { response in
+        return parts.signer.sign(router.respond(to: request), to: request).map { response in
             var response = response
             response.headers.add(Gate.requestID, id)
             return response
@@ -61,6 +77,21 @@ public final class EntitlementService: HTTPHandler {
 
     /// GET `/metrics`, to be bound to a port that only the monitoring reaches.
     public var metricsHandler: any HTTPHandler { MetricsRoute(metrics: metrics).handler }
+
+    /// Does what nobody asks for: computes answers whose time has passed, posts events to webhooks, throws old events away.
+    ///
+    /// To be called once, beside serving. Returns when its task is cancelled; streams of events have ended then, so that a
+    /// listener can stop without cutting them off.
+    public func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            for chore in chores {
+                group.addTask { [configuration, parts] in
+                    await chore.run(hearing: parts.news, report: configuration.reportFailure)
+                }
+            }
+        }
+        parts.news.end()
+    }
 
     /// Makes a public and a secret key for each configured app that has none, and returns them.
     ///
@@ -122,19 +153,19 @@ public final class EntitlementService: HTTPHandler {
     }
 
     private static func router(
-        _ configuration: Configuration, _ keys: KeyRing, _ ledger: Ledger, _ tokens: CustomerTokens,
-        _ signer: AnswerSigner, _ metrics: ServerMetrics
+        _ configuration: Configuration, _ keys: KeyRing, _ parts: Parts
     ) -> Router {
+        let metrics = parts.metrics
         let observer = RequestObserver(configuration, metrics)
         let gate = Gate(
             keys: keys, apps: Set(configuration.apps.map(\.bundleID)), environments: configuration.environments,
             report: { request, error in
                 // The last one is ours, whatever the sender called the request.
                 configuration.reportFailure(request.headers.values(Gate.requestID).last ?? "", error)
-            }, guarded: Set(configuration.apps.filter(\.requiresCustomerTokens).map(\.bundleID)), tokens: tokens,
-            limiter: RateLimiter(configuration), signer: signer, observer: observer)
+            }, guarded: Set(configuration.apps.filter(\.requiresCustomerTokens).map(\.bundleID)), tokens: parts.tokens,
+            limiter: RateLimiter(configuration), signer: parts.signer, observer: observer)
         var router = Router()
-        for endpoint in endpoints(configuration, ledger, tokens, signer, metrics) {
+        for endpoint in endpoints(configuration, parts) {
             let figures = metrics.endpoint(endpoint.id)
             router.on(endpoint.method, endpoint.path) { gate.respond(to: endpoint, $0, $1, counting: figures) }
         }
@@ -148,26 +179,24 @@ public final class EntitlementService: HTTPHandler {
     }
 
     /// All that can be asked, in the order of the documents.
-    static func endpoints(
-        _ configuration: Configuration, _ ledger: Ledger, _ tokens: CustomerTokens, _ signer: AnswerSigner,
-        _ metrics: ServerMetrics
-    ) -> [Endpoint] {
+    static func endpoints(_ configuration: Configuration, _ parts: Parts) -> [Endpoint] {
+        let ledger = parts.ledger
         let idempotent = IdempotentRequests(ledger: ledger, realClock: configuration.realClock)
         let readers = configuration.apps.map { StoreReader($0, configuration) }
         let readerOfApp = Dictionary(uniqueKeysWithValues: readers.map { ($0.app, $0) })
         let transactions = TransactionsRoute(
             ledger: ledger, idempotent: idempotent, readers: readerOfApp, maximumBody: configuration.maximumBody,
-            metrics: metrics)
+            metrics: parts.metrics)
         let receipts = ReceiptRoutes(
             ledger: ledger, idempotent: idempotent, readers: readerOfApp, maximumBody: configuration.maximumBody)
-        let notifications = NotificationsRoute(ledger: ledger, readers: readers, metrics: metrics)
+        let notifications = NotificationsRoute(ledger: ledger, readers: readers, metrics: parts.metrics)
         let webPurchases = WebPurchaseRoute(
             ledger: ledger, sources: configuration.webPurchases, realClock: configuration.realClock)
         let customers = CustomerRoutes(ledger: ledger)
         let grants = GrantRoutes(ledger: ledger, idempotent: idempotent, makeID: configuration.makeGrantID)
         let provisioning = ProvisioningRoutes(ledger: ledger)
         let care = CustomerCareRoutes(
-            ledger: ledger, idempotent: idempotent, tokens: tokens, realClock: configuration.realClock,
+            ledger: ledger, idempotent: idempotent, tokens: parts.tokens, realClock: configuration.realClock,
             makePseudonym: configuration.makeGrantID)
         let credits = CreditRoutes(
             ledger: ledger, idempotent: idempotent,
@@ -176,8 +205,11 @@ public final class EntitlementService: HTTPHandler {
             ledger: ledger, idempotent: idempotent, makeGrantID: configuration.makeGrantID,
             randomBytes: configuration.randomBytes)
         let open = OpenRoutes(database: configuration.database)
-        let signing = SigningKeysRoute(signer: signer)
-        let measuring = configuration.servesMetrics ? MetricsRoute(metrics: metrics).endpoints : []
+        let events = EventsRoute(ledger: ledger, news: parts.news, silence: configuration.eventSilence)
+        let deliveries = DeliveriesRoutes(
+            ledger: ledger, news: parts.news, idempotent: idempotent, realClock: configuration.realClock)
+        let signing = SigningKeysRoute(signer: parts.signer)
+        let measuring = configuration.servesMetrics ? MetricsRoute(metrics: parts.metrics).endpoints : []
         return [
             customers.endpoints,
             transactions.endpoints,
@@ -190,6 +222,8 @@ public final class EntitlementService: HTTPHandler {
             promotions.endpoints,
             provisioning.endpoints,
             signing.endpoints,
+            events.endpoints,
+            deliveries.endpoints,
             measuring,
             open.endpoints,
         ].flatMap(\.self)

@@ -12,7 +12,15 @@ import Testing
 @Suite struct QueryPlanTests {
     @Test func `every statement finds its rows without walking through a book`() async throws {
         let box = RecorderBox()
-        let bench = try await ServerBench(configure: { $0.cachedAnswers = 0 }, wrapping: box.wrap)
+        let receiver = WebhookReceiver { _, before in before == 0 ? 500 : 200 }
+        let secret = try WebhookSecret(ServerBench.webhookSecret)
+        let bench = try await ServerBench(
+            configure: {
+                $0.cachedAnswers = 0
+                $0.webhooks = [Webhook(name: "crm", app: ServerBench.app, url: "http://a/", secrets: [secret])]
+                $0.webhookTransport = receiver
+                $0.webhookBackoff = .none
+            }, wrapping: box.wrap)
         let recorder = try #require(box.database)
         recorder.statements.withLock { $0 = [] }
 
@@ -28,6 +36,15 @@ import Testing
         _ = try await bench.send(.get, "/v1/customers/anna/facts", as: .secret)
         bench.clock.advance(by: 60 * 86400)
         _ = try await bench.get("anna")
+        try await bench.deliver()
+        _ = try await bench.deliveries("?state=dead")
+        _ = try await bench.send(.post, "/v1/webhook-deliveries/1/replay", as: .secret)
+        _ = try await bench.send(.post, "/v1/webhook-deliveries/replay", as: .secret)
+        try await EventListener(bench, after: "0").stream.cancel()
+        _ = try await bench.send(.get, "/metrics", as: .none)
+        _ = try await bench.post(bench.period("4"), for: "carl")
+        bench.clock.advance(by: 60 * 86400)
+        for chore in bench.service.chores { while try await chore.step() {} }
 
         let statements = recorder.statements.withLock { $0 }
         #expect(statements.count > 20)

@@ -152,7 +152,7 @@ extension LedgerTransaction {
             let both = values(.text(name.rawValue), .text(pseudonym.rawValue))
             try connection.execute(
                 "UPDATE claim SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", both)
-            for table in ["idempotency_key", "event"] {
+            for table in ["idempotency_key", "event", "webhook_delivery"] {
                 try connection.execute(
                     "DELETE FROM \(table) WHERE app = ?1 AND environment = ?2 AND customer = ?3",
                     values(.text(name.rawValue)))

@@ -12,16 +12,18 @@ struct Ledger: Sendable {
     let clock: any WallClock
     let cache: AnswerCache
     private let metrics: ServerMetrics
+    private let news: News
     private let rules: [BundleID: AppRules]
 
     init(
-        database: any SQLDatabase, clock: any WallClock, cache: AnswerCache, metrics: ServerMetrics,
+        database: any SQLDatabase, clock: any WallClock, cache: AnswerCache, metrics: ServerMetrics, news: News,
         rules: [BundleID: AppRules]
     ) {
         self.database = database
         self.clock = clock
         self.cache = cache
         self.metrics = metrics
+        self.news = news
         self.rules = rules
     }
 
@@ -58,6 +60,7 @@ struct Ledger: Sendable {
         for (key, answer, ticket) in settled.answers { cache.replace(answer, for: key, ticket: ticket) }
         for key in settled.departed { cache.remove(key) }
         for (kind, number) in settled.appended { metrics.facts.add(kind, number) }
+        news.tell()
         return settled.result
     }
 

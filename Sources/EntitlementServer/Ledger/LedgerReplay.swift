@@ -56,6 +56,7 @@ public struct LedgerReplay: Sendable {
         self.apps = apps
         ledger = Ledger(
             database: database, clock: clock, cache: AnswerCache(capacity: 0), metrics: ServerMetrics(),
+            news: News(clock: SystemClock()),
             rules: AppRules.of(apps))
     }
 

@@ -112,6 +112,7 @@ enum Schema {
             ]),
         customers,
         ingestion,
+        webhooks,
     ]
 }
 

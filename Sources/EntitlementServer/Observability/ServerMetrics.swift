@@ -20,6 +20,8 @@ final class ServerMetrics: Sendable {
         "souk_rejected_total", by: "code", "Signed data among others that was not accepted, by code.")
     let notifications = Counter(
         "souk_notifications_total", by: "type", "Notifications of the App Store that are true, repetitions included.")
+    let webhookAttempts = Counter(
+        "souk_webhook_attempts_total", by: "outcome", "Attempts to deliver webhooks, by what came of them.")
     private let endpoints = Locked<[EndpointFigures]>([])
     private let gauges = Locked<[Gauge]>([])
 
@@ -39,7 +41,7 @@ final class ServerMetrics: Sendable {
     func exposition() throws -> String {
         var text = PrometheusText()
         EndpointFigures.write(endpoints.withLock { $0 }, to: &text)
-        for counter in [refusals, facts, rejected, notifications] { counter.write(to: &text) }
+        for counter in [refusals, facts, rejected, notifications, webhookAttempts] { counter.write(to: &text) }
         for gauge in gauges.withLock({ $0 }) {
             text.family(gauge.name, .gauge, gauge.help)
             for (label, value) in try gauge.values() {

@@ -48,14 +48,18 @@ enum ServeCommand {
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         let doorway = try Doorway(configuration)
         let database = try await doorway.whileClosed { try ledger.open(exclusively: true) }
-        let keys = try await doorway.whileClosed {
+        let (service, keys) = try await doorway.whileClosed {
             let service = try await plan.service(
                 database: database, clock: clock ?? SystemClock(), makeRequestID: makeRequestID)
             doorway.open(to: service)
-            return try await service.createMissingKeys { try save($0, beside: path) }
+            return (service, try await service.createMissingKeys { try save($0, beside: path) })
         }
         Terminal.print(json: announcement(doorway.url, path: path, keys: keys))
+        let chores = Task { await service.run() }
         await stop.wait()
+        // Streams of events end with the chores, so that closing need not wait for them.
+        chores.cancel()
+        await chores.value
         await doorway.close()
         await clock?.stop()
         await database.close()

@@ -1,0 +1,67 @@
+import Foundation
+import StoreModel
+
+extension EntitlementService {
+    /// What runs without being asked, and the figures that tell how it goes.
+    static func chores(_ configuration: Configuration, _ parts: Parts) async throws -> [Chore] {
+        var chores = [sweeping(configuration, parts), expiring(configuration, parts)]
+        var queues: [DeliveryQueue] = []
+        for webhook in configuration.webhooks {
+            guard let transport = configuration.webhookTransport else { continue }
+            let queue = DeliveryQueue(
+                webhook: webhook.id, environments: configuration.environments, database: configuration.database)
+            try await queue.open()
+            queues.append(queue)
+            let sender = WebhookSender(
+                webhook: webhook, queue: queue, transport: transport, backoff: configuration.webhookBackoff,
+                clock: configuration.realClock, random: configuration.random,
+                attempts: parts.metrics.webhookAttempts)
+            chores.append(
+                Chore(name: "webhook \(webhook.name)", pause: 1, followsCommits: true) { try await sender.step() })
+        }
+        measure(queues, configuration, parts)
+        return chores
+    }
+
+    /// Asked every second of real time, so that a clock that jumps is followed.
+    private static func sweeping(_ configuration: Configuration, _ parts: Parts) -> Chore {
+        let books = configuration.apps.flatMap { app in
+            configuration.environments.map { Book(app: app.bundleID, environment: $0) }
+        }
+        let sweeper = Sweeper(ledger: parts.ledger, books: books)
+        return Chore(name: "sweeper", pause: 1) { try await sweeper.step() }
+    }
+
+    private static func expiring(_ configuration: Configuration, _ parts: Parts) -> Chore {
+        let (ledger, webhooks) = (parts.ledger, configuration.webhooks.map(\.id))
+        let (batch, retention) = (500, configuration.eventRetention)
+        return Chore(name: "event retention", pause: 60) {
+            let oldest = ledger.clock.now().addingTimeInterval(-retention)
+            return try await ledger.expireEvents(before: oldest, keptFor: webhooks, limit: batch) == batch
+        }
+    }
+
+    private static func measure(_ queues: [DeliveryQueue], _ configuration: Configuration, _ parts: Parts) {
+        guard !queues.isEmpty else { return }
+        let clock = configuration.realClock
+        parts.metrics.add(
+            .init(
+                name: "souk_webhook_lag_seconds", help: "How long the oldest delivery that was not made has waited.",
+                label: "webhook"
+            ) {
+                try queues.map { queue in
+                    let oldest = try queue.oldest()
+                    return (queue.webhook.label, oldest.map { max(0, clock.now().timeIntervalSince($0)) } ?? 0)
+                }
+            })
+        parts.metrics.add(
+            .init(
+                name: "souk_webhook_dead_deliveries", help: "Deliveries that are attempted no more.", label: "webhook"
+            ) { try queues.map { ($0.webhook.label, Double(try $0.dead())) } })
+    }
+}
+
+extension WebhookName {
+    /// What metrics call it.
+    fileprivate var label: String { "\(app)/\(name)" }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// The events of one book as server-sent events (WHATWG HTML, "Server-sent events"): what followed the event the listener
+/// saw last, then what happens, with a comment when nothing has happened for a while.
+///
+/// A listener reads the ledger at its own pace, a page at a time, so a slow one holds nobody up and fills no memory.
+final class EventStream: Sendable {
+    private struct State {
+        var sequence: Int64
+        /// Written before anything else.
+        var greeting: [UInt8]?
+    }
+
+    private static let pageLimit = 100
+
+    private let ledger: Ledger
+    private let news: News
+    private let book: Book
+    private let silence: TimeInterval
+    private let state: Locked<State>
+
+    /// - Parameters:
+    ///   - sequence: the event that was seen last; `nil` begins with what happens from now on.
+    ///   - silence: after how many seconds a comment shows that the connection still works.
+    init(ledger: Ledger, news: News, book: Book, after sequence: Int64?, silence: TimeInterval) throws {
+        self.ledger = ledger
+        self.news = news
+        self.book = book
+        self.silence = silence
+        let span = try ledger.span(of: book)
+        var greeting = "retry: 2000\n\n"
+        if let sequence, sequence > 0, sequence < span.expired {
+            let notice = LedgerEvent.expired(after: sequence, in: book, at: ledger.clock.now())
+            greeting += "event: events.expired\ndata: \(String(decoding: notice, as: UTF8.self))\n\n"
+        }
+        state = Locked(State(sequence: sequence ?? span.last, greeting: Array(greeting.utf8)))
+    }
+
+    var body: HTTPBodyStream { HTTPBodyStream { try await self.next() } }
+
+    /// The next events, a comment, or `nil` when the service stops.
+    private func next() async throws -> [UInt8]? {
+        let greeting = state.withLock { state in
+            defer { state.greeting = nil }
+            return state.greeting
+        }
+        if let greeting { return greeting }
+        while true {
+            let listening = news.listen()
+            if let page = try page() { return page }
+            switch await news.wait(for: listening, upTo: silence) {
+            case .committed: continue
+            case .waitedLongEnough: return try page() ?? Array(":\n\n".utf8)
+            case .ended: return try page()
+            }
+        }
+    }
+
+    private func page() throws -> [UInt8]? {
+        let events = try ledger.events(of: book, after: state.withLock { $0.sequence }, limit: Self.pageLimit)
+        guard let last = events.last else { return nil }
+        state.withLock { $0.sequence = last.sequence }
+        return events.flatMap { event in
+            Array("id: \(event.id)\nevent: \(event.type)\ndata: ".utf8) + event.wire + Array("\n\n".utf8)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// Something others are told about a customer, in the order of the ledger.
+struct LedgerEvent: Sendable {
+    /// Later events have greater ones, in whatever book.
+    let sequence: Int64
+    let book: Book
+    let customer: CustomerID
+    let type: String
+    /// One line of JSON.
+    let body: [UInt8]
+    let createdAt: Date
+
+    var id: String { String(sequence) }
+
+    /// `{"id","type","app","environment","createdAt","data"}`, in one line: what webhooks and streams say.
+    var wire: [UInt8] { Self.envelope(id: id, type: type, book: book, at: createdAt).dropLast() + Self.data(body) }
+
+    private static func data(_ body: [UInt8]) -> [UInt8] { Array(",\"data\":".utf8) + body + [UInt8(ascii: "}")] }
+
+    private static func envelope(id: String, type: String, book: Book, at instant: Date) -> [UInt8] {
+        let envelope: JSONValue = [
+            "id": .string(id), "type": .string(type), "app": .string(book.app.rawValue),
+            "environment": .string(book.environment.rawValue), "createdAt": .string(RFC3339.string(from: instant)),
+        ]
+        return envelope.encoded()
+    }
+
+    /// Says to who asks for what followed event `sequence` that some of it is no longer kept.
+    static func expired(after sequence: Int64, in book: Book, at instant: Date) -> [UInt8] {
+        envelope(id: String(sequence), type: "events.expired", book: book, at: instant)
+    }
+}
+
+extension Ledger {
+    /// What happened in a book after event `sequence`, oldest first.
+    func events(of book: Book, after sequence: Int64, limit: Int) throws -> [LedgerEvent] {
+        try database.read { connection in
+            try connection.query(
+                """
+                SELECT sequence, app, environment, customer, type, body, created_at FROM event
+                WHERE app = ?1 AND environment = ?2 AND sequence > ?3 ORDER BY sequence LIMIT ?4
+                """,
+                [
+                    .text(book.app.rawValue), .text(book.environment.rawValue), .integer(sequence),
+                    .integer(Int64(limit)),
+                ]
+            ).map { try LedgerEvent($0, in: book) }
+        }
+    }
+
+    /// The last event of a book, 0 where there is none, and up to which its events were thrown away.
+    func span(of book: Book) throws -> (last: Int64, expired: Int64) {
+        let values: [SQLValue] = [.text(book.app.rawValue), .text(book.environment.rawValue)]
+        return try database.read { connection in
+            let expired = try connection.first(
+                "SELECT sequence FROM event_horizon WHERE app = ?1 AND environment = ?2", values)
+            let last = try connection.first(
+                """
+                SELECT sequence FROM event WHERE app = ?1 AND environment = ?2 AND sequence > 0
+                ORDER BY sequence DESC LIMIT 1
+                """, values)
+            return (try last.map { try $0["sequence"] } ?? 0, try expired.map { try $0["sequence"] } ?? 0)
+        }
+    }
+
+    /// Throws away up to `limit` events of before `instant`, but for those that a webhook of `webhooks` was not told yet.
+    /// Returns how many.
+    func expireEvents(before instant: Date, keptFor webhooks: [WebhookName], limit: Int) async throws -> Int {
+        let old = "SELECT sequence, app, environment FROM event WHERE created_at < ?1 ORDER BY created_at LIMIT ?2"
+        let bounds: [SQLValue] = [.integer(instant.milliseconds), .integer(Int64(limit))]
+        guard try database.read({ try $0.first(old, bounds) }) != nil else { return 0 }
+        return try await database.write { connection in
+            var thrown = 0
+            for row in try connection.query(old, bounds) {
+                let sequence: Int64 = try row["sequence"]
+                let book: [SQLValue] = [.text(try row["app"]), .text(try row["environment"])]
+                let isAwaited = try webhooks.contains { webhook in
+                    try webhook.awaits(sequence, of: book, connection)
+                }
+                guard !isAwaited else { continue }
+                try connection.execute("DELETE FROM webhook_delivery WHERE event = ?1", [.integer(sequence)])
+                try connection.execute("DELETE FROM event WHERE sequence = ?1", [.integer(sequence)])
+                try connection.execute(
+                    """
+                    INSERT INTO event_horizon (app, environment, sequence) VALUES (?1, ?2, ?3)
+                    ON CONFLICT (environment, app) DO UPDATE SET sequence = excluded.sequence
+                    WHERE excluded.sequence > event_horizon.sequence
+                    """, book + [.integer(sequence)])
+                thrown += 1
+            }
+            return thrown
+        }
+    }
+}
+
+extension LedgerEvent {
+    /// From the columns of a row of `event`.
+    init(_ row: SQLRow, in book: Book) throws {
+        self.init(
+            sequence: try row["sequence"], book: book, customer: CustomerID(unchecked: try row["customer"]),
+            type: try row["type"], body: try row["body"], createdAt: Date(milliseconds: try row["created_at"]))
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// `/v1/webhook-deliveries`: what was told to whom, and telling it again.
+struct DeliveriesRoutes: Sendable {
+    /// How many deliveries one transaction of a replay of all takes.
+    private static let batch = 500
+
+    let ledger: Ledger
+    let news: News
+    let idempotent: IdempotentRequests
+    let realClock: any WallClock
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                .get, "/v1/webhook-deliveries", .secretKey, "getWebhookDeliveries",
+                "Deliveries of webhooks, newest first", list),
+            Endpoint(
+                .post, "/v1/webhook-deliveries/replay", .secretKey, "replayDeadWebhookDeliveries",
+                "Deliver again what is dead", replayDead),
+            Endpoint(
+                .post, "/v1/webhook-deliveries/{id}/replay", .secretKey, "replayWebhookDelivery",
+                "Deliver one again", replay),
+        ]
+    }
+
+    @Sendable private func list(_ visit: Visit) throws -> HTTPReply {
+        let page = try visit.page()
+        let states = try page.query["state"].map { text in
+            guard let state = DeliveryList.State(rawValue: text) else {
+                throw Refusal.invalid("state", "should be pending, delivered or dead")
+            }
+            return [state]
+        }
+        let cursor = page.cursor.map { Int64($0) ?? 0 } ?? .max
+        guard cursor > 0 else { throw Refusal.unknownCursor }
+        let rows = try ledger.database.read { connection in
+            try DeliveryList(connection: connection, book: visit.book).page(
+                states ?? DeliveryList.State.allCases, before: cursor, limit: page.limit + 1)
+        }
+        var answer: JSONValue = ["deliveries": .array(try rows.prefix(page.limit).map(DeliveryList.json))]
+        if rows.count > page.limit, let last = rows.prefix(page.limit).last {
+            let id: Int64 = try last["id"]
+            answer["nextCursor"] = .string(String(id))
+        }
+        return .ready(HTTPResponse(json: answer))
+    }
+
+    @Sendable private func replay(_ visit: Visit) throws -> HTTPReply {
+        guard let id = Int64(visit.path["id"]) else { throw Refusal.noSuchDelivery }
+        return visit.later {
+            try await idempotent.respond(to: visit, body: [], namesCustomer: false) { request in
+                let now = realClock.now()
+                let answer = try await ledger.database.write { connection in
+                    if let kept = try request?.kept(connection) { return kept }
+                    let list = DeliveryList(connection: connection, book: visit.book)
+                    guard let row = try list.delivery(id) else { throw Refusal.noSuchDelivery }
+                    guard try DeliveryList.state(of: row) != .pending else { throw Refusal.deliveryPending }
+                    try list.replay(row, at: now)
+                    guard let replayed = try list.delivery(id) else { throw Refusal.noSuchDelivery }
+                    let answer = KeptAnswer(json: try DeliveryList.json(replayed))
+                    try request?.keep(answer, connection)
+                    return answer
+                }
+                news.tell()
+                return answer
+            }
+        }
+    }
+
+    @Sendable private func replayDead(_ visit: Visit) throws -> HTTPReply {
+        visit.later {
+            try await idempotent.respond(to: visit, body: [], namesCustomer: false) { request in
+                let now = realClock.now()
+                var count = 0
+                while true {
+                    let replayed = try await ledger.database.write { connection in
+                        let list = DeliveryList(connection: connection, book: visit.book)
+                        let dead = try list.dead(limit: Self.batch)
+                        for row in dead { try list.replay(row, at: now) }
+                        return dead.count
+                    }
+                    count += replayed
+                    if replayed < Self.batch { break }
+                }
+                news.tell()
+                let answer = KeptAnswer(json: ["replayed": .number(count)])
+                if let request { try await ledger.database.write { try request.keep(answer, $0) } }
+                return answer
+            }
+        }
+    }
+}
+
+extension KeptAnswer {
+    fileprivate init(json: JSONValue) {
+        self.init(status: 200, contentType: "application/json", body: json.encoded())
+    }
+}
+
+extension Refusal {
+    fileprivate static let noSuchDelivery = Refusal(
+        HTTPProblem(
+            status: 404, code: "no_such_delivery", title: "No such delivery",
+            detail: "No delivery of this app and environment has this id; old ones are not kept.", field: "id"))
+
+    fileprivate static let deliveryPending = Refusal(
+        HTTPProblem(
+            status: 409, code: "delivery_pending", title: "Delivery pending",
+            detail: "The delivery has not been made yet; it is attempted without being asked for.", field: "id"))
+}

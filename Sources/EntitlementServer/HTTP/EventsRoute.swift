@@ -1,0 +1,33 @@
+import Foundation
+import HTTPCore
+
+/// GET `/v1/events`: what changes for the customers of an app, told as it happens.
+struct EventsRoute: Sendable {
+    private static let lastEvent = "Last-Event-ID"
+
+    let ledger: Ledger
+    let news: News
+    /// After how many seconds of silence a comment is sent.
+    let silence: TimeInterval
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                .get, "/v1/events", .secretKey, "streamEvents", "What changes for customers, as it happens", stream)
+        ]
+    }
+
+    @Sendable private func stream(_ visit: Visit) throws -> HTTPReply {
+        let seen = try visit.request.headers[Self.lastEvent].map { text in
+            guard let sequence = Int64(text), sequence >= 0 else {
+                throw Refusal.invalid(Self.lastEvent, "should be the id of an event, or 0 for all that are kept")
+            }
+            return sequence
+        }
+        let stream = try EventStream(ledger: ledger, news: news, book: visit.book, after: seen, silence: silence)
+        return .ready(
+            HTTPResponse(
+                status: 200, headers: ["Content-Type": "text/event-stream", "Cache-Control": "no-store"],
+                body: .stream(stream.body)))
+    }
+}

@@ -1,0 +1,50 @@
+import SQLStorage
+
+extension Schema {
+    /// Which events each webhook was told of, and up to which event a book's events were thrown away.
+    ///
+    /// Of each line, that is a webhook and a customer, at most one delivery is `due`; those behind it are `waiting`, so that
+    /// a line keeps its order and a receiver that is down fills no list of what could be sent. Instants are real time.
+    static let webhooks = SQLMigration(
+        "0004 webhooks",
+        [
+            .sqlite: """
+            CREATE TABLE event_horizon (
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                sequence INTEGER NOT NULL,
+                PRIMARY KEY (environment, app)
+            ) STRICT;
+
+            CREATE TABLE webhook_cursor (
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                webhook TEXT NOT NULL,
+                sequence INTEGER NOT NULL,
+                PRIMARY KEY (app, environment, webhook)
+            ) STRICT;
+
+            CREATE TABLE webhook_delivery (
+                id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                webhook TEXT NOT NULL,
+                customer TEXT NOT NULL,
+                event INTEGER NOT NULL,
+                state TEXT NOT NULL CHECK (state IN ('waiting', 'due', 'delivered', 'dead')),
+                attempts INTEGER NOT NULL,
+                due_at INTEGER NOT NULL,
+                created_at INTEGER NOT NULL,
+                finished_at INTEGER,
+                last_status INTEGER,
+                last_error TEXT
+            ) STRICT;
+            CREATE INDEX webhook_delivery_due ON webhook_delivery (app, webhook, state, due_at);
+            CREATE INDEX webhook_delivery_by_age ON webhook_delivery (app, webhook, state, created_at);
+            CREATE INDEX webhook_delivery_in_line
+                ON webhook_delivery (app, environment, customer, webhook, state, id);
+            CREATE INDEX webhook_delivery_listed ON webhook_delivery (app, environment, state, id);
+            CREATE INDEX webhook_delivery_of_event ON webhook_delivery (event, webhook);
+            """
+        ])
+}

@@ -1,0 +1,59 @@
+import HTTPCore
+import SQLStorage
+import StoreModel
+
+/// Where an app's events are posted to.
+public struct Webhook: Sendable {
+    /// Tells it from the app's others. Which events were delivered is kept under this name, so that the address may change;
+    /// under a new name, delivery begins with what happens from then on.
+    public var name: String
+    public var app: BundleID
+    /// An absolute http or https URL. Redirects are not followed: a redirection is a failed attempt.
+    public var url: String
+    /// Each signs every delivery; several while one is exchanged for another.
+    public var secrets: [WebhookSecret]
+
+    public init(name: String, app: BundleID, url: String, secrets: [WebhookSecret]) {
+        self.name = name
+        self.app = app
+        self.url = url
+        self.secrets = secrets
+    }
+
+    var id: WebhookName { WebhookName(app: app, name: name) }
+
+    func check() throws(EntitlementServerError) {
+        let isNamed = (1...64).contains(name.utf8.count) && name.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        guard isNamed else {
+            throw EntitlementServerError(
+                .invalidConfiguration, "The name of a webhook has 1 to 64 visible ASCII characters.")
+        }
+        let isURL = ["http://", "https://"].contains { url.hasPrefix($0) && url.utf8.count > $0.utf8.count }
+        guard isURL, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw EntitlementServerError(
+                .invalidConfiguration, "The URL of the webhook \(name) is not an absolute http or https URL.")
+        }
+        guard !secrets.isEmpty else {
+            throw EntitlementServerError(.invalidConfiguration, "The webhook \(name) has no secret to sign with.")
+        }
+    }
+}
+
+/// A webhook as the ledger knows it.
+struct WebhookName: Hashable, Sendable {
+    let app: BundleID
+    let name: String
+
+    /// Whether this webhook has yet to be told of an event of a book, which is `[app, environment]`.
+    func awaits(_ event: Int64, of book: [SQLValue], _ connection: any SQLConnection) throws -> Bool {
+        guard book.first == .text(app.rawValue) else { return false }
+        let cursor = try connection.first(
+            "SELECT sequence FROM webhook_cursor WHERE app = ?1 AND environment = ?2 AND webhook = ?3",
+            book + [.text(name)])
+        if let cursor, try cursor["sequence"] < event { return true }
+        return try connection.first(
+            """
+            SELECT 1 AS one FROM webhook_delivery WHERE event = ?1 AND webhook = ?2 AND state IN ('waiting', 'due')
+            """, [.integer(event), .text(name)]) != nil
+    }
+}

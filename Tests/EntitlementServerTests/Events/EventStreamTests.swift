@@ -1,0 +1,258 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import EntitlementServer
+
+/// One event as a listener reads it.
+struct HeardEvent: Equatable {
+    var id: String?
+    var type: String?
+    var data: JSONValue = .null
+
+    /// From the lines of one block; `nil` for a block without data, such as a comment.
+    init?(block: Substring) {
+        for line in block.split(separator: "\n") {
+            guard let colon = line.firstIndex(of: ":") else { return nil }
+            let value = String(line[line.index(after: colon)...].drop { $0 == " " })
+            switch line[..<colon] {
+            case "id": id = value
+            case "event": type = value
+            case "data": data = (try? JSONValue(parsing: value)) ?? .null
+            default: break
+            }
+        }
+        guard data != .null else { return nil }
+    }
+
+    var features: [String]? { data["data"]?["features"]?.arrayValue?.compactMap { $0["name"]?.stringValue } }
+}
+
+/// A listener of `/v1/events` in this process.
+final class EventListener: Sendable {
+    let stream: HTTPBodyStream
+
+    init(
+        _ bench: ServerBench, of app: BundleID = ServerBench.app, after id: String? = nil,
+        environment: String = "sandbox"
+    ) async throws {
+        var headers: HTTPHeaders = [
+            "Authorization": "Bearer \(try #require(bench.keys[app]).secretKey)", "Souk-Environment": environment,
+        ]
+        if let id { headers.add("Last-Event-ID", id) }
+        let response = await bench.service.respond(
+            to: HTTPRequest(method: .get, url: "/v1/events", headers: headers)
+        ).response()
+        #expect(response.status == 200 && response.headers["Content-Type"] == "text/event-stream")
+        guard case .stream(let stream) = response.body else { throw HTTPError(.bodyFailed, "This is no stream.") }
+        self.stream = stream
+        let greeting = try await block()
+        #expect(greeting.hasPrefix("retry: "))
+    }
+
+    /// What is sent next, comments too.
+    func block() async throws -> String {
+        String(decoding: try await stream.next() ?? [], as: UTF8.self)
+    }
+
+    /// The next `count` events.
+    func events(_ count: Int) async throws -> [HeardEvent] {
+        var heard: [HeardEvent] = []
+        while heard.count < count, let chunk = try await stream.next() {
+            heard += String(decoding: chunk, as: UTF8.self).split(separator: "\n\n").compactMap(HeardEvent.init)
+        }
+        return heard
+    }
+}
+
+@Suite struct EventStreamTests {
+    @Test func `what changes is told, with the answer that is true from then on`() async throws {
+        let bench = try await ServerBench()
+        let listener = try await EventListener(bench)
+        _ = try await bench.post(bench.purchase("1"))
+        let event = try #require(try await listener.events(1).first)
+        #expect(event.type == "customer.updated" && event.data["type"] == "customer.updated")
+        #expect(event.data["id"]?.stringValue == event.id && event.data["app"] == "com.example.darkroom")
+        #expect(event.data["environment"] == "sandbox")
+        #expect(event.data["createdAt"] == .string(RFC3339.string(from: bench.clock.now())))
+        #expect(
+            try event.data["data"]?.encoded() == bench.database.read { try $0.first("SELECT body FROM event")?["body"] }
+        )
+        #expect(event.data["data"]?["customer"] == "anna" && event.features == ["tools"])
+        await bench.close()
+    }
+
+    @Test func `who was away is told what happened meanwhile, and then goes on`() async throws {
+        let bench = try await ServerBench()
+        for id in ["1", "2", "3"] { _ = try await bench.post(bench.purchase(id, product: "p\(id)")) }
+        let first = try #require(try await EventListener(bench, after: "0").events(1).first)
+        let listener = try await EventListener(bench, after: first.id)
+        #expect(try await listener.events(2).map(\.features) == [["p1", "p2"], ["p1", "p2", "p3"]])
+        _ = try await bench.post(bench.purchase("4", product: "p4"))
+        #expect(try await listener.events(1).first?.features?.count == 4)
+        await bench.close()
+    }
+
+    @Test func `a history longer than a page is told whole and in order`() async throws {
+        let bench = try await ServerBench()
+        for number in 0..<230 { _ = try await bench.grant("f\(number)", to: "c\(number)") }
+        let heard = try await EventListener(bench, after: "0").events(230)
+        #expect(heard.compactMap { $0.data["data"]?["customer"]?.stringValue } == (0..<230).map { "c\($0)" })
+        await bench.close()
+    }
+
+    @Test func `who names no event hears only what is new`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.post(bench.purchase("1"))
+        let listener = try await EventListener(bench)
+        _ = try await bench.grant("pro", to: "ben")
+        #expect(try await listener.events(1).first?.data["data"]?["customer"] == "ben")
+        await bench.close()
+    }
+
+    @Test func `only the key's app and the asked environment are told`() async throws {
+        let bench = try await ServerBench(environments: [.sandbox, .production])
+        let other = try await EventListener(bench, of: ServerBench.otherApp)
+        let production = try await EventListener(bench, environment: "production")
+        _ = try await bench.post(bench.purchase("1"))
+        for listener in [other, production] { listener.stream.cancel() }
+        let heard = try await EventListener(bench, after: "0").events(1)
+        #expect(heard.count == 1)
+        let nobody = try bench.service.ledger.events(
+            of: Book(app: ServerBench.app, environment: .production), after: 0, limit: 9)
+        #expect(nobody.isEmpty)
+        await bench.close()
+    }
+
+    @Test func `a repetition changes nothing and tells nothing`() async throws {
+        let bench = try await ServerBench()
+        let signed = try bench.purchase("1")
+        for _ in 0..<3 { _ = try await bench.post(signed) }
+        _ = try await bench.get("nobody")
+        #expect(try bench.count("event") == 1)
+        await bench.close()
+    }
+
+    @Test func `a silent stream shows that it works`() async throws {
+        let bench = try await ServerBench()
+        let listener = try await EventListener(bench)
+        async let comment = listener.block()
+        await bench.realClock.waiters(atLeast: 1)
+        bench.realClock.advance(by: 15)
+        #expect(try await comment == ":\n\n")
+        await bench.close()
+    }
+
+    @Test func `a slow listener holds nobody up`() async throws {
+        let bench = try await ServerBench()
+        let slow = try await EventListener(bench)
+        let quick = try await EventListener(bench)
+        for number in 0..<20 {
+            _ = try await bench.grant("f\(number)")
+            #expect(try await quick.events(1).count == 1)
+        }
+        #expect(try await slow.events(20).count == 20)
+        await bench.close()
+    }
+
+    @Test(arguments: ["x", "-1", "1.5", ""]) func `an id that is none is refused`(id: String) async throws {
+        let bench = try await ServerBench()
+        let reply = try await bench.send(.get, "/v1/events", as: .secret, headers: ["Last-Event-ID": id])
+        #expect(reply.status == 400 && reply.field == "Last-Event-ID")
+        await bench.close()
+    }
+
+    @Test func `a public key hears nothing`() async throws {
+        let bench = try await ServerBench()
+        #expect(try await bench.send(.get, "/v1/events").code == "secret_key_required")
+        await bench.close()
+    }
+
+    @Test func `events that are too old are thrown away, and who missed them is told so`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.grant("old")
+        bench.clock.advance(by: 20 * 86400)
+        _ = try await bench.grant("new")
+        bench.clock.advance(by: 11 * 86400)
+        let chore = try #require(bench.service.chores.first { $0.name == "event retention" })
+        #expect(try await chore.step() == false)
+        #expect(try bench.count("event") == 1)
+        let response = await bench.service.respond(
+            to: HTTPRequest(
+                method: .get, url: "/v1/events",
+                headers: [
+                    "Authorization": "Bearer \(try #require(bench.keys[ServerBench.app]).secretKey)",
+                    "Last-Event-ID": "1",
+                ])
+        ).response()
+        guard case .stream(let stream) = response.body else { throw HTTPError(.bodyFailed, "This is no stream.") }
+        let first = String(decoding: try await stream.next() ?? [], as: UTF8.self)
+        // Event 1 is the last that is gone: who saw it missed nothing.
+        #expect(!first.contains("events.expired"))
+        stream.cancel()
+        for _ in 0..<3 { _ = try await bench.grant("more") }
+        bench.clock.advance(by: 40 * 86400)
+        _ = try await chore.step()
+        let late = try EventStream(
+            ledger: bench.service.ledger, news: News(clock: bench.realClock),
+            book: Book(app: ServerBench.app, environment: .sandbox), after: 1, silence: 1)
+        let greeting = String(decoding: try await late.body.next() ?? [], as: UTF8.self)
+        let notice = greeting.split(separator: "\n\n").compactMap(HeardEvent.init)
+        #expect(notice.map(\.type) == ["events.expired"] && notice.first?.data["id"] == "1")
+        await bench.close()
+    }
+
+    @Test func `streams end with the service, after what was still to tell`() async throws {
+        let bench = try await ServerBench()
+        let listener = try await EventListener(bench)
+        let running = Task { await bench.service.run() }
+        await bench.realClock.waiters(atLeast: 2)
+        _ = try await bench.grant("pro")
+        running.cancel()
+        await running.value
+        #expect(try await listener.events(9).map(\.features) == [["pro"]])
+        #expect(try await listener.stream.next() == nil)
+        await bench.close()
+    }
+
+    @Test func `a stream is not signed`() async throws {
+        let bench = try await ServerBench { $0.signingKeys = [AnswerSigningKey(try! .generate())] }
+        let reply = try await bench.send(.get, "/v1/events?nonce=n", as: .secret)
+        #expect(reply.status == 400 && reply.field == "nonce")
+        await bench.close()
+    }
+
+    @Test func `a listener over a socket hears what happens, and comes back where it left`() async throws {
+        let bench = try await ServerBench { $0.realClock = SystemClock() }
+        let running = Task { await bench.service.run() }
+        try await withLoopbackServer(bench.service) { url in
+            let key = try #require(bench.keys[ServerBench.app]).secretKey
+            var last: String?
+            for round in 1...3 {
+                var headers: HTTPHeaders = ["Authorization": "Bearer \(key)"]
+                if let last { headers.add("Last-Event-ID", last) }
+                let response = try await loopbackTransport().send(
+                    HTTPRequest(method: .get, url: url + "/v1/events", headers: headers))
+                guard case .stream(let stream) = response.body else {
+                    throw HTTPError(.bodyFailed, "This is no stream.")
+                }
+                _ = try await stream.next()
+                _ = try await bench.grant("f\(round)")
+                var text = ""
+                while !text.contains("\ndata: ") || !text.hasSuffix("\n\n"), let chunk = try await stream.next() {
+                    text += String(decoding: chunk, as: UTF8.self)
+                }
+                stream.cancel()
+                let heard = text.split(separator: "\n\n").compactMap(HeardEvent.init)
+                #expect(heard.count == 1 && heard.first?.features?.count == round)
+                last = heard.last?.id
+            }
+            running.cancel()
+            await running.value
+        }
+        await bench.close()
+    }
+}

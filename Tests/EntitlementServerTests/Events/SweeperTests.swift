@@ -1,0 +1,90 @@
+import Foundation
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import EntitlementServer
+
+@Suite struct SweeperTests {
+    private func sweep(_ bench: ServerBench) async throws -> Bool {
+        try await #require(bench.service.chores.first { $0.name == "sweeper" }).step()
+    }
+
+    @Test func `an expiry is told although nobody asks`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.post(bench.period("1"))
+        #expect(try await sweep(bench) == false)
+        #expect(try bench.count("event") == 1)
+        bench.clock.advance(by: 30 * 86400)
+        _ = try await sweep(bench)
+        let listener = try await EventListener(bench, after: "1")
+        let event = try #require(try await listener.events(1).first)
+        #expect(event.data["data"]?["subscriptions"]?[0]?["state"] == "expired")
+        #expect(event.data["data"]?["features"]?[0]?["isActive"] == false)
+        #expect(try await bench.get().wasReady)
+        await bench.close()
+    }
+
+    @Test func `what was swept is swept once`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.post(bench.period("1"))
+        bench.clock.advance(by: 31 * 86400)
+        for _ in 0..<3 { _ = try await sweep(bench) }
+        #expect(try bench.count("event") == 2)
+        await bench.close()
+    }
+
+    @Test func `many are swept in batches, in every book`() async throws {
+        let bench = try await ServerBench(environments: [.sandbox, .production])
+        let end = bench.clock.now().addingTimeInterval(60)
+        for number in 0..<230 { _ = try await bench.grant("pro", until: end, to: "c\(number)") }
+        _ = try await bench.grant("pro", until: end, to: "p", headers: ["Souk-Environment": "production"])
+        bench.clock.advance(by: 60)
+        var steps = 1
+        while try await sweep(bench) { steps += 1 }
+        #expect(steps == 3)
+        #expect(try bench.count("event") == 2 * 231)
+        await bench.close()
+    }
+
+    @Test func `a service that runs follows a clock that jumps`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.post(bench.period("1"))
+        let listener = try await EventListener(bench)
+        let running = Task { await bench.service.run() }
+        // The sweeper and the retention sleep in real time.
+        await bench.realClock.waiters(atLeast: 2)
+        bench.clock.advance(by: 365 * 86400)
+        bench.realClock.advance(by: 1)
+        #expect(try await listener.events(1).first?.data["data"]?["features"]?[0]?["isActive"] == false)
+        running.cancel()
+        await running.value
+        await bench.close()
+    }
+
+    @Test func `a ledger that fails is reported, and tried again`() async throws {
+        let failures = Locked(0)
+        let clock = ManualClock()
+        let chore = Chore(name: "c", pause: 5) {
+            let count = failures.withLock { count in
+                count += 1
+                return count
+            }
+            if count < 3 { throw EntitlementServerError(.internalInconsistency, "no") }
+            return false
+        }
+        let reported = Locked<[String]>([])
+        let running = Task {
+            await chore.run(hearing: News(clock: clock)) { name, _ in reported.withLock { $0.append(name) } }
+        }
+        for _ in 0..<3 {
+            await clock.waiters(atLeast: 1)
+            clock.advance(by: 5)
+        }
+        await clock.waiters(atLeast: 1)
+        running.cancel()
+        await running.value
+        #expect(reported.withLock { $0 } == ["c", "c"] && failures.withLock { $0 } == 4)
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import EntitlementServer
+
+@Suite struct DeliveryTests {
+    /// A bench with one dead delivery for each customer, in this order.
+    private func dead(_ customers: [String], _ receiver: WebhookReceiver) async throws -> ServerBench {
+        receiver.answers { _, _ in 500 }
+        let bench = try await ServerBench.telling(receiver) { $0.webhookBackoff = .none }
+        for (number, customer) in customers.enumerated() { _ = try await bench.grant("f\(number)", to: customer) }
+        try await bench.deliver()
+        receiver.answers { _, _ in 200 }
+        return bench
+    }
+
+    @Test func `deliveries are listed newest first, page by page, by state`() async throws {
+        let bench = try await dead(["a", "b", "a"], WebhookReceiver())
+        _ = try await bench.grant("more", to: "c")
+        try await bench.deliver()
+        _ = try await bench.grant("pending", to: "c")
+        _ = try await bench.grant("pending too", to: "d")
+        let chore = try #require(bench.service.chores.first { $0.name == "webhook crm" })
+        #expect(
+            try await bench.deliveries("?state=dead").compactMap { $0["customer"]?.stringValue } == ["a", "b", "a"])
+        #expect(try await bench.deliveries("?state=delivered").count == 1)
+        _ = try await chore.step()
+        let first = try await bench.send(.get, "/v1/webhook-deliveries?limit=3", as: .secret)
+        let cursor = try #require(first.json["nextCursor"]?.stringValue)
+        let rest = try await bench.deliveries("?limit=3&cursor=\(cursor)")
+        let all = (first.json["deliveries"]?.arrayValue ?? []) + rest
+        #expect(all.compactMap { $0["id"]?.stringValue.flatMap(Int.init) } == [6, 5, 4, 3, 2, 1])
+        await bench.close()
+    }
+
+    @Test func `a delivery says what it is about`() async throws {
+        let bench = try await dead(["a"], WebhookReceiver())
+        let delivery = try #require(try await bench.deliveries().first)
+        #expect(
+            delivery == [
+                "id": "1", "webhook": "crm", "eventID": "1", "customer": "a", "state": "dead", "attempts": 1,
+                "createdAt": .string(RFC3339.string(from: bench.realClock.now())), "type": "customer.updated",
+                "finishedAt": .string(RFC3339.string(from: bench.realClock.now())), "lastStatus": 500,
+            ])
+        await bench.close()
+    }
+
+    @Test func `a dead delivery is made again when it is replayed`() async throws {
+        let receiver = WebhookReceiver()
+        let bench = try await dead(["a", "b"], receiver)
+        let reply = try await bench.send(.post, "/v1/webhook-deliveries/1/replay", as: .secret)
+        #expect(reply.status == 200 && reply.json["state"] == "pending" && reply.json["attempts"] == 0)
+        try await bench.deliver()
+        #expect(receiver.all.dropFirst(2).map(\.id) == ["1"])
+        #expect(try await bench.deliveries("?state=dead").count == 1)
+        await bench.close()
+    }
+
+    @Test func `what was delivered can be delivered again`() async throws {
+        let receiver = WebhookReceiver()
+        let bench = try await ServerBench.telling(receiver)
+        _ = try await bench.grant()
+        try await bench.deliver()
+        #expect(try await bench.send(.post, "/v1/webhook-deliveries/1/replay", as: .secret).status == 200)
+        try await bench.deliver()
+        #expect(receiver.all.map(\.id) == ["1", "1"])
+        await bench.close()
+    }
+
+    @Test func `all that is dead is replayed, each customer's in order`() async throws {
+        let receiver = WebhookReceiver()
+        let bench = try await dead(["a", "b", "a", "a"], receiver)
+        let reply = try await bench.send(.post, "/v1/webhook-deliveries/replay", as: .secret)
+        #expect(reply.json == ["replayed": 4])
+        #expect(try await bench.deliveries("?state=pending").count == 4)
+        try await bench.deliver()
+        let again = receiver.all.dropFirst(4)
+        #expect(again.filter { $0.customer == "a" }.map(\.id) == ["1", "3", "4"])
+        #expect(try await bench.deliveries("?state=delivered").count == 4)
+        #expect(try await bench.send(.post, "/v1/webhook-deliveries/replay", as: .secret).json == ["replayed": 0])
+        await bench.close()
+    }
+
+    @Test func `a replayed delivery takes its place before what waits`() async throws {
+        let receiver = WebhookReceiver()
+        let bench = try await dead(["a"], receiver)
+        receiver.answers { _, _ in 500 }
+        _ = try await bench.grant("second", to: "a")
+        _ = try await bench.send(.post, "/v1/webhook-deliveries/1/replay", as: .secret)
+        receiver.answers { _, _ in 200 }
+        try await bench.deliver()
+        #expect(receiver.all.map(\.id) == ["1", "1", "2"])
+        await bench.close()
+    }
+
+    @Test func `a replay that is repeated under one key is one`() async throws {
+        let receiver = WebhookReceiver()
+        let bench = try await dead(["a"], receiver)
+        for _ in 0..<2 {
+            let reply = try await bench.send(
+                .post, "/v1/webhook-deliveries/1/replay", as: .secret, headers: ["Idempotency-Key": "k"])
+            #expect(reply.status == 200)
+            try await bench.deliver()
+        }
+        #expect(receiver.all.count == 2)
+        await bench.close()
+    }
+
+    @Test func `what is still to be made is not replayed`() async throws {
+        let receiver = WebhookReceiver { _, _ in 500 }
+        let bench = try await ServerBench.telling(receiver)
+        _ = try await bench.grant()
+        try await bench.deliver()
+        let reply = try await bench.send(.post, "/v1/webhook-deliveries/1/replay", as: .secret)
+        #expect(reply.status == 409 && reply.code == "delivery_pending")
+        await bench.close()
+    }
+
+    @Test(arguments: ["2", "x", "9223372036854775808"]) func `what is no delivery cannot be replayed`(id: String)
+        async throws
+    {
+        let bench = try await dead(["a"], WebhookReceiver())
+        let reply = try await bench.send(.post, "/v1/webhook-deliveries/\(id)/replay", as: .secret)
+        #expect(reply.status == 404 && reply.code == "no_such_delivery")
+        await bench.close()
+    }
+
+    @Test func `another app's deliveries are nobody's business`() async throws {
+        let bench = try await dead(["a"], WebhookReceiver())
+        let other = ServerBench.otherApp
+        let list = try await bench.send(.get, "/v1/webhook-deliveries", as: .secret, of: other)
+        #expect(list.json["deliveries"] == [])
+        #expect(try await bench.send(.post, "/v1/webhook-deliveries/1/replay", as: .secret, of: other).status == 404)
+        #expect(try await bench.send(.get, "/v1/webhook-deliveries").code == "secret_key_required")
+        await bench.close()
+    }
+
+    @Test(arguments: [("?state=lost", "state"), ("?limit=0", "limit"), ("?cursor=x", "cursor")])
+    func `a list is not asked for in another way`(query: String, field: String) async throws {
+        let bench = try await dead(["a"], WebhookReceiver())
+        let reply = try await bench.send(.get, "/v1/webhook-deliveries\(query)", as: .secret)
+        #expect(reply.status == 400 && reply.field == field)
+        await bench.close()
+    }
+}
