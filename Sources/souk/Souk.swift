@@ -18,13 +18,12 @@ enum Souk {
         JWSCommands.inspect,
         JWSCommands.verify, ReceiptCommands.inspect, ReceiptCommands.verify, SigningCommands.offer,
         SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
-        PolicyCommands.lint, HubCommands.graph, VersionCommand.command,
+        PolicyCommands.lint, HubCommands.graph, LedgerCommands.replay, VersionCommand.command,
     ]
 
     /// Commands that later versions will have.
     private static let notBuilt: Set<String> = [
-        "inspect", "intercept", "har", "ledger",
-        "sync", "import", "bench",
+        "inspect", "intercept", "har", "sync", "import", "bench",
     ]
 
     static func main() async {

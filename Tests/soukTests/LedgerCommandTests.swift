@@ -134,4 +134,31 @@ import Testing
         #expect(try await souk("restore", folder.file("nothing")).status == 2)
         #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")))
     }
+
+    @Test func `a ledger is replayed beside its server, with the server's own rules`() async throws {
+        let store = try SoukService(["simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store")])
+        let root = try #require(store.greeting["rootCertificate"]?.stringValue)
+        let server = try SoukService([
+            "serve", "--database", database, "--bundle-id", "com.example.souk", "--environment", "sandbox", "--root",
+            root,
+        ])
+        let buy = ["store", "--url", store.url, "--json"]
+        #expect(try await SoukExecutable.run(buy + ["account", "create", "ada"]).status == 0)
+        let bought = try await SoukExecutable.run(buy + ["buy", "ada", "com.example.darkroom.plus.monthly"]).json
+        let key = try #require(server.greeting["publicKey"]?.stringValue)
+        let request = HTTPRequest(
+            method: .post, url: server.url + "/v1/customers/anna/transactions",
+            headers: ["Authorization": "Bearer \(key)"],
+            json: ["signedTransaction": try #require(bought?["signedTransaction"])])
+        #expect(try await CurlTransport.platformDefault().send(request).status == 200)
+
+        let whole = try await souk("ledger", "replay")
+        #expect(whole.status == 0 && whole.json?["ok"] == true)
+        #expect(whole.json?["facts"] == 1 && whole.json?["customers"] == 1 && whole.json?["differenceCount"] == 0)
+        let features = TestFiles.repository + "/Examples/darkroom.features.json"
+        let other = try await souk("ledger", "replay", "--features", features)
+        #expect(other.status == 2 && other.errors.contains("another feature map"))
+        #expect(try await souk("ledger", "replay", "--transfer-mode", "steal").status == 2)
+        #expect(try await souk("ledger", "replay", database: "sqlite:" + folder.file("none")).status == 2)
+    }
 }

@@ -60,6 +60,15 @@ public struct LedgerReplay: Sendable {
             rules: AppRules.of(apps))
     }
 
+    /// The apps that a ledger keeps.
+    public static func apps(in database: any SQLDatabase) throws -> [BundleID] {
+        try database.read { connection in
+            try connection.query("SELECT bundle_id FROM app ORDER BY bundle_id").map {
+                BundleID(unchecked: try $0["bundle_id"])
+            }
+        }
+    }
+
     /// How much there is to look at, for `progress`.
     public func size() throws -> Int {
         try database.read { connection in

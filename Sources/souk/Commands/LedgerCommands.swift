@@ -1,0 +1,101 @@
+import CurlTransport
+import EntitlementServer
+import Foundation
+import Primitives
+import StoreKitAdapter
+import StoreModel
+
+/// `souk ledger replay`: whether a ledger says what follows from it.
+enum LedgerCommands {
+    static let replay = Command(
+        words: ["ledger", "replay"], summary: "compute every customer anew, and compare",
+        options: [
+            LedgerFile.option,
+            .init(name: "features", value: "FILE", help: "the feature map that the server has"),
+            .init(
+                name: "transfer-mode", value: "MODE",
+                help: "the server's: transfer (default), transferIfInactive, keepWithOriginal or share"),
+            .init(name: "clock", value: "URL", help: "the simulator whose virtual time the server follows"),
+            .init(name: "json", help: "print one JSON value"),
+        ],
+        details: """
+            Reads all facts, claims and customers: each fact must be what was signed, each purchase with those whose it is by
+            its token and claims, each answer what its facts say. Changes nothing; a server may be running. Exit status 1
+            when something differs.
+            """
+    ) { arguments in
+        let features = try arguments.text("features").map { try CatalogCommands.featureMap(in: $0) } ?? FeatureMap()
+        let mode = try transferMode(arguments.text("transfer-mode") ?? TransferMode.transfer.rawValue)
+        let clock = try await followedClock(arguments)
+        let report = try await LedgerFile(arguments).beside { database in
+            let apps = try LedgerReplay.apps(in: database).map { bundle in
+                var app = EntitlementService.Configuration.App(bundleID: bundle, features: features)
+                app.transferMode = mode
+                return app
+            }
+            let replay = LedgerReplay(database: database, apps: apps, clock: clock ?? SystemClock())
+            return try await shown(replay)
+        }
+        await clock?.stop()
+        tell(report, asJSON: arguments.has("json"))
+        return report.differenceCount == 0 ? .success : .doesNotHold
+    }
+
+    static func transferMode(_ text: String) throws -> TransferMode {
+        guard let mode = TransferMode(rawValue: text) else {
+            let known = TransferMode.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Misuse("--transfer-mode is one of \(known), not \"\(text)\"")
+        }
+        return mode
+    }
+
+    private static func followedClock(_ arguments: Arguments) async throws -> FollowedClock? {
+        guard let url = arguments.text("clock") else { return nil }
+        let clock = FollowedClock(url: url, transport: CurlTransport.platformDefault())
+        do {
+            try await clock.start()
+        } catch let error as StoreFailure {
+            throw Misuse("--clock \(url): \(error.reason)")
+        }
+        return clock
+    }
+
+    private static func shown(_ replay: LedgerReplay) async throws -> LedgerReplay.Report {
+        let size = max(1, try replay.size())
+        defer { if Terminal.showsProgress { Terminal.write(error: "\r\u{1B}[K") } }
+        do {
+            return try replay.run { seen in
+                guard Terminal.showsProgress, seen % 1000 == 0 else { return }
+                Terminal.write(error: "\rreplaying \(min(100, seen * 100 / size)) % ")
+            }
+        } catch let error as EntitlementServerError where error.code == .invalidConfiguration {
+            throw Misuse(error.description)
+        }
+    }
+
+    private static func tell(_ report: LedgerReplay.Report, asJSON: Bool) {
+        guard !asJSON else {
+            Terminal.print(json: [
+                "ok": .bool(report.differenceCount == 0), "facts": .number(report.facts),
+                "factsWithoutSource": .number(report.factsWithoutSource), "purchases": .number(report.purchases),
+                "customers": .number(report.customers), "staleAnswers": .number(report.staleAnswers),
+                "differenceCount": .number(report.differenceCount),
+                "differences": .array(
+                    report.differences.map { difference in
+                        [
+                            "app": .string(difference.app.rawValue),
+                            "environment": .string(difference.environment.rawValue),
+                            "subject": .string(difference.subject), "reason": .string(difference.reason),
+                        ]
+                    }),
+            ])
+            return
+        }
+        for difference in report.differences { Terminal.print("\(difference)") }
+        let looked = "\(report.facts) facts, \(report.purchases) purchases and \(report.customers) customers"
+        Terminal.print(
+            report.differenceCount == 0
+                ? "\(looked): all as they follow from the ledger"
+                : "\(looked): \(report.differenceCount) differ from what follows from the ledger")
+    }
+}
