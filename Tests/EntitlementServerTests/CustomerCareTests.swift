@@ -258,6 +258,19 @@ extension ServerBench {
         await bench.close()
     }
 
+    @Test func `changing the transfer mode moves no purchase`() async throws {
+        let bench = try await ServerBench { $0.apps[0].transferMode = .share }
+        for customer in ["anna", "ben"] { _ = try await bench.post(bench.period("1"), for: customer) }
+        await bench.close()
+        let next = try await ServerBench(folder: bench.folder)
+        try await next.tell(next.period("2", of: "1"))
+        let claimed = try next.database.read { try $0.query("SELECT customer FROM holder ORDER BY customer").count }
+        #expect(claimed == 2)
+        let replay = LedgerReplay(database: next.database, apps: ReplayTests.apps, clock: next.clock)
+        #expect(try replay.run().differences == [])
+        await next.close()
+    }
+
     @Test func `what was shared and is bound later is one customer's`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         let open = bench.purchasePayload("1")

@@ -30,40 +30,38 @@ import Testing
     let ben: CustomerID = "ben"
 
     private func holders(
-        _ claims: [Attribution.Claim], token: UUID? = nil, bearer: CustomerID? = nil, mode: TransferMode = .transfer
+        _ claims: [Attribution.Claim], token: UUID? = nil, bearer: CustomerID? = nil
     ) -> [CustomerID] {
-        Attribution.holders(token: token, claims: claims, bearer: bearer, mode: mode)
+        Attribution.holders(token: token, claims: claims, bearer: bearer)
     }
 
     @Test func `a purchase without a token is theirs whose claim was accepted last`() {
-        for mode in TransferMode.allCases where mode != .share {
-            #expect(holders([.init(by: anna), .init(by: ben)], mode: mode) == [ben])
-            #expect(holders([.init(by: anna), .init(by: ben), .init(by: anna)], mode: mode) == [anna])
-            #expect(holders([], mode: mode) == [])
-        }
+        #expect(holders([.init(by: anna), .init(by: ben)]) == [ben])
+        #expect(holders([.init(by: anna), .init(by: ben), .init(by: anna)]) == [anna])
+        #expect(holders([]) == [])
     }
 
-    @Test func `a shared purchase is everybody's who claimed it, since it was given by hand`() {
-        let claims: [Attribution.Claim] = [.init(by: anna), .init(by: ben), .init(by: anna)]
-        #expect(holders(claims, mode: .share) == [anna, ben])
-        let given = claims + [.init(by: "cleo", isByHand: true), .init(by: ben)]
-        #expect(holders(given, mode: .share) == ["cleo", ben])
-        #expect(holders(claims, token: anna.appAccountToken, bearer: anna, mode: .share) == [anna])
+    @Test func `a shared purchase is everybody's who joined in since it was anybody's alone`() {
+        let shared: [Attribution.Claim] = [.init(by: anna, .shared), .init(by: ben, .shared), .init(by: anna, .shared)]
+        #expect(holders(shared) == [anna, ben])
+        #expect(holders([.init(by: "dora")] + shared) == ["dora", anna, ben])
+        #expect(holders(shared + [.init(by: "cleo", .transferred), .init(by: ben, .shared)]) == ["cleo", ben])
+        #expect(holders(shared + [.init(by: "cleo")]) == ["cleo"])
+        #expect(holders(shared, token: anna.appAccountToken, bearer: anna) == [anna])
     }
 
-    @Test(arguments: TransferMode.allCases)
-    func `a token decides before every claim of others`(mode: TransferMode) {
+    @Test func `a token decides before every claim of others`() {
         let token = anna.appAccountToken
-        #expect(holders([.init(by: anna), .init(by: ben)], token: token, bearer: anna, mode: mode) == [anna])
-        #expect(holders([], token: token, bearer: anna, mode: mode) == [anna])
-        #expect(holders([.init(by: ben)], token: token, mode: mode) == [ben])
-        #expect(holders([.init(by: ben)], token: token, bearer: anna, mode: mode) == [anna])
+        #expect(holders([.init(by: anna), .init(by: ben)], token: token, bearer: anna) == [anna])
+        #expect(holders([], token: token, bearer: anna) == [anna])
+        #expect(holders([.init(by: ben)], token: token) == [ben])
+        #expect(holders([.init(by: ben)], token: token, bearer: anna) == [anna])
         let twin = CustomerID(unchecked: token.uuidString.lowercased())
-        #expect(holders([.init(by: twin), .init(by: ben)], token: token, bearer: anna, mode: mode) == [twin])
+        #expect(holders([.init(by: twin), .init(by: ben)], token: token, bearer: anna) == [twin])
     }
 
     @Test func `what was given by hand stays given, whatever the token says`() {
-        let given = Attribution.Claim(by: ben, isByHand: true)
+        let given = Attribution.Claim(by: ben, .transferred)
         #expect(holders([.init(by: anna), given], token: anna.appAccountToken, bearer: anna) == [ben])
         #expect(holders([given, .init(by: anna)], token: anna.appAccountToken, bearer: anna) == [ben])
         #expect(holders([.init(by: anna), given]) == [ben])

@@ -158,7 +158,6 @@ import Testing
         let features = TestFiles.repository + "/Examples/darkroom.features.json"
         let other = try await souk("ledger", "replay", "--features", features)
         #expect(other.status == 2 && other.errors.contains("another feature map"))
-        #expect(try await souk("ledger", "replay", "--transfer-mode", "steal").status == 2)
         #expect(try await souk("ledger", "replay", database: "sqlite:" + folder.file("none")).status == 2)
     }
 }

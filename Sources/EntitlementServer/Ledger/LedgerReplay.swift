@@ -47,7 +47,7 @@ public struct LedgerReplay: Sendable {
     private let apps: [EntitlementService.Configuration.App]
 
     /// - Parameters:
-    ///   - apps: with the feature maps and transfer modes that the server has.
+    ///   - apps: with the feature maps that the server has.
     ///   - clock: the server's.
     public init(
         database: any SQLDatabase, apps: [EntitlementService.Configuration.App], clock: any WallClock = SystemClock()

@@ -127,7 +127,8 @@ struct LedgerTransaction {
     func refuses(_ fact: TransactionFact, presentedBy asked: CustomerID, alias of: CustomerID) throws -> Bool {
         let token = try fact.appAccountToken ?? newestToken(of: fact.originalID)
         let bound = Attribution.bound(
-            token: token, claims: try claims(of: fact.originalID), bearer: try token.flatMap(customer(bearing:)))
+            token: token, claims: try claims(of: fact.originalID).map(\.claim),
+            bearer: try token.flatMap(customer(bearing:)))
         if let bound { return bound != of && asked.appAccountToken != token }
         let accepted = try Attribution.accepts(
             of, holders: try living(holders(of: fact.originalID)), mode: rules.transferMode,
@@ -135,28 +136,34 @@ struct LedgerTransaction {
         return !accepted
     }
 
-    /// Notes that `customer` presented a purchase, unless theirs is the latest claim already.
-    mutating func claim(_ original: TransactionID, by customer: CustomerID) throws {
-        let latest = try connection.first(
-            """
-            SELECT customer FROM claim WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
-            ORDER BY sequence DESC LIMIT 1
-            """, values(.text(original.rawValue)))
-        if let latest, try latest["customer"] == customer.rawValue { return }
-        try add(claim: "presented", on: original, by: customer)
+    /// Notes that a customer presented a purchase, unless they have it by their own claim already; `asked` is the name they
+    /// were called by.
+    mutating func claim(_ original: TransactionID, by asked: CustomerID) throws {
+        let claims = try claims(of: original)
+        guard claims.last?.presenter != asked else { return }
+        if rules.transferMode == .share {
+            guard !claims.contains(where: { $0.presenter == asked && $0.claim.kind == .shared }) else { return }
+            try add(.shared, on: original, by: asked)
+        } else {
+            try add(.presented, on: original, by: asked)
+        }
     }
 
     /// Gives a purchase to `customer`, whoever presented it or will.
     mutating func transfer(_ original: TransactionID, to customer: CustomerID) throws {
-        try add(claim: "transferred", on: original, by: customer)
+        try add(.transferred, on: original, by: customer)
     }
 
-    private mutating func add(claim kind: String, on original: TransactionID, by customer: CustomerID) throws {
+    private mutating func add(
+        _ kind: Attribution.Claim.Kind, on original: TransactionID, by customer: CustomerID
+    ) throws {
         try connection.execute(
             """
             INSERT INTO claim (app, environment, original_transaction_id, customer, kind, claimed_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            """, values(.text(original.rawValue), .text(customer.rawValue), .text(kind), .integer(now.milliseconds)))
+            """,
+            values(
+                .text(original.rawValue), .text(customer.rawValue), .text(kind.rawValue), .integer(now.milliseconds)))
         // What is claimed again after its customer was erased is somebody's again, and so are its next facts.
         try connection.execute(
             """
@@ -170,8 +177,7 @@ struct LedgerTransaction {
     func attributed(_ original: TransactionID) throws -> [CustomerID] {
         let token = try newestToken(of: original)
         return Attribution.holders(
-            token: token, claims: try claims(of: original), bearer: try token.flatMap(customer(bearing:)),
-            mode: rules.transferMode)
+            token: token, claims: try claims(of: original).map(\.claim), bearer: try token.flatMap(customer(bearing:)))
     }
 
     /// Decides anew whose a purchase is.
@@ -220,7 +226,10 @@ struct LedgerTransaction {
         }
     }
 
-    private func claims(of original: TransactionID) throws -> [Attribution.Claim] {
+    /// The accepted claims on a purchase, oldest first, each with the name its presenter was called by.
+    private func claims(
+        of original: TransactionID
+    ) throws -> [(presenter: CustomerID, claim: Attribution.Claim)] {
         try connection.query(
             """
             SELECT claim.customer AS presenter, alias.customer AS customer, claim.kind AS kind
@@ -231,9 +240,11 @@ struct LedgerTransaction {
         ).map { row in
             let presenter = CustomerID(unchecked: try row["presenter"])
             let merged: String? = try row["customer"]
-            return Attribution.Claim(
-                by: merged.map { CustomerID(unchecked: $0) } ?? presenter, token: presenter.appAccountToken,
-                isByHand: try row["kind"] == "transferred")
+            guard let kind = Attribution.Claim.Kind(rawValue: try row["kind"]) else {
+                throw EntitlementServerError(.internalInconsistency, "A claim in the ledger is of no known kind.")
+            }
+            let customer = merged.map { CustomerID(unchecked: $0) } ?? presenter
+            return (presenter, Attribution.Claim(by: customer, token: presenter.appAccountToken, kind))
         }
     }
 

@@ -69,7 +69,7 @@ extension Schema {
             CREATE INDEX purchase_of_token ON purchase (app, environment, app_account_token);
 
             ALTER TABLE claim ADD COLUMN kind TEXT NOT NULL DEFAULT 'presented'
-                CHECK (kind IN ('presented', 'transferred'));
+                CHECK (kind IN ('presented', 'shared', 'transferred'));
             CREATE INDEX claim_of_customer ON claim (app, environment, customer);
 
             CREATE TABLE alias (

@@ -24,16 +24,27 @@ public enum TransferMode: String, Hashable, Sendable, Codable, CaseIterable {
 public enum Attribution {
     /// A customer having presented a purchase, or having been given it by hand, and this having been accepted.
     public struct Claim: Hashable, Sendable {
+        /// What a claim means for those who have the purchase already: decided when it is made, so that an app that changes
+        /// its transfer mode moves no purchase.
+        public enum Kind: String, Hashable, Sendable {
+            /// Presented: they have it no longer.
+            case presented
+            /// Presented in an app whose customers share: they keep it.
+            case shared
+            /// Given by hand: they have it no longer, whatever the token says.
+            case transferred
+        }
+
         /// Who has it by this claim: after a merge, the customer the presenting one was merged into.
         public var customer: CustomerID
         /// The token of the customer who presented it.
         public var token: UUID
-        public var isByHand: Bool
+        public var kind: Kind
 
-        public init(by customer: CustomerID, token: UUID? = nil, isByHand: Bool = false) {
+        public init(by customer: CustomerID, token: UUID? = nil, _ kind: Kind = .presented) {
             self.customer = customer
             self.token = token ?? customer.appAccountToken
-            self.isByHand = isByHand
+            self.kind = kind
         }
     }
 
@@ -47,18 +58,17 @@ public enum Attribution {
     ///   - bearer: the known customer of the token.
     public static func bound(token: UUID?, claims: [Claim], bearer: CustomerID?) -> CustomerID? {
         guard let token else { return nil }
-        if let given = claims.last(where: \.isByHand) { return given.customer }
+        if let given = claims.last(where: { $0.kind == .transferred }) { return given.customer }
         return claims.last { $0.token == token }?.customer ?? bearer
     }
 
     /// Who has a purchase: nobody when nobody claimed it and its token is nobody's, several only when they share it.
-    public static func holders(
-        token: UUID?, claims: [Claim], bearer: CustomerID?, mode: TransferMode
-    ) -> [CustomerID] {
+    public static func holders(token: UUID?, claims: [Claim], bearer: CustomerID?) -> [CustomerID] {
         if let bound = bound(token: token, claims: claims, bearer: bearer) { return [bound] }
-        guard mode == .share else { return claims.last.map { [$0.customer] } ?? [] }
-        let since = claims.lastIndex(where: \.isByHand) ?? claims.startIndex
-        return claims[since...].reduce(into: []) { if !$0.contains($1.customer) { $0.append($1.customer) } }
+        return claims.reduce(into: []) { holders, claim in
+            if claim.kind != .shared { holders = [] }
+            if !holders.contains(claim.customer) { holders.append(claim.customer) }
+        }
     }
 
     /// Whether `customer` may present a purchase that is bound to nobody.

@@ -12,9 +12,6 @@ enum LedgerCommands {
         options: [
             LedgerFile.option,
             .init(name: "features", value: "FILE", help: "the feature map that the server has"),
-            .init(
-                name: "transfer-mode", value: "MODE",
-                help: "the server's: transfer (default), transferIfInactive, keepWithOriginal or share"),
             .init(name: "clock", value: "URL", help: "the simulator whose virtual time the server follows"),
             .init(name: "json", help: "print one JSON value"),
         ],
@@ -25,13 +22,10 @@ enum LedgerCommands {
             """
     ) { arguments in
         let features = try arguments.text("features").map { try CatalogCommands.featureMap(in: $0) } ?? FeatureMap()
-        let mode = try transferMode(arguments.text("transfer-mode") ?? TransferMode.transfer.rawValue)
         let clock = try await followedClock(arguments)
         let report = try await LedgerFile(arguments).beside { database in
-            let apps = try LedgerReplay.apps(in: database).map { bundle in
-                var app = EntitlementService.Configuration.App(bundleID: bundle, features: features)
-                app.transferMode = mode
-                return app
+            let apps = try LedgerReplay.apps(in: database).map {
+                EntitlementService.Configuration.App(bundleID: $0, features: features)
             }
             let replay = LedgerReplay(database: database, apps: apps, clock: clock ?? SystemClock())
             return try await shown(replay)
@@ -39,14 +33,6 @@ enum LedgerCommands {
         await clock?.stop()
         tell(report, asJSON: arguments.has("json"))
         return report.differenceCount == 0 ? .success : .doesNotHold
-    }
-
-    static func transferMode(_ text: String) throws -> TransferMode {
-        guard let mode = TransferMode(rawValue: text) else {
-            let known = TransferMode.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Misuse("--transfer-mode is one of \(known), not \"\(text)\"")
-        }
-        return mode
     }
 
     private static func followedClock(_ arguments: Arguments) async throws -> FollowedClock? {
