@@ -20,6 +20,8 @@ extension EntitlementService {
             public var transferMode = TransferMode.transfer
             /// Whether a public key needs the customer's own token for whatever it asks about a customer.
             public var requiresCustomerTokens = false
+            /// What the app sells and for how much, for clients of seed 000; `PricePointInternal(_:)` makes one of a product.
+            public var pricePoints: [PricePointInternal] = []
             /// How many requests each of the app's keys may send; `nil` is as many as it likes.
             public var rateLimit: RateLimit?
 
@@ -103,6 +105,10 @@ extension EntitlementService {
                 throw EntitlementServerError(.invalidConfiguration, "The bundle id \(app.bundleID) is named twice.")
             }
             for limit in apps.compactMap(\.rateLimit) { try limit.check() }
+            for app in apps where Set(app.pricePoints.map(\.ident)).count < app.pricePoints.count {
+                throw EntitlementServerError(
+                    .invalidConfiguration, "Two price points of \(app.bundleID) have the same ident.")
+            }
             try checkWebhooks()
             for key in signingKeys { try key.check() }
             guard Set(signingKeys.map(\.id)).count == signingKeys.count else {

@@ -205,6 +205,9 @@ public final class EntitlementService: HTTPHandler {
             ledger: ledger, idempotent: idempotent, makeGrantID: configuration.makeGrantID,
             randomBytes: configuration.randomBytes)
         let open = OpenRoutes(database: configuration.database)
+        let showcase = ShowcaseRoute(
+            pricePoints: Dictionary(
+                uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, $0.pricePoints) }))
         let events = EventsRoute(ledger: ledger, news: parts.news, silence: configuration.eventSilence)
         let deliveries = DeliveriesRoutes(
             ledger: ledger, news: parts.news, idempotent: idempotent, realClock: configuration.realClock)
@@ -221,6 +224,7 @@ public final class EntitlementService: HTTPHandler {
             credits.endpoints,
             promotions.endpoints,
             provisioning.endpoints,
+            showcase.endpoints,
             signing.endpoints,
             events.endpoints,
             deliveries.endpoints,

@@ -37,6 +37,8 @@ public struct PurchaseError: Error, Equatable, Sendable {
         public static let validationError = Code(rawValue: "validationError")
         /// The two sides do not agree on the protocol.
         public static let protocolError = Code(rawValue: "protocolError")
+        /// An answer is not proven to be the server's; nothing of it was used.
+        public static let untrustedAnswer = Code(rawValue: "untrustedAnswer")
         /// An answer does not have the shape it should have.
         public static let decodingError = Code(rawValue: "decodingError")
         /// This version cannot do it.
@@ -91,6 +93,8 @@ public struct PurchaseError: Error, Equatable, Sendable {
         .serverError: "The server failed; try again later.",
         .validationError: "The server refused the request's content.",
         .protocolError: "The server answered in a way this version does not understand; update the app.",
+        .untrustedAnswer:
+            "The answer is not signed by the server; somebody may be in between, or the app lacks the server's new key.",
         .decodingError: "The server's answer cannot be read; update the app.",
         .unsupported: "This version cannot do that.",
         .storageFailed: "The secure storage cannot be used; check the folder's permissions and free space.",

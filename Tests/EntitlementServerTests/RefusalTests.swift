@@ -174,7 +174,6 @@ import Testing
 
     @Test(arguments: [
         ("GET", "/openapi.yaml"), ("GET", "/openapi.json"),
-        ("POST", "/showcase/get-price-points"),
     ])
     func `what is not built yet says so`(method: String, path: String) async throws {
         let bench = try await ServerBench()

@@ -26,7 +26,6 @@ struct OpenRoutes: Sendable {
     }
 
     private static let notYet: [(HTTPRequest.Method, String, String)] = [
-        (.post, "/showcase/get-price-points", "Selling by price points"),
         (.get, "/openapi.yaml", "Describing itself in OpenAPI"),
         (.get, "/openapi.json", "Describing itself in OpenAPI"),
     ]

@@ -9,7 +9,8 @@ import Primitives
 ///     let customer = try await client.customer("customer-1042")
 ///
 /// Throws `PurchaseError`: `unreachable` (network), `invalidKey` (401), `notAllowed` (403), `validationError` (400, 413,
-/// 422), `rateLimited` (429), `unsupported` (501), `serverError` (5xx), `protocolError`, `decodingError`; its
+/// 422), `rateLimited` (429), `unsupported` (501), `serverError` (5xx), `protocolError`, `decodingError`,
+/// `untrustedAnswer`; its
 /// `underlying` is the server's `Problem` when it sent one. What may succeed later is asked again within `backoff`.
 public final class EntitlementServiceClient: ReceiptValidator {
     public struct Configuration: Sendable {
@@ -28,7 +29,10 @@ public final class EntitlementServiceClient: ReceiptValidator {
         public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
         /// Spreads repetitions; from 0 to 1.
         public var random: @Sendable () -> Double = { .random(in: 0...1) }
-        /// Makes each question its own for the server's idempotency keys.
+        /// Judges the server's signatures: each question then carries a nonce, and an answer that is not signed for it by one
+        /// of the verifier's keys is not used (`untrustedAnswer`). `nil` takes answers unsigned.
+        public var answerVerifier: (any AnswerVerifier)?
+        /// Makes each question its own, for the server's idempotency keys and as its nonce.
         public var makeUUID: @Sendable () -> UUID = { UUID() }
 
         public init(baseURL: String, key: APIKey, environment: StoreEnvironment? = nil) {
@@ -48,7 +52,8 @@ public final class EntitlementServiceClient: ReceiptValidator {
             settings: .init(
                 baseURL: configuration.baseURL, key: .bearer(configuration.key), timeout: configuration.timeout,
                 backoff: configuration.backoff, maximumAnswerBytes: configuration.maximumAnswerBytes,
-                sleep: configuration.sleep, random: configuration.random),
+                sleep: configuration.sleep, random: configuration.random, verifier: configuration.answerVerifier,
+                makeNonce: { [makeUUID = configuration.makeUUID] in makeUUID().uuidString }),
             transport: transport)
         answers = Locked(CustomerAnswers(capacity: configuration.cachedCustomers))
     }

@@ -17,6 +17,10 @@ struct ServiceConnection: Sendable {
         var sleep: @Sendable (Duration) async throws -> Void
         /// A number from 0 to 1.
         var random: @Sendable () -> Double
+        /// Judges signed answers; with one, answers that are not signed are not used.
+        var verifier: (any AnswerVerifier)?
+        /// Makes the nonce of a request; never the same twice.
+        var makeNonce: @Sendable () -> String = { UUID().uuidString }
     }
 
     /// An API key and the header in which this backend wants it.
@@ -59,6 +63,9 @@ struct ServiceConnection: Sendable {
     /// Throws `PurchaseError`, or `CancellationError` when the task is cancelled.
     func send(_ request: HTTPRequest) async throws -> Answer {
         var request = request
+        let proof = settings.verifier.map { verifier in
+            AnswerProof(verifier: verifier, nonce: settings.makeNonce(), askedFor: &request)
+        }
         request.url = settings.baseURL + request.url
         request.timeout = settings.timeout
         let credential = settings.key.header
@@ -66,7 +73,7 @@ struct ServiceConnection: Sendable {
         var attempt = 1
         while true {
             do {
-                return try await sendOnce(request)
+                return try await sendOnce(request, provenBy: proof)
             } catch let error as PurchaseError {
                 let pause = settings.backoff.pause(
                     after: attempt, asked: error.retryAfter, spread: settings.random())
@@ -77,7 +84,7 @@ struct ServiceConnection: Sendable {
         }
     }
 
-    private func sendOnce(_ request: HTTPRequest) async throws -> Answer {
+    private func sendOnce(_ request: HTTPRequest, provenBy proof: AnswerProof?) async throws -> Answer {
         let answer: Answer
         do {
             let response = try await transport.send(request)
@@ -88,8 +95,9 @@ struct ServiceConnection: Sendable {
             try Task.checkCancellation()
             throw PurchaseError(transport: error)
         }
+        let isProven = try proof?.judge(answer) ?? true
         guard (200..<300).contains(answer.status) || answer.status == 304 else {
-            throw PurchaseError(refusal: answer, key: settings.key.key)
+            throw PurchaseError(refusal: answer, isProven: isProven, key: settings.key.key)
         }
         return answer
     }
@@ -136,9 +144,9 @@ extension PurchaseError {
         }
     }
 
-    /// An answer that is neither success nor 304.
-    fileprivate init(refusal answer: ServiceConnection.Answer, key: APIKey) {
-        let problem = answer.problem(without: key)
+    /// An answer that is neither success nor 304. What one says that proves nothing is not looked at.
+    fileprivate init(refusal answer: ServiceConnection.Answer, isProven: Bool, key: APIKey) {
+        let problem = isProven ? answer.problem(without: key) : nil
         let code: Code =
             switch answer.status {
             case 401: .invalidKey

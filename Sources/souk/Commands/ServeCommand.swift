@@ -25,6 +25,7 @@ enum ServeCommand {
                 name: "root", value: "FILE", repeats: true,
                 help: "a root to trust instead of Apple's, DER or PEM: a simulator's"),
             .init(name: "features", value: "FILE", help: "which products give which features"),
+            .init(name: "catalog", value: "F.storekit", help: "what is sold, for /showcase/get-price-points"),
             .init(name: "clock", value: "URL", help: "follow the virtual time of a simulator; needs --root"),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
@@ -108,7 +109,14 @@ enum ServeCommand {
             guard number == nil || bundles.count == 1 else {
                 throw Misuse("--app-apple-id says one number: give one --bundle-id with it")
             }
-            apps = bundles.map { .init(bundleID: $0, appAppleID: number, features: features) }
+            let products =
+                try arguments.text("catalog").map { try CatalogCommands.catalogue(in: $0).storeProducts } ?? []
+            apps = bundles.map { bundle in
+                var app = EntitlementService.Configuration.App(
+                    bundleID: bundle, appAppleID: number, features: features)
+                app.pricePoints = products.map { PricePointInternal($0) }
+                return app
+            }
             let named = try arguments.texts("environment").map { text in
                 try SignedDataOptions.environment(named: text, among: [.production, .sandbox, .xcode])
             }

@@ -1,0 +1,38 @@
+import HTTPCore
+import StoreModel
+
+/// POST `/showcase/get-price-points` in seed 000's format: what an app sells, and for how much.
+struct ShowcaseRoute: Sendable {
+    private static let maximumBody = 256 << 10
+
+    let pricePoints: [BundleID: [PricePointInternal]]
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                .post, "/showcase/get-price-points", .publicKey, "getPricePoints", "What things cost",
+                by: .apiKeyOrBearer, respond)
+        ]
+    }
+
+    /// In the order they are asked for, each once; what the app does not sell is left out.
+    @Sendable private func respond(_ visit: Visit) throws -> HTTPReply {
+        visit.later {
+            let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
+            let asked = try RequestBody.decode(GetPricePointsRequestPayload.self, from: body)
+            guard let customer = asked.customerId.customerID else {
+                throw Refusal.invalid("customerId/value", "should have \(CustomerID.rule)")
+            }
+            _ = try visit.key(of: customer)
+            let sold = pricePoints[visit.caller.app] ?? []
+            var seen: Set<String> = []
+            let answer = PricePointsResponse(
+                pricePoints: asked.ident.filter { seen.insert($0).inserted }.compactMap { ident in
+                    sold.first { $0.ident == ident }
+                })
+            return HTTPResponse(
+                status: 200, headers: ["Content-Type": "application/json"],
+                body: .bytes(try WireJSON.encode(answer)))
+        }
+    }
+}
