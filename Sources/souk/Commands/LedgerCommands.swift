@@ -78,7 +78,10 @@ enum LedgerCommands {
             return
         }
         for difference in report.differences { Terminal.print("\(difference)") }
-        let looked = "\(report.facts) facts, \(report.purchases) purchases and \(report.customers) customers"
+        let looked = """
+            \(LintReport.count(report.facts, "fact")), \(LintReport.count(report.purchases, "purchase")) and \
+            \(LintReport.count(report.customers, "customer"))
+            """
         Terminal.print(
             report.differenceCount == 0
                 ? "\(looked): all as they follow from the ledger"
