@@ -14,7 +14,8 @@ enum Souk {
     static let commands: [Command] = [
         DemoCommand.command, ServeCommand.command, KeysCommands.create, KeysCommands.list, KeysCommands.revoke,
         MigrateCommands.plan, MigrateCommands.apply, MigrateCommands.verify, BackupCommands.backup,
-        BackupCommands.restore, SimulateCommand.command, StoreCommand.command, ScenarioCommand.run,
+        BackupCommands.restore, ImportCommand.command, SyncCommand.command, SimulateCommand.command,
+        StoreCommand.command, ScenarioCommand.run,
         JWSCommands.inspect,
         JWSCommands.verify, ReceiptCommands.inspect, ReceiptCommands.verify, SigningCommands.offer,
         SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
@@ -23,7 +24,7 @@ enum Souk {
 
     /// Commands that later versions will have.
     private static let notBuilt: Set<String> = [
-        "inspect", "intercept", "har", "sync", "import", "bench",
+        "inspect", "intercept", "har", "bench",
     ]
 
     static func main() async {

@@ -27,3 +27,38 @@ enum Progress {
         }
     }
 }
+
+/// How far long work came, as one line on standard error of a terminal; nothing elsewhere.
+struct ProgressBar {
+    private static let width = 24
+
+    private let what: String
+    private let total: Int?
+    private let began = ContinuousClock.now
+    private var shown: ContinuousClock.Instant?
+
+    /// - Parameter total: how much there is to do; `nil` when nobody knows.
+    init(_ what: String, of total: Int?) {
+        self.what = what
+        self.total = total.flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    /// Shows `done` of the total and `details`, at most ten times a second and not in the first half of one.
+    mutating func show(_ done: Int, _ details: String) {
+        let now = ContinuousClock.now
+        guard Terminal.showsProgress, now - began > .milliseconds(500), now - (shown ?? began) > .milliseconds(100)
+        else { return }
+        shown = now
+        var line = what
+        if let total {
+            let share = min(1, Double(done) / Double(total))
+            let filled = Int(share * Double(Self.width))
+            let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: Self.width - filled)
+            line += " [\(bar)] \(Int(share * 100)) %"
+        }
+        Terminal.write(error: "\r\u{1B}[K\(line)  \(details)")
+    }
+
+    /// Takes the line away.
+    func end() { if shown != nil { Terminal.write(error: "\r\u{1B}[K") } }
+}

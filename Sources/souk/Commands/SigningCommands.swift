@@ -190,7 +190,7 @@ enum SigningCommands {
         init(_ arguments: Arguments) throws {
             let path = try arguments.required("key")
             bundleID = try Arguments.identifier(try arguments.required("bundle-id"), called: "--bundle-id")
-            guard let keyID = arguments.text("key-id") ?? Self.keyID(inName: path) else {
+            guard let keyID = arguments.text("key-id") ?? SigningCommands.keyID(inName: path) else {
                 throw Misuse("\(path) does not say its key's id as AuthKey_K.p8 does; give --key-id")
             }
             self.keyID = keyID
@@ -202,16 +202,16 @@ enum SigningCommands {
         func serverKey(_ arguments: Arguments) throws -> AppStoreConnectKey {
             AppStoreConnectKey(key, id: keyID, issuerID: try arguments.required("issuer-id"), bundleID: bundleID)
         }
+    }
 
-        /// App Store Connect names its files so.
-        private static func keyID(inName path: String) -> String? {
-            let name = path.split(separator: "/").last ?? ""
-            let parts = name.split(separator: "_", maxSplits: 1)
-            guard parts.count == 2, ["AuthKey", "SubscriptionKey"].contains(parts[0]), parts[1].hasSuffix(".p8") else {
-                return nil
-            }
-            return String(parts[1].dropLast(3))
+    /// The key's id, as App Store Connect names its files by.
+    static func keyID(inName path: String) -> String? {
+        let name = path.split(separator: "/").last ?? ""
+        let parts = name.split(separator: "_", maxSplits: 1)
+        guard parts.count == 2, ["AuthKey", "SubscriptionKey"].contains(parts[0]), parts[1].hasSuffix(".p8") else {
+            return nil
         }
+        return String(parts[1].dropLast(3))
     }
 
     /// What cannot be signed was typed wrongly: exit 2, not 1.

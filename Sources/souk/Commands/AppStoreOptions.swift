@@ -1,0 +1,54 @@
+import CurlTransport
+import EntitlementServer
+import Foundation
+import HTTPCore
+import SignedData
+import StoreModel
+
+/// How the App Store Server API is asked: the key that App Store Connect gave, and where.
+struct AppStoreOptions: Sendable {
+    static let options: [Command.Option] = [
+        .init(
+            name: "app-store-key", value: "FILE", help: "the key of the App Store Server API (.p8), to ask Apple with"),
+        .init(name: "key-id", value: "K", help: "the key's id, unless the file is called AuthKey_K.p8"),
+        .init(name: "issuer-id", value: "I", help: "the issuer's id in App Store Connect"),
+        .init(name: "app-store-url", value: "U", help: "a simulator, or another place than Apple's"),
+    ]
+
+    private let key: SigningKey
+    private let keyID: String
+    private let issuerID: String
+    private let url: String?
+
+    /// `nil` when no key is given. Throws `Misuse` for half of what is needed.
+    init?(_ arguments: Arguments) throws {
+        guard let path = arguments.text("app-store-key") else {
+            for name in ["key-id", "issuer-id", "app-store-url"] where arguments.text(name) != nil {
+                throw Misuse("--\(name) goes with --app-store-key")
+            }
+            return nil
+        }
+        guard let keyID = arguments.text("key-id") ?? SigningCommands.keyID(inName: path) else {
+            throw Misuse("\(path) does not say its key's id as AuthKey_K.p8 does; give --key-id")
+        }
+        self.keyID = keyID
+        issuerID = try arguments.required("issuer-id")
+        let bytes = try InputFile.read(path, limit: 1 << 16)
+        do { key = try SigningKey(bytes) } catch { throw Misuse("\(path): \(error.reason)") }
+        url = arguments.text("app-store-url")
+    }
+
+    /// Asks about one app in one environment.
+    func client(
+        for bundle: BundleID, in environment: StoreEnvironment, patience: Backoff = Backoff(),
+        timeout: Duration = .seconds(30)
+    ) -> AppStoreServerAPIClient {
+        let apple =
+            environment == .production ? AppStoreServerAPIClient.productionURL : AppStoreServerAPIClient.sandboxURL
+        var configuration = AppStoreServerAPIClient.Configuration(
+            key: AppStoreConnectKey(key, id: keyID, issuerID: issuerID, bundleID: bundle), baseURL: url ?? apple)
+        configuration.backoff = patience
+        configuration.timeout = timeout
+        return AppStoreServerAPIClient(configuration: configuration, transport: CurlTransport.platformDefault())
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// Hands facts to an entitlement server for `souk import` and `souk sync`: waits when the server asks for it, asks again
+/// when nobody answers, and tells what is wrong with a fact from what is wrong with asking.
+struct FactSender: Sendable {
+    enum Outcome: Sendable {
+        case done(JSONValue)
+        /// Not accepted: sent again, it will not be either.
+        case rejected(code: String, detail: String)
+    }
+
+    static let options: [Command.Option] = [
+        .init(name: "url", value: "SERVER", help: "where the entitlement server listens"),
+        .init(name: "key-file", value: "F", help: "the file that holds the app's secret key"),
+        .init(name: "environment", value: "E", help: "production, sandbox or xcode (the server's first)"),
+    ]
+
+    private let client: ServiceClient
+    private var backoff = Backoff(attempts: 10, maximum: .seconds(60))
+
+    init(_ arguments: Arguments) throws {
+        let url = try arguments.required("url")
+        let key = try InputFile.text(try arguments.required("key-file"))
+        guard !key.isEmpty, !key.contains(where: \.isWhitespace) else {
+            throw Misuse("the file of --key-file should hold one key and nothing else")
+        }
+        var headers: HTTPHeaders = ["Authorization": "Bearer \(key)"]
+        if let name = arguments.text("environment") {
+            let environment = try SignedDataOptions.environment(named: name, among: [.production, .sandbox, .xcode])
+            headers.add("Souk-Environment", environment.rawValue)
+        }
+        client = ServiceClient(url: url.hasSuffix("/") ? String(url.dropLast()) : url, headers: headers)
+    }
+
+    func post(_ path: String, _ body: JSONValue) async throws -> Outcome { try await send(.post, path, body) }
+
+    func get(_ path: String) async throws -> JSONValue {
+        switch try await send(.get, path, nil) {
+        case .done(let answer): return answer
+        case .rejected(_, let detail): throw Failure(detail)
+        }
+    }
+
+    /// Throws `Failure` when the server cannot be asked, or not by us.
+    private func send(
+        _ method: HTTPRequest.Method, _ path: String, _ body: JSONValue?
+    ) async throws -> Outcome {
+        var attempt = 1
+        while true {
+            let pause: Duration?
+            let sentence: String
+            do {
+                let answer = try await client.send(method, path, body, timeout: .seconds(60))
+                let detail = answer.json["detail"]?.stringValue ?? "the server answered with status \(answer.status)"
+                switch answer.status {
+                case 200..<300: return .done(answer.json)
+                case 400, 413, 422:
+                    return .rejected(code: answer.json["code"]?.stringValue ?? "refused", detail: detail)
+                case 401, 403, 404, 405, 501: throw Misuse("\(client.url): \(detail)")
+                default:
+                    let asked = answer.headers["Retry-After"].flatMap { Int64($0) }.map { Duration.seconds($0) }
+                    pause = backoff.pause(after: attempt, asked: asked, spread: .random(in: 0...1))
+                    sentence = "\(client.url): \(detail)"
+                }
+            } catch let failure as Failure {
+                pause = backoff.pause(after: attempt, asked: nil, spread: .random(in: 0...1))
+                sentence = failure.sentence
+            }
+            guard let pause else { throw Failure("\(sentence); run the same command again to go on from here") }
+            try await Task.sleep(for: pause)
+            attempt += 1
+        }
+    }
+}
+
+/// What became of facts, by the code of those that were not accepted. Kept in a state file between runs.
+struct FactReport: Codable, Sendable {
+    struct Rejection: Codable, Sendable {
+        var count = 0
+        /// Where the first of them stand.
+        var places: [String] = []
+        /// What was said about the first.
+        var detail = ""
+    }
+
+    private static let placesShown = 20
+
+    var accepted = 0
+    var rejections: [String: Rejection] = [:]
+
+    var rejected: Int { rejections.values.reduce(0) { $0 + $1.count } }
+
+    mutating func reject(_ code: String, _ detail: String, at place: String) {
+        var rejection = rejections[code] ?? Rejection(detail: detail)
+        rejection.count += 1
+        if rejection.places.count < Self.placesShown { rejection.places.append(place) }
+        rejections[code] = rejection
+    }
+
+    /// Counts what the server made of transactions that were presented.
+    mutating func take(_ outcome: FactSender.Outcome, at place: String) {
+        switch outcome {
+        case .rejected(let code, let detail): reject(code, detail, at: place)
+        case .done(let answer):
+            accepted += answer["acknowledgedTransactionIDs"]?.arrayValue?.count ?? 0
+            for rejected in answer["rejected"]?.arrayValue ?? [] {
+                reject(rejected["code"]?.stringValue ?? "refused", rejected["detail"]?.stringValue ?? "", at: place)
+            }
+        }
+    }
+
+    var json: JSONValue {
+        [
+            "accepted": .number(accepted), "rejected": .number(rejected),
+            "rejections": .array(
+                rejections.sorted { $0.key < $1.key }.map { code, rejection in
+                    [
+                        "code": .string(code), "count": .number(rejection.count), "detail": .string(rejection.detail),
+                        "places": .array(rejection.places.map { .string($0) }),
+                    ]
+                }),
+        ]
+    }
+
+    /// One line for each code.
+    var lines: [String] {
+        rejections.sorted { $0.key < $1.key }.map { code, rejection in
+            let more = rejection.count > rejection.places.count ? ", …" : ""
+            return "  \(code): \(rejection.count) at \(rejection.places.joined(separator: ", "))\(more)"
+                + "\n    \(rejection.detail)"
+        }
+    }
+}
+
+/// A small file in which a command remembers how far it came.
+struct StateFile<State: Codable> {
+    let path: String
+
+    /// `nil` when there is none. Throws `Misuse` for one that is not this command's.
+    func read() throws -> State? {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        do {
+            return try WireJSON.decode(State.self, from: try InputFile.read(path))
+        } catch is DecodingError {
+            throw Misuse("\(path): this is no state of this command; remove it to begin anew")
+        }
+    }
+
+    func write(_ state: State) throws {
+        do {
+            try Data(try WireJSON.encode(state)).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw Failure("\(path): how far the work came cannot be written; name another place with --state")
+        }
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
+}

@@ -1,0 +1,201 @@
+import EntitlementServer
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreModel
+
+/// `souk sync`: what an entitlement server missed, from the App Store: notifications it was not there for, and everything
+/// about single customers.
+enum SyncCommand {
+    static let command = Command(
+        words: ["sync"], summary: "catch an entitlement server up with the App Store",
+        options: FactSender.options + [.init(name: "bundle-id", value: "B", help: "the app")]
+            + AppStoreOptions.options + [
+                .init(
+                    name: "since", value: "T",
+                    help: "notifications from then on (where the last run ended, or 179 days)"),
+                .init(name: "until", value: "T", help: "notifications until before then (now)"),
+                .init(
+                    name: "customer", value: "C", repeats: true,
+                    help: "instead of notifications, all that Apple says of this customer's purchases"),
+                .init(
+                    name: "state", value: "FILE",
+                    help: "where it remembers how far it came (souk-sync-B-E.json in this folder)"),
+                .init(name: "json", help: "print one JSON value"),
+            ],
+        details: """
+            Apple keeps notifications for 180 days. Interrupted, the same command goes on where it was; run again later, it
+            begins an hour before where it ended. What the server has already counts once.
+            A customer's purchases that another customer has are left with them.
+            The App Store is asked no faster than it allows. Exit 1 when anything was not accepted.
+            """
+    ) { arguments in
+        let bundle: BundleID = try Arguments.identifier(arguments.required("bundle-id"), called: "--bundle-id")
+        guard let options = try AppStoreOptions(arguments) else { throw Misuse("souk sync needs --app-store-key FILE") }
+        let environment = try SignedDataOptions.environment(
+            named: arguments.text("environment") ?? StoreEnvironment.production.rawValue,
+            among: [.production, .sandbox])
+        let customers = try arguments.texts("customer").map {
+            try Arguments.identifier($0, called: "--customer") as CustomerID
+        }
+        guard customers.isEmpty || ["since", "until", "state"].allSatisfy({ arguments.text($0) == nil }) else {
+            throw Misuse("--customer asks for everything at once: leave out --since, --until and --state")
+        }
+        let sync = StoreSync(
+            store: options.client(
+                for: bundle, in: environment, patience: Backoff(attempts: 8, maximum: .seconds(300))),
+            server: try FactSender(arguments))
+        let report: FactReport
+        do {
+            if customers.isEmpty {
+                let path = arguments.text("state") ?? "souk-sync-\(bundle)-\(environment).json"
+                report = try await sync.notifications(
+                    since: try arguments.time("since"), until: try arguments.time("until"),
+                    remembering: StateFile(path: path))
+            } else {
+                report = try await sync.purchases(of: customers)
+            }
+        } catch let error as AppStoreServerAPIError {
+            let later = error.retryAfter.map { " Not before \(RFC3339.string(from: $0))." } ?? ""
+            throw Failure("\(error.reason)\(later) Run the same command again to go on from here.")
+        }
+        show(report, asJSON: arguments.has("json"))
+        return report.rejected == 0 ? .success : .doesNotHold
+    }
+
+    private static func show(_ report: FactReport, asJSON: Bool) {
+        guard !asJSON else { return Terminal.print(json: report.json) }
+        Terminal.print("\(report.accepted) accepted, \(report.rejected) rejected")
+        for line in report.lines { Terminal.print(line) }
+    }
+}
+
+/// Between the App Store and a server: asks the one and tells the other.
+struct StoreSync: Sendable {
+    let store: AppStoreServerAPIClient
+    let server: FactSender
+
+    // MARK: - Notifications
+
+    /// How far notifications were fetched.
+    struct Progress: Codable, Sendable {
+        var since: Date
+        /// While a run is under way.
+        var until: Date?
+        var page: String?
+        var report = FactReport()
+    }
+
+    /// Notifications may be in Apple's history a little later than they are dated.
+    private static let overlap: TimeInterval = 3600
+    private static let longest: TimeInterval = 179 * 86400
+
+    /// Hands over the notifications Apple sent, or tried to, in a span of time.
+    func notifications(
+        since: Date?, until: Date?, remembering file: StateFile<Progress>
+    ) async throws -> FactReport {
+        let known = try file.read()
+        let end = known?.until ?? until ?? Date()
+        let begin = known?.until == nil ? since ?? known?.since : known?.since
+        var progress = Progress(since: begin ?? end.addingTimeInterval(-Self.longest), until: end)
+        if let known, known.until != nil {
+            progress = known
+            Terminal.note("going on with the run that was interrupted")
+        }
+        let request = AppStoreServerAPI.NotificationHistoryRequest(startDate: progress.since, endDate: end)
+        var bar = ProgressBar("notifications", of: nil)
+        defer { bar.end() }
+        var count = 0
+        try file.write(progress)
+        while true {
+            let page = try await store.notificationHistory(request, paginationToken: progress.page)
+            for item in page.items {
+                guard let signed = item.signedPayload else { continue }
+                count += 1
+                switch try await server.post("/v1/notifications/app-store", ["signedPayload": .string(signed)]) {
+                case .done: progress.report.accepted += 1
+                case .rejected(let code, let detail):
+                    let id = try? UnverifiedJWS(unverified: signed).unverifiedPayload["notificationUUID"]?.stringValue
+                    progress.report.reject(code, detail, at: "notification \(id ?? "without a UUID")")
+                }
+                bar.show(count, "\(count), \(progress.report.rejected) rejected")
+            }
+            guard page.hasMore == true, let next = page.nextPage, next != progress.page else { break }
+            progress.page = next
+            try file.write(progress)
+        }
+        try file.write(Progress(since: end.addingTimeInterval(-Self.overlap)))
+        return progress.report
+    }
+
+    // MARK: - Customers
+
+    /// Hands over all that the App Store says of what these customers bought.
+    func purchases(of customers: [CustomerID]) async throws -> FactReport {
+        var report = FactReport()
+        var bar = ProgressBar("customers", of: customers.count)
+        defer { bar.end() }
+        for (index, customer) in customers.enumerated() {
+            try await take(customer, into: &report)
+            bar.show(index + 1, "\(index + 1) of \(customers.count), \(report.rejected) rejected")
+        }
+        return report
+    }
+
+    private func take(_ customer: CustomerID, into report: inout FactReport) async throws {
+        let path = "/v1/customers/\(PercentEncoding.encode(customer.rawValue))"
+        let known = try await server.get(path)
+        let own = Self.purchases(in: known)
+        if own.isEmpty { Terminal.note("\(customer) has no purchase of the App Store to begin with") }
+        var seen: Set<String> = []
+        // The history of one purchase is that of all its buyer made, so one question mostly answers for all.
+        for original in own.sorted() where !seen.contains(original) {
+            var transactions: [String] = []
+            for try await signed in store.transactionHistoryPages(of: TransactionID(unchecked: original)).items {
+                let purchase = try? UnverifiedJWS(unverified: signed).unverifiedPayload["originalTransactionId"]?
+                    .stringValue
+                guard let purchase else { continue }
+                seen.insert(purchase)
+                if own.contains(purchase) {
+                    transactions.append(signed)
+                } else if try await !isHeld(purchase, byOthersThan: known["customer"]?.stringValue ?? "") {
+                    transactions.append(signed)
+                }
+            }
+            seen.insert(original)
+            let statuses = try await store.subscriptionStatuses(of: TransactionID(unchecked: original))
+            let renewals = (statuses.data ?? []).flatMap { $0.lastTransactions ?? [] }
+                .filter { own.contains($0.originalTransactionId ?? "") }.compactMap(\.signedRenewalInfo)
+            for start in stride(from: 0, to: transactions.count, by: 100) {
+                let isLast = start + 100 >= transactions.count
+                var body: JSONValue = [
+                    "signedTransactions": .array(transactions[start...].prefix(100).map { .string($0) })
+                ]
+                if isLast, !renewals.isEmpty {
+                    body["signedRenewalInfos"] = .array(renewals.prefix(100).map { .string($0) })
+                }
+                report.take(try await server.post("\(path)/transactions", body), at: "customer \(customer)")
+            }
+        }
+    }
+
+    /// The App Store's purchases in a customer's answer.
+    private static func purchases(in answer: JSONValue) -> Set<String> {
+        let all = (answer["subscriptions"]?.arrayValue ?? []) + (answer["purchases"]?.arrayValue ?? [])
+        return Set(
+            all.filter { $0["source"]?.stringValue == PurchaseSource.appStore.rawValue }
+                .compactMap { $0["originalTransactionID"]?.stringValue })
+    }
+
+    /// Whether somebody else has a purchase, who must not lose it because its buyer has another name here.
+    private func isHeld(_ purchase: String, byOthersThan customer: String) async throws -> Bool {
+        let found = try await server.get("/v1/customers?query=\(PercentEncoding.encode(purchase))")
+        for entry in found["customers"]?.arrayValue ?? [] {
+            guard let other = entry["customer"]?.stringValue, other != customer else { continue }
+            let answer = try await server.get("/v1/customers/\(PercentEncoding.encode(other))")
+            if Self.purchases(in: answer).contains(purchase) { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,212 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreModel
+import Testing
+
+/// A simulated store, and an entitlement server that trusts it and was not told anything.
+private struct Counter {
+    static let app = "com.example.darkroom"
+    static let plus = "com.example.darkroom.plus.monthly"
+
+    let folder: TemporaryFolder
+    let store: SoukService
+    let server: SoukService
+
+    init(_ more: [String] = []) throws {
+        folder = try TemporaryFolder()
+        store = try SoukService([
+            "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
+            "--bundle-id", Self.app, "--notifications-url", "http://127.0.0.1:9/nobody",
+        ])
+        let root = store.greeting["rootCertificate"]?.stringValue ?? ""
+        server = try SoukService(
+            [
+                "serve", "--database", "sqlite:" + folder.file("souk.sqlite"), "--bundle-id", Self.app, "--root", root,
+                "--environment", "sandbox", "--clock", store.url,
+            ] + more)
+    }
+
+    var key: String { server.greeting["secretKeyFile"]?.stringValue ?? "" }
+
+    /// The options by which the simulator's App Store Server API is asked.
+    var appStore: [String] {
+        let api = store.greeting["serverAPI"]
+        return [
+            "--app-store-key", api?["privateKey"]?.stringValue ?? "", "--key-id", api?["keyID"]?.stringValue ?? "",
+            "--issuer-id", api?["issuerID"]?.stringValue ?? "", "--app-store-url", store.url,
+        ]
+    }
+
+    @discardableResult
+    func store(_ words: String...) async throws -> JSONValue {
+        let outcome = try await SoukExecutable.run(["store", "--url", store.url, "--json"] + words)
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        return outcome.json ?? .null
+    }
+
+    func buy(_ account: String, _ product: String = plus) async throws -> String {
+        try #require(try await store("buy", account, product)["signedTransaction"]?.stringValue)
+    }
+
+    func run(_ words: [String]) async throws -> SoukExecutable.Outcome {
+        try await SoukExecutable.run(words + ["--url", server.url, "--key-file", key, "--json"])
+    }
+
+    func sync(_ more: [String]) async throws -> SoukExecutable.Outcome {
+        try await run(["sync", "--bundle-id", Self.app, "--environment", "sandbox"] + appStore + more)
+    }
+
+    func customer(_ id: String) async throws -> Customer {
+        let secret = try String(contentsOfFile: key, encoding: .utf8).trimmingCharacters(in: .newlines)
+        let response = try await CurlTransport().send(
+            HTTPRequest(
+                method: .get, url: server.url + "/v1/customers/\(id)", headers: ["Authorization": "Bearer \(secret)"]))
+        return try WireJSON.decode(Customer.self, from: try await response.body.collect(upTo: 1 << 20))
+    }
+
+    /// Waits for an answer, because the server hears of the store's time a moment later.
+    func eventually(_ id: String, _ holds: (Customer) -> Bool) async throws {
+        for _ in 0..<500 {
+            if holds(try await customer(id)) { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        Issue.record("the answer about \(id) never came to be as expected")
+    }
+
+    /// The simulator's time.
+    func now() async throws -> Date {
+        try #require(try await store("clock")["now"]?.stringValue.flatMap { RFC3339.date(from: $0) })
+    }
+}
+
+/// A line of a file to import.
+private func line(_ customer: String, _ signed: String) -> String {
+    let line: JSONValue = ["customer": .string(customer), "signedTransaction": .string(signed)]
+    return line.text()
+}
+
+@Suite struct ImportCommandTests {
+
+    @Test func `an import takes what is true and says in which lines it is not`() async throws {
+        let counter = try Counter()
+        for account in ["ada", "ben"] { try await counter.store("account", "create", account) }
+        let (one, other) = (try await counter.buy("ada"), try await counter.buy("ben"))
+        let file = try counter.folder.write(
+            "purchases.jsonl",
+            [
+                line("anna", one), "", "{", line("anna", String(other.dropLast(8)) + "AAAAAAAA"), #"{"customer":""}"#,
+                line("ben", other), #"{"customer":"carl"}"#,
+            ].joined(separator: "\n"))
+        let outcome = try await counter.run(["import", file])
+        #expect(outcome.status == 1)
+        #expect(outcome.json?["lines"] == 7 && outcome.json?["accepted"] == 2 && outcome.json?["rejected"] == 4)
+        let rejections = try #require(outcome.json?["rejections"]?.arrayValue)
+        #expect(
+            rejections.map { $0["code"]?.stringValue } == ["invalid_field", "malformedLine", "signatureInvalid"])
+        #expect(
+            rejections.map { $0["places"]?.arrayValue?.compactMap(\.stringValue) } == [
+                ["line 7"], ["line 3", "line 5"], ["line 4"],
+            ])
+        #expect(!outcome.output.contains(other.suffix(40)) && !outcome.errors.contains(other.suffix(40)))
+        #expect(try await counter.customer("anna").features.contains(where: \.isActive))
+        #expect(try await counter.customer("ben").features.contains(where: \.isActive))
+        #expect(!FileManager.default.fileExists(atPath: file + ".import-state"))
+
+        let text = try await SoukExecutable.run([
+            "import", file, "--url", counter.server.url, "--key-file", counter.key, "--parallel", "4",
+        ])
+        #expect(text.output.hasPrefix("7 lines: 2 transactions accepted, 4 rejected\n") && text.status == 1)
+        #expect(text.output.contains("  malformedLine: 2 at line 3, line 5\n"))
+    }
+
+    @Test func `an interrupted import goes on where it was, and only in the file it began with`() async throws {
+        let counter = try Counter()
+        try await counter.store("account", "create", "ada")
+        let signed = try await counter.buy("ada")
+        let (first, second) = (line("anna", "x"), line("anna", signed))
+        let file = try counter.folder.write("purchases.jsonl", first + "\n" + second + "\n")
+        let state: JSONValue = [
+            "mark": [
+                "lines": 1, "bytes": .number(first.utf8.count + 1),
+                "digest": .string(Hex.encode(SHA256.hash((first + "\n").utf8))),
+            ],
+            "report": [
+                "accepted": 0, "rejections": ["malformed": ["count": 1, "places": ["line 1"], "detail": "no JWS"]],
+            ],
+        ]
+        let place = try counter.folder.write("state.json", state.text())
+        let outcome = try await counter.run(["import", file, "--state", place])
+        #expect(outcome.json?["lines"] == 2 && outcome.json?["accepted"] == 1 && outcome.json?["rejected"] == 1)
+
+        _ = try counter.folder.write("state.json", state.text())
+        let other = try counter.folder.write("other.jsonl", second + "\n" + first + "\n")
+        let refused = try await counter.run(["import", other, "--state", place])
+        #expect(refused.status == 2 && refused.errors.contains("remove the state file"))
+    }
+
+    @Test func `a wrong key or a missing file is misuse`() async throws {
+        let counter = try Counter()
+        let key = try counter.folder.write("key", "souk_secret_nobody")
+        let file = try counter.folder.write("purchases.jsonl", line("anna", "x"))
+        let wrong = try await SoukExecutable.run(["import", file, "--url", counter.server.url, "--key-file", key])
+        #expect(wrong.status == 2 && !wrong.errors.contains("souk_secret_nobody"))
+        #expect(try await counter.run(["import", counter.folder.file("missing")]).status == 2)
+    }
+}
+
+@Suite struct SyncCommandTests {
+    @Test func `a sync brings notifications that found nobody, and goes on from there`() async throws {
+        let counter = try Counter()
+        try await counter.store("account", "create", "ada")
+        let signed = try await counter.buy("ada")
+        let began = try await counter.now()
+        let file = try counter.folder.write(
+            "p.jsonl", line("anna", signed))
+        #expect(try await counter.run(["import", file]).status == 0)
+        try await counter.store("advance", "40d")
+        try await counter.eventually("anna") { $0.features.allSatisfy { !$0.isActive } }
+
+        let end = RFC3339.string(from: try await counter.now().addingTimeInterval(60))
+        let span = ["--since", RFC3339.string(from: began.addingTimeInterval(-86400)), "--until", end]
+        let state = ["--state", counter.folder.file("sync.json")]
+        let outcome = try await counter.sync(span + state)
+        #expect(outcome.status == 0, "\(outcome.errors)\(outcome.output)")
+        #expect((outcome.json?["accepted"]?.intValue ?? 0) >= 2 && outcome.json?["rejected"] == 0)
+        try await counter.eventually("anna") {
+            $0.subscriptions.first?.state == .active && $0.subscriptions.first?.autoRenews == true
+        }
+
+        try await counter.store("cancel", "ada", Counter.plus)
+        let later = RFC3339.string(from: try await counter.now().addingTimeInterval(120))
+        #expect(try await counter.sync(["--until", later] + state).status == 0)
+        #expect(try await counter.customer("anna").subscriptions.first?.autoRenews == false)
+    }
+
+    @Test func `a sync by customer brings what the App Store knows of their purchases`() async throws {
+        let counter = try Counter()
+        for account in ["ada", "ben"] { try await counter.store("account", "create", account) }
+        let signed = try await counter.buy("ada")
+        let file = try counter.folder.write(
+            "p.jsonl", line("anna", signed))
+        #expect(try await counter.run(["import", file]).status == 0)
+        _ = try await counter.buy("ada", "com.example.darkroom.filmpack")
+        try await counter.store("advance", "40d")
+        let outcome = try await counter.sync(["--customer", "anna"])
+        #expect(outcome.status == 0, "\(outcome.errors)\(outcome.output)")
+        try await counter.eventually("anna") {
+            $0.subscriptions.first?.state == .active && $0.subscriptions.first?.autoRenews == true
+        }
+        let answer = try await counter.customer("anna")
+        #expect(answer.purchases.map(\.productID) == ["com.example.darkroom.filmpack"])
+    }
+
+    @Test func `without a key of the App Store there is no sync`() async throws {
+        let outcome = try await SoukExecutable.run([
+            "sync", "--url", "http://127.0.0.1:9", "--key-file", "/dev/null", "--bundle-id", "com.example.darkroom",
+        ])
+        #expect(outcome.status == 2 && outcome.errors.contains("--app-store-key"))
+    }
+}
