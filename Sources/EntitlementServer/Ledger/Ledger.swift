@@ -175,8 +175,7 @@ struct Ledger: Sendable {
                 recorded.rejected.append(.boundToAnotherCustomer(at: fact.index))
                 return
             }
-            try transaction.append(fact)
-            if let known { try transaction.claim(said.originalID, by: known.asked) }
+            try transaction.append(fact, claimedBy: known?.asked)
             if !recorded.acknowledged.contains(said.id) { recorded.acknowledged.append(said.id) }
         case .renewal(let said):
             guard try transaction.knows(said.originalID) else {

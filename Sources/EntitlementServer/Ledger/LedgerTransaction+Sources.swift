@@ -12,7 +12,7 @@ extension LedgerTransaction {
         let bytes: [UInt8]
     }
 
-    /// Seals a fact's source under the key of its purchase, made where there is none. `nil` when the customer was erased:
+    /// Seals a fact's source under the key of its purchase; makes the key, and the purchase, where there is none. `nil` when the customer was erased:
     /// then nothing of the source is kept.
     func seal(_ source: [UInt8], of row: FactRow) throws -> Sealed? {
         let purchase = try connection.first(
@@ -28,7 +28,8 @@ extension LedgerTransaction {
         let (id, key) = try makeKey()
         try connection.execute(
             """
-            UPDATE purchase SET data_key = ?4 WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+            INSERT INTO purchase (app, environment, original_transaction_id, data_key) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (app, environment, original_transaction_id) DO UPDATE SET data_key = ?4
             """, values(.text(row.original.rawValue), .integer(id)))
         return Sealed(key: id, bytes: try key.seal(source, authenticating: row.digest))
     }

@@ -89,19 +89,21 @@ struct LedgerTransaction {
             """, values(.text(original.rawValue))) != nil
     }
 
-    /// Appends a fact unless the same one is there already. Returns whether it is new.
-    @discardableResult
-    mutating func append(_ fact: PresentedFact) throws -> Bool {
+    /// Appends a fact unless the same one is there already, and notes that `asked` presents its purchase.
+    mutating func append(_ fact: PresentedFact, claimedBy asked: CustomerID? = nil) throws {
         let row = FactRow(fact)
+        let isNew = try insert(fact, row)
+        let isClaimed = try asked.map { try claim(row.original, by: $0) } ?? false
+        if isClaimed || isNew && row.kind == FactRow.transaction { try attribute(row.original) }
+        if isNew { affected.formUnion(try holders(of: row.original)) }
+    }
+
+    /// Writes a fact down; `false` for one that is there already.
+    private mutating func insert(_ fact: PresentedFact, _ row: FactRow) throws -> Bool {
         let known = try connection.first(
             "SELECT 1 AS one FROM fact WHERE app = ?1 AND environment = ?2 AND source = ?3 AND digest = ?4",
             values(.text(row.source.rawValue), .blob(row.digest)))
         guard known == nil else { return false }
-        try connection.execute(
-            """
-            INSERT INTO purchase (app, environment, original_transaction_id) VALUES (?1, ?2, ?3)
-            ON CONFLICT (app, environment, original_transaction_id) DO NOTHING
-            """, values(.text(row.original.rawValue)))
         let sealed = try seal(fact.source, of: row)
         try connection.execute(
             """
@@ -115,8 +117,6 @@ struct LedgerTransaction {
                 SQLValue(sealed == nil ? nil : fact.orderID),
                 SQLValue(sealed == nil ? nil : row.token?.wireText), .integer(row.signedAt.milliseconds),
                 .integer(now.milliseconds), .text(row.summary), SQLValue(sealed?.key), .blob(sealed?.bytes ?? [])))
-        if row.kind == FactRow.transaction { try attribute(row.original) }
-        affected.formUnion(try holders(of: row.original))
         appended[row.kind, default: 0] += 1
         return true
     }
@@ -130,6 +130,8 @@ struct LedgerTransaction {
             token: token, claims: try claims(of: fact.originalID).map(\.claim),
             bearer: try token.flatMap(customer(bearing:)))
         if let bound { return bound != of && asked.appAccountToken != token }
+        // Where every claim is accepted, nobody needs to be asked.
+        guard rules.transferMode != .transfer, rules.transferMode != .share else { return false }
         let accepted = try Attribution.accepts(
             of, holders: try living(holders(of: fact.originalID)), mode: rules.transferMode,
             isActive: { try isActive(fact.originalID) })
@@ -137,24 +139,26 @@ struct LedgerTransaction {
     }
 
     /// Notes that a customer presented a purchase, unless they have it by their own claim already; `asked` is the name they
-    /// were called by.
-    mutating func claim(_ original: TransactionID, by asked: CustomerID) throws {
+    /// were called by. Returns whether the claim is new.
+    private func claim(_ original: TransactionID, by asked: CustomerID) throws -> Bool {
         let claims = try claims(of: original)
-        guard claims.last?.presenter != asked else { return }
-        if rules.transferMode == .share {
-            guard !claims.contains(where: { $0.presenter == asked && $0.claim.kind == .shared }) else { return }
-            try add(.shared, on: original, by: asked)
-        } else {
+        guard claims.last?.presenter != asked else { return false }
+        guard rules.transferMode == .share else {
             try add(.presented, on: original, by: asked)
+            return true
         }
+        guard !claims.contains(where: { $0.presenter == asked && $0.claim.kind == .shared }) else { return false }
+        try add(.shared, on: original, by: asked)
+        return true
     }
 
     /// Gives a purchase to `customer`, whoever presented it or will.
     mutating func transfer(_ original: TransactionID, to customer: CustomerID) throws {
         try add(.transferred, on: original, by: customer)
+        try attribute(original)
     }
 
-    private mutating func add(
+    private func add(
         _ kind: Attribution.Claim.Kind, on original: TransactionID, by customer: CustomerID
     ) throws {
         try connection.execute(
@@ -170,26 +174,27 @@ struct LedgerTransaction {
             UPDATE purchase SET is_erased = 0
             WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND is_erased = 1
             """, values(.text(original.rawValue)))
-        try attribute(original)
     }
 
-    /// Whose a purchase is, by its token and its claims.
-    func attributed(_ original: TransactionID) throws -> [CustomerID] {
+    /// Whose a purchase is by its claims and its token, the one the store stated last.
+    func attributed(_ original: TransactionID) throws -> (token: UUID?, holders: [CustomerID]) {
         let token = try newestToken(of: original)
-        return Attribution.holders(
+        let holders = Attribution.holders(
             token: token, claims: try claims(of: original).map(\.claim), bearer: try token.flatMap(customer(bearing:)))
+        return (token, holders)
     }
 
     /// Decides anew whose a purchase is.
     mutating func attribute(_ original: TransactionID) throws {
-        let token = try newestToken(of: original)
         let before = try holders(of: original)
-        let after = try attributed(original)
-        try connection.execute(
-            """
-            UPDATE purchase SET app_account_token = ?4
-            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
-            """, values(.text(original.rawValue), SQLValue(token?.wireText)))
+        let (token, after) = try attributed(original)
+        if let token {
+            try connection.execute(
+                """
+                UPDATE purchase SET app_account_token = ?4
+                WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+                """, values(.text(original.rawValue), .text(token.wireText)))
+        }
         for customer in before where !after.contains(customer) {
             try connection.execute(
                 """
