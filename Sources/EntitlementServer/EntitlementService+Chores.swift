@@ -20,6 +20,10 @@ extension EntitlementService {
                 Chore(name: "webhook \(webhook.name)", pause: 1, followsCommits: true) { try await sender.step() })
         }
         measure(queues, configuration, parts)
+        if let pulls = parts.pulls {
+            chores.append(
+                Chore(name: "App Store", pause: 60, followsCommits: true) { try await pulls.step() })
+        }
         return chores
     }
 

@@ -25,6 +25,10 @@ extension EntitlementService {
             /// How many requests each of the app's keys may send; `nil` is as many as it likes.
             public var rateLimit: RateLimit?
 
+            /// By whom the App Store is asked about subscriptions that have passed their end without news; nobody is asked
+            /// about environments without one. A request to judge a receipt waits as long as these are patient.
+            public var appStore: [StoreEnvironment: AppStoreServerAPIClient] = [:]
+
             public init(bundleID: BundleID, appAppleID: Int? = nil, features: FeatureMap = FeatureMap()) {
                 self.bundleID = bundleID
                 self.appAppleID = appAppleID

@@ -24,6 +24,9 @@ public final class EntitlementService: HTTPHandler {
         let signer: AnswerSigner
         let metrics: ServerMetrics
         let news: News
+        let readers: [BundleID: StoreReader]
+        /// `nil` when nobody can be asked.
+        let pulls: StatusPulls?
     }
 
     private let configuration: Configuration
@@ -34,6 +37,7 @@ public final class EntitlementService: HTTPHandler {
 
     var ledger: Ledger { parts.ledger }
     var metrics: ServerMetrics { parts.metrics }
+    var pulls: StatusPulls? { parts.pulls }
 
     /// Brings the database up to date and makes ready to serve.
     ///
@@ -53,10 +57,12 @@ public final class EntitlementService: HTTPHandler {
             metrics: metrics, news: news,
             rules: AppRules.of(configuration.apps))
         try await ledger.sealOpenFacts()
+        let readers = Dictionary(
+            uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, StoreReader($0, configuration)) })
         parts = Parts(
             ledger: ledger, tokens: tokens,
             signer: AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock), metrics: metrics,
-            news: news)
+            news: news, readers: readers, pulls: StatusPulls(configuration, readers, ledger))
         router = Self.router(configuration, keys, parts)
         chores = try await Self.chores(configuration, parts)
     }
@@ -182,14 +188,15 @@ public final class EntitlementService: HTTPHandler {
     static func endpoints(_ configuration: Configuration, _ parts: Parts) -> [Endpoint] {
         let ledger = parts.ledger
         let idempotent = IdempotentRequests(ledger: ledger, realClock: configuration.realClock)
-        let readers = configuration.apps.map { StoreReader($0, configuration) }
-        let readerOfApp = Dictionary(uniqueKeysWithValues: readers.map { ($0.app, $0) })
         let transactions = TransactionsRoute(
-            ledger: ledger, idempotent: idempotent, readers: readerOfApp, maximumBody: configuration.maximumBody,
+            ledger: ledger, idempotent: idempotent, readers: parts.readers, maximumBody: configuration.maximumBody,
             metrics: parts.metrics)
         let receipts = ReceiptRoutes(
-            ledger: ledger, idempotent: idempotent, readers: readerOfApp, maximumBody: configuration.maximumBody)
-        let notifications = NotificationsRoute(ledger: ledger, readers: readers, metrics: parts.metrics)
+            ledger: ledger, idempotent: idempotent, readers: parts.readers, pulls: parts.pulls,
+            maximumBody: configuration.maximumBody, report: configuration.reportFailure)
+        let notifications = NotificationsRoute(
+            ledger: ledger, readers: configuration.apps.compactMap { parts.readers[$0.bundleID] },
+            metrics: parts.metrics)
         let webPurchases = WebPurchaseRoute(
             ledger: ledger, sources: configuration.webPurchases, realClock: configuration.realClock)
         let customers = CustomerRoutes(ledger: ledger)

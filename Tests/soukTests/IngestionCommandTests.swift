@@ -15,7 +15,7 @@ private struct Counter {
     let store: SoukService
     let server: SoukService
 
-    init(_ more: [String] = []) throws {
+    init(asksAppStore: Bool = false) throws {
         folder = try TemporaryFolder()
         store = try SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
@@ -26,13 +26,15 @@ private struct Counter {
             [
                 "serve", "--database", "sqlite:" + folder.file("souk.sqlite"), "--bundle-id", Self.app, "--root", root,
                 "--environment", "sandbox", "--clock", store.url,
-            ] + more)
+            ] + (asksAppStore ? Self.appStore(of: store) : []))
     }
 
     var key: String { server.greeting["secretKeyFile"]?.stringValue ?? "" }
 
     /// The options by which the simulator's App Store Server API is asked.
-    var appStore: [String] {
+    var appStore: [String] { Self.appStore(of: store) }
+
+    private static func appStore(of store: SoukService) -> [String] {
         let api = store.greeting["serverAPI"]
         return [
             "--app-store-key", api?["privateKey"]?.stringValue ?? "", "--key-id", api?["keyID"]?.stringValue ?? "",
@@ -208,5 +210,20 @@ private func line(_ customer: String, _ signed: String) -> String {
             "sync", "--url", "http://127.0.0.1:9", "--key-file", "/dev/null", "--bundle-id", "com.example.darkroom",
         ])
         #expect(outcome.status == 2 && outcome.errors.contains("--app-store-key"))
+    }
+}
+
+@Suite struct ServerPullTests {
+    @Test func `a server with a key of the App Store hears of renewals that nobody told it of`() async throws {
+        let counter = try Counter(asksAppStore: true)
+        try await counter.store("account", "create", "ada")
+        let signed = try await counter.buy("ada")
+        let file = try counter.folder.write("p.jsonl", line("anna", signed))
+        #expect(try await counter.run(["import", file]).status == 0)
+        let expiry = try #require(try await counter.customer("anna").subscriptions.first?.expiresAt)
+        try await counter.store("advance", "40d")
+        try await counter.eventually("anna") {
+            ($0.subscriptions.first?.expiresAt ?? .distantPast) > expiry && $0.features.contains(where: \.isActive)
+        }
     }
 }

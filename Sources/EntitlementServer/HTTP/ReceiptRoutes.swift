@@ -11,7 +11,10 @@ struct ReceiptRoutes: Sendable {
     let ledger: Ledger
     let idempotent: IdempotentRequests
     let readers: [BundleID: StoreReader]
+    /// Asks the App Store what became of subscriptions that have passed their end.
+    let pulls: StatusPulls?
     let maximumBody: Int
+    let report: @Sendable (_ requestID: String, any Error) -> Void
 
     var endpoints: [Endpoint] {
         [
@@ -48,6 +51,7 @@ struct ReceiptRoutes: Sendable {
             try await ledger.database.write { try request?.keep(answer, $0) }
             return answer
         }
+        if let pulls { try await update(receipt, of: reader.app, by: pulls, as: requestID) }
         return try await ledger.record(receipt, of: reader.app, as: request) { customer, stored in
             let mayKnow = customer.map { (try? visit.key(of: $0)) != nil } ?? false
             let answer = mayKnow ? stored.holder : stored.purchases
@@ -55,6 +59,22 @@ struct ReceiptRoutes: Sendable {
                 ReceiptValidation(
                     isValid: true, validatedAt: now, requestID: requestID, receipt: receipt.receipt.json,
                     customer: try answer()))
+        }
+    }
+}
+
+extension ReceiptRoutes {
+    /// Learns what became of the receipt's subscriptions. That the App Store does not answer is reported and changes
+    /// nothing: the answer is then the latest that is known.
+    fileprivate func update(
+        _ receipt: PresentedReceipt, of app: BundleID, by pulls: StatusPulls, as requestID: String
+    ) async throws {
+        let book = Book(app: app, environment: receipt.environment)
+        try await ledger.append(receipt.facts, in: book)
+        do {
+            try await pulls.pullLapsed(among: Array(Set(receipt.facts.map(\.original))), in: book)
+        } catch {
+            report(requestID, error)
         }
     }
 }

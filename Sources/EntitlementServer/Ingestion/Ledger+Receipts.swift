@@ -47,7 +47,7 @@ extension Ledger {
 
 extension LedgerTransaction {
     /// What follows from some purchases alone, whoever has them.
-    fileprivate func answer(about purchases: Set<TransactionID>) throws -> Customer {
+    func answer(about purchases: Set<TransactionID>) throws -> Customer {
         var state = CustomerState()
         for purchase in purchases { try fold(purchase, into: &state) }
         return rules.reducer.customer(Ledger.nobody, in: book.environment, state, at: now)

@@ -38,6 +38,12 @@ struct AppStoreOptions: Sendable {
         url = arguments.text("app-store-url")
     }
 
+    /// A client for a server whose answers wait for it.
+    func impatientClient(for bundle: BundleID, in environment: StoreEnvironment) -> AppStoreServerAPIClient {
+        client(
+            for: bundle, in: environment, patience: Backoff(attempts: 2, maximum: .seconds(2)), timeout: .seconds(5))
+    }
+
     /// Asks about one app in one environment.
     func client(
         for bundle: BundleID, in environment: StoreEnvironment, patience: Backoff = Backoff(),

@@ -29,9 +29,8 @@ enum ServeCommand {
             .init(name: "clock", value: "URL", help: "follow the virtual time of a simulator; needs --root"),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
-            .stopWithParent, .notBuilt("app-store-key", "FILE"), .notBuilt("key-id", "K"), .notBuilt("issuer-id", "I"),
-            .notBuilt("app-store-url", "U"), .notBuilt("config", "FILE"),
-        ],
+            .stopWithParent, .notBuilt("config", "FILE"),
+        ] + AppStoreOptions.options,
         details: """
             The first line of standard output is one JSON object: where it listens and, for each app that is new to the
             database, a public key and the file that holds its secret key. It stops on SIGTERM and SIGINT.
@@ -109,18 +108,23 @@ enum ServeCommand {
             guard number == nil || bundles.count == 1 else {
                 throw Misuse("--app-apple-id says one number: give one --bundle-id with it")
             }
+            let named = try arguments.texts("environment").map { text in
+                try SignedDataOptions.environment(named: text, among: [.production, .sandbox, .xcode])
+            }
+            let environments = named.isEmpty ? [.production, .sandbox] : named
+            self.environments = environments
+            let appStore = try AppStoreOptions(arguments)
             let products =
                 try arguments.text("catalog").map { try CatalogCommands.catalogue(in: $0).storeProducts } ?? []
             apps = bundles.map { bundle in
                 var app = EntitlementService.Configuration.App(
                     bundleID: bundle, appAppleID: number, features: features)
                 app.pricePoints = products.map { PricePointInternal($0) }
+                for environment in environments where [.production, .sandbox].contains(environment) {
+                    app.appStore[environment] = appStore?.impatientClient(for: bundle, in: environment)
+                }
                 return app
             }
-            let named = try arguments.texts("environment").map { text in
-                try SignedDataOptions.environment(named: text, among: [.production, .sandbox, .xcode])
-            }
-            environments = named.isEmpty ? [.production, .sandbox] : named
             let roots = arguments.texts("root")
             anchors = roots.isEmpty ? TrustAnchor.apple : try SignedDataOptions.anchors(in: roots)
         }

@@ -1,0 +1,194 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import EntitlementServer
+
+/// An App Store that answers questions about subscriptions as a test says, one after another.
+private final class StatusDesk: HTTPTransport {
+    typealias Answer = @Sendable () async throws -> JSONValue
+
+    private let state = Locked<(answers: [Answer], asked: [String])>(([], []))
+
+    /// The transactions that were asked about.
+    var asked: [String] { state.withLock { $0.asked } }
+
+    func answer(_ answer: @escaping Answer) { state.withLock { $0.answers.append(answer) } }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let answer = state.withLock { state -> Answer? in
+            state.asked.append(request.url.split(separator: "/").last.map(String.init) ?? "")
+            return state.answers.isEmpty ? nil : state.answers.removeFirst()
+        }
+        guard let answer else {
+            Issue.record("unexpected \(request.method) \(request.url)")
+            throw HTTPError(.connectionFailed, "Nobody is at the desk.")
+        }
+        return HTTPResponse(json: try await answer())
+    }
+
+    /// A bench whose server asks here about the sandbox.
+    func bench(_ environments: [StoreEnvironment] = [.sandbox]) async throws -> ServerBench {
+        var client = AppStoreServerAPIClient.Configuration(
+            key: AppStoreConnectKey(
+                try SigningKey.generate(), id: "KEY", issuerID: "issuer", bundleID: ServerBench.app),
+            baseURL: "http://store.test")
+        client.backoff = .none
+        let desk = AppStoreServerAPIClient(configuration: client, transport: self)
+        return try await ServerBench(
+            environments: environments, configure: { $0.apps[0].appStore = [.sandbox: desk] })
+    }
+}
+
+extension ServerBench {
+    /// The App Store's answer that the subscription "1" was renewed until 30 days from now.
+    fileprivate func renewed() throws -> JSONValue {
+        let last: JSONValue = [
+            "originalTransactionId": "1", "status": 1, "signedTransactionInfo": .string(try period("2", of: "1")),
+            "signedRenewalInfo": .string(try renewalInfo()),
+        ]
+        return [
+            "environment": "Sandbox", "bundleId": .string(Self.app.rawValue),
+            "data": [["subscriptionGroupIdentifier": "group", "lastTransactions": [last]]],
+        ]
+    }
+
+    fileprivate func pulls() throws -> StatusPulls {
+        try #require(service.pulls)
+    }
+}
+
+@Suite struct StatusPullTests {
+    @Test func `a receipt whose subscription has ended is answered with what the App Store says now`() async throws {
+        let desk = StatusDesk()
+        let bench = try await desk.bench()
+        let receipt = try bench.receipt([bench.receiptPurchase("1")])
+        #expect(try await bench.validate(receipt).validation().customer?.features.map(\.isActive) == [true])
+        #expect(desk.asked == [])
+        bench.clock.advance(by: 31 * 86400)
+        desk.answer { try bench.renewed() }
+        let validation = try await bench.validate(receipt).validation()
+        #expect(validation.customer?.features.map(\.isActive) == [true])
+        #expect(validation.customer?.subscriptions.first?.autoRenews == true)
+        // The App Store has spoken since the end: there is nothing to ask.
+        _ = try await bench.validate(receipt)
+        #expect(desk.asked == ["1"])
+        await bench.close()
+    }
+
+    @Test func `who asks while a question is under way waits for its answer`() async throws {
+        let desk = StatusDesk()
+        let bench = try await desk.bench()
+        let receipt = try bench.receipt([bench.receiptPurchase("1")])
+        _ = try await bench.validate(receipt)
+        bench.clock.advance(by: 31 * 86400)
+        desk.answer {
+            for _ in 0..<50 { await Task.yield() }
+            return try bench.renewed()
+        }
+        try await withThrowingTaskGroup(of: ReceiptValidation.self) { group in
+            for _ in 0..<8 { group.addTask { try await bench.validate(receipt).validation() } }
+            for try await validation in group {
+                #expect(validation.customer?.features.map(\.isActive) == [true])
+            }
+        }
+        #expect(desk.asked == ["1"])
+        await bench.close()
+    }
+
+    @Test func `an App Store that does not answer changes nothing, and is left alone for five minutes`() async throws {
+        let desk = StatusDesk()
+        let bench = try await desk.bench()
+        let receipt = try bench.receipt([bench.receiptPurchase("1")])
+        bench.clock.advance(by: 31 * 86400)
+        desk.answer { throw HTTPError(.connectionFailed, "No way there.") }
+        let validation = try await bench.validate(receipt).validation()
+        #expect(validation.isValid && validation.customer?.subscriptions.first?.state == .expired)
+        #expect(bench.failures.withLock { $0.count } == 1)
+        _ = try await bench.validate(receipt)
+        #expect(desk.asked.count == 1)
+        bench.realClock.advance(by: StatusPulls.pause)
+        desk.answer { try bench.renewed() }
+        #expect(try await bench.validate(receipt).validation().customer?.features.map(\.isActive) == [true])
+        await bench.close()
+    }
+
+    @Test func `a forged answer of the App Store is no fact`() async throws {
+        let desk = StatusDesk()
+        let bench = try await desk.bench()
+        let receipt = try bench.receipt([bench.receiptPurchase("1")])
+        bench.clock.advance(by: 31 * 86400)
+        desk.answer {
+            let forged = try bench.sign(bench.purchasePayload("1"), by: ServerBench.foreignChain)
+            return ["data": [["lastTransactions": [["signedTransactionInfo": .string(forged)]]]]]
+        }
+        #expect(try await bench.validate(receipt).validation().isValid)
+        #expect(try bench.count("fact") == 1 && bench.failures.withLock { $0.count } == 1)
+        await bench.close()
+    }
+
+    @Test func `a subscription that ends without a word is asked about, and reads do not wait`() async throws {
+        let desk = StatusDesk()
+        let bench = try await desk.bench()
+        let pulls = try bench.pulls()
+        while try await pulls.step() {}
+        _ = try await bench.post(bench.period("1"))
+        while try await pulls.step() {}
+        bench.clock.advance(by: 31 * 86400)
+        #expect(try await bench.get().active() == [])
+        #expect(desk.asked == [])
+        desk.answer { try bench.renewed() }
+        while try await pulls.step() {}
+        #expect(desk.asked == ["1"])
+        #expect(try await bench.get().active() == ["pro"])
+        await bench.close()
+    }
+
+    @Test func `what could not be asked about is asked about again`() async throws {
+        let desk = StatusDesk()
+        let bench = try await desk.bench()
+        let pulls = try bench.pulls()
+        while try await pulls.step() {}
+        _ = try await bench.post(bench.period("1"))
+        bench.clock.advance(by: 31 * 86400)
+        _ = try await bench.get()
+        desk.answer { throw HTTPError(.connectionFailed, "No way there.") }
+        await #expect(throws: AppStoreServerAPIError.self) { while try await pulls.step() {} }
+        while try await pulls.step() {}
+        #expect(desk.asked.count == 1)
+        bench.realClock.advance(by: StatusPulls.pause)
+        desk.answer { try bench.renewed() }
+        while try await pulls.step() {}
+        #expect(try await bench.get().active() == ["pro"])
+        await bench.close()
+    }
+
+    @Test func `nothing is asked about what the App Store has spoken of, does not know or does not sell`() async throws
+    {
+        let desk = StatusDesk()
+        let bench = try await desk.bench([.sandbox, .production])
+        let pulls = try bench.pulls()
+        while try await pulls.step() {}
+        _ = try await bench.post([
+            bench.period("1"), bench.purchase("3"), bench.period("4") { $0.environment = .production },
+        ])
+        bench.clock.advance(by: 31 * 86400)
+        _ = try await bench.post([], renewals: [bench.renewalInfo(renews: false)])
+        _ = try await bench.notify(bench.notification(renewal: bench.renewalInfo(renews: false)))
+        _ = try await bench.get()
+        _ = try await bench.get(headers: ["Souk-Environment": "production"])
+        while try await pulls.step() {}
+        #expect(desk.asked == [])
+        await bench.close()
+    }
+
+    @Test func `without a client nobody is asked`() async throws {
+        let bench = try await ServerBench()
+        #expect(bench.service.pulls == nil)
+        await bench.close()
+    }
+}
