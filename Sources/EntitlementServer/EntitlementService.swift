@@ -220,7 +220,7 @@ public final class EntitlementService: HTTPHandler {
             ledger: ledger, news: parts.news, idempotent: idempotent, realClock: configuration.realClock)
         let signing = SigningKeysRoute(signer: parts.signer)
         let measuring = configuration.servesMetrics ? MetricsRoute(metrics: parts.metrics).endpoints : []
-        return [
+        let all = [
             customers.endpoints,
             transactions.endpoints,
             receipts.endpoints,
@@ -238,5 +238,6 @@ public final class EntitlementService: HTTPHandler {
             measuring,
             open.endpoints,
         ].flatMap(\.self)
+        return all + DocumentRoutes(describing: all, of: configuration.environments).endpoints
     }
 }

@@ -172,16 +172,6 @@ import Testing
         await bench.close()
     }
 
-    @Test(arguments: [
-        ("GET", "/openapi.yaml"), ("GET", "/openapi.json"),
-    ])
-    func `what is not built yet says so`(method: String, path: String) async throws {
-        let bench = try await ServerBench()
-        let reply = try await bench.send(HTTPRequest.Method(method), path, as: .secret)
-        #expect(reply.status == 501 && reply.code == "unsupported")
-        await bench.close()
-    }
-
     @Test func `health is open to everybody`() async throws {
         let bench = try await ServerBench()
         #expect(try await bench.send(.get, "/healthz", as: .none).status == 200)

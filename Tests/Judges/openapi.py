@@ -7,8 +7,10 @@ or `seconds`, how long to go on; and if wanted `only` these paths, `known`, `dec
 Everything that schemathesis can make of the document is tried: its examples, the borders of its schemas, data that the
 schemas allow and data that they do not, methods that are not there, and sequences of calls. `known` gives for names in
 paths and bodies values that are of use ({"account": ["ada"]}; null leaves the name out), which stand in for most that are
-allowed and were made up, so that more than refusals is met; the operations that `untouched` names are left alone. Without a
-seed every run tries the same. A status of 500 and more is a problem unless it is among `declared` and the document says so
+allowed and were made up, so that more than refusals is met; the operations that `untouched` names are left alone, those of
+`without` are not asked. `headers` go with every request, and where there are any, requests without them must be refused.
+`mayRefuse` gives by operation the statuses that are refusals of what no schema can say, and `refused` those that, beside 400,
+are an answer to what a schema forbids. Without a seed every run tries the same. A status of 500 and more is a problem unless it is among `declared` and the document says so
 of the operation.
 """
 
@@ -31,9 +33,16 @@ deterministic = {deterministic}
 not_a_server_error.enabled = false
 # What is allowed by its form may still name what is not there, or be impossible now.
 positive_data_acceptance.expected-statuses = ["2xx", "404", "409", "422", {declared}]
-negative_data_rejection.expected-statuses = ["400", "404", "405", {declared}]
-# Nobody signs in.
-ignored_auth.enabled = false
+negative_data_rejection.expected-statuses = ["400", "404", "405", {refused}]
+ignored_auth.enabled = {signs_in}
+"""
+
+OPERATION = """
+[[operations]]
+include-operation-id = {id}
+
+[operations.checks]
+positive_data_acceptance.expected-statuses = ["2xx", "404", "409", "422", {statuses}]
 """
 
 
@@ -76,12 +85,19 @@ def judge(request):
         configuration, report = folder / "schemathesis.toml", folder / "report.json"
         declared = ", ".join(f'"{status}"' for status in request.get("declared", []))
         seed = request.get("seed")
+        headers = request.get("headers", {})
         configuration.write_text(
             CONFIGURATION.format(
-                declared=declared, deterministic=str(seed is None).lower(),
-                seed="" if seed is None else f"seed = {seed}"))
+                declared=declared, refused=json.dumps(request.get("declared", []) + request.get("refused", []))[1:-1],
+                deterministic=str(seed is None).lower(), signs_in=str(bool(headers)).lower(),
+                seed="" if seed is None else f"seed = {seed}")
+            + "".join(
+                OPERATION.format(id=json.dumps(id), statuses=json.dumps(statuses)[1:-1] + (f", {declared}" if declared else ""))
+                for id, statuses in request.get("mayRefuse", {}).items()))
         limits = ["--max-time", str(request["seconds"])] if "seconds" in request else ["-n", str(request["examples"])]
         only = [word for path in request.get("only", []) for word in ("--include-path", path)]
+        only += [word for id in request.get("without", []) for word in ("--exclude-operation-id", id)]
+        only += [word for name, value in headers.items() for word in ("--header", f"{name}: {value}")]
         outcome = subprocess.run(
             [sys.executable, "-m", "schemathesis.cli", "--config-file", str(configuration), "run", request["url"],
              *limits, *only, "--warnings", "off", "--report", "json", "--report-json-path", str(report)],

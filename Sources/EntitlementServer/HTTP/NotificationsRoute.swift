@@ -25,7 +25,7 @@ struct NotificationsRoute: Sendable {
     @Sendable private func respond(to call: Call) throws -> HTTPReply {
         call.later {
             let body = try await RequestBody.bytes(of: call.request, upTo: Self.maximumBody)
-            guard let signed = try RequestBody.object(body)["signedPayload"]?.stringValue else {
+            guard let signed = try RequestBody.object(body)["signedPayload"]?.stringValue, !signed.isEmpty else {
                 throw Refusal.invalid("signedPayload", "should be a text, the notification as the store signed it")
             }
             let reader = try reader(of: signed)

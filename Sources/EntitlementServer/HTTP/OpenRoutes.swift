@@ -2,7 +2,7 @@ import HTTPCore
 import SQLStorage
 import StoreModel
 
-/// What needs no key: whether the server is alive, and what it does not do yet.
+/// Whether the server is alive and can do its work, for whoever watches over it.
 struct OpenRoutes: Sendable {
     let database: any SQLDatabase
 
@@ -20,13 +20,5 @@ struct OpenRoutes: Sendable {
                 }
             },
         ]
-            + Self.notYet.map { method, path, what in
-                Endpoint(open: method, path, "notYet", what) { _ in throw Refusal.unsupported(what) }
-            }
     }
-
-    private static let notYet: [(HTTPRequest.Method, String, String)] = [
-        (.get, "/openapi.yaml", "Describing itself in OpenAPI"),
-        (.get, "/openapi.json", "Describing itself in OpenAPI"),
-    ]
 }

@@ -102,13 +102,6 @@ extension Refusal {
             field: "Idempotency-Key", isRetryable: true),
         headers: ["Retry-After": "1"])
 
-    static func unsupported(_ what: String) -> Refusal {
-        Refusal(
-            HTTPProblem(
-                status: 501, code: "unsupported", title: "Not built yet",
-                detail: "\(what) is not built yet in this version of the server."))
-    }
-
     /// Signed data that is not accepted as true, alone in its request.
     static func notTrue(_ rejected: RejectedTransaction, field: String) -> Refusal {
         let isMalformed = rejected.code == SignedDataError.Code.malformed.rawValue

@@ -1,0 +1,105 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import EntitlementServer
+
+/// schemathesis takes the document at its word, on a real listener and with the secret key of an app: what it allows is
+/// accepted, what it does not is refused, every answer has the form it promises, links lead on, and nothing makes the
+/// server fail.
+@Suite(.serialized, .enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with schemathesis"))
+struct DocumentJudgeTests {
+    private static let longer = ProcessInfo.processInfo.environment["SOUK_API_SECONDS"].flatMap { Int($0) }
+
+    /// What a form cannot say is refused with 400: dates in the future, cursors that were given out, documents of the
+    /// store, members that exclude each other.
+    private static let mayRefuse: JSONValue = [
+        "postGrant": ["400"], "postPromotion": ["400"], "getFacts": ["400"], "postTransactions": ["400"],
+        "validateReceipt": ["400"], "redeemCredit": ["400"], "postToken": ["400"],
+        "getWebhookDeliveries": ["400"], "streamEvents": ["400"],
+        // Who has the answer already is not sent it again.
+        "getCustomer": ["304"],
+        // Nobody but the shop can sign.
+        "postWebPurchase": ["401"],
+    ]
+
+    /// A server that knows anna and ben, what they bought, were given and may redeem.
+    private func judge(
+        _ extent: JSONValue, _ wrap: (any HTTPHandler) -> any HTTPHandler = { $0 }
+    ) async throws -> JSONValue {
+        let bench = try await ServerBench { configuration in
+            configuration.realClock = SystemClock()
+            configuration.apps[0].credits = CreditTable(credits: [
+                "coins": .init(products: ["pack": 100], prices: ["film": 30])
+            ])
+        }
+        _ = try await bench.post([bench.period("1"), bench.purchase("2")])
+        _ = try await bench.post([bench.purchase("3", product: "pack", type: .consumable)], for: "ben")
+        _ = try await bench.grant()
+        _ = try await bench.send(
+            .post, "/v1/promotions", as: .secret, body: .json(["code": "SPRING", "feature": "pro"]))
+        let key = try #require(bench.keys[ServerBench.app]).secretKey
+        let verdict = try await withLoopbackServer(wrap(bench.service)) { url in
+            var request = extent
+            request["url"] = .string(url + "/openapi.json")
+            request["headers"] = ["Authorization": .string("Bearer \(key)"), "x-api-key": .string(key)]
+            request["mayRefuse"] = Self.mayRefuse
+            // An idempotency key is looked at first: another body under it is refused, whatever the body.
+            request["refused"] = ["409", "422"]
+            // The one would leave nobody to ask about, the other has no end.
+            request["without"] = ["deleteCustomer", "streamEvents"]
+            request["known"] = [
+                "customer": ["anna", "ben"], "to": ["anna", "ben"], "alias": ["anonymous-1", "anonymous-2"],
+                "originalTransactionID": ["1", "3"], "type": ["coins"], "code": ["SPRING"], "until": [nil],
+                "redeemableUntil": [nil], "lasts": ["P1D"],
+                "signedTransaction": [.string(try bench.purchase("4"))],
+            ]
+            return try await OutsideJudge.judge("openapi.py", request).json ?? nil
+        }
+        #expect(bench.failures.withLock { $0 } == [])
+        await bench.close()
+        return verdict
+    }
+
+    @Test func `the document keeps its promises, whoever asks`() async throws {
+        let verdict = try await judge(
+            Self.longer.map { ["seconds": .number($0), "seed": .number(Int.random(in: 1...1_000_000))] }
+                ?? ["examples": 8])
+        #expect(
+            verdict["problems"] == [],
+            "\(verdict["problems"]?.arrayValue?.compactMap(\.stringValue).joined(separator: "\n") ?? "")")
+        #expect(verdict["cases"]?.intValue ?? 0 > 300)
+        let accepted = Set(verdict["accepted"]?.arrayValue?.compactMap(\.stringValue) ?? [])
+        let must: Set = [
+            "GET /v1/customers/{customer}", "POST /v1/customers/{customer}/transactions",
+            "POST /v1/customers/{customer}/grants", "GET /v1/customers", "POST /v1/promotions",
+            "POST /feature-provisioner/get-features", "GET /v1/customers/{customer}/export",
+        ]
+        #expect(must.subtracting(accepted) == [], "more than refusals was met")
+    }
+
+    @Test func `an answer that is not as the document says is found, and an open door too`() async throws {
+        let path = "/v1/customers/{customer}/grants"
+        let wrong = try await judge(["examples": 2, "only": [.string(path)]]) { handler in
+            AnyHTTPHandler { request in
+                handler.respond(to: request).map { response in
+                    guard request.path.hasSuffix("/grants"), response.status == 201 else { return response }
+                    return HTTPResponse(status: 201, json: ["customer": "anna"])
+                }
+            }
+        }
+        #expect(wrong["problems"]?.arrayValue?.first?.stringValue?.contains("POST \(path)") == true)
+        let open = try await judge(["examples": 2, "only": ["/v1/promotions"]]) { handler in
+            AnyHTTPHandler { request in
+                guard request.path == "/v1/promotions", request.method == .get else {
+                    return handler.respond(to: request)
+                }
+                return .ready(HTTPResponse(json: ["promotions": []]))
+            }
+        }
+        #expect(open["problems"]?.arrayValue?.first?.stringValue?.contains("GET /v1/promotions") == true)
+    }
+}
