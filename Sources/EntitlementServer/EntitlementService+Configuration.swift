@@ -20,7 +20,7 @@ extension EntitlementService {
             public var transferMode = TransferMode.transfer
             /// Whether a public key needs the customer's own token for whatever it asks about a customer.
             public var requiresCustomerTokens = false
-            /// What the app sells and for how much, for clients of seed 000; `PricePointInternal(_:)` makes one of a product.
+            /// What the app sells and for how much, for clients of Palta; `PricePointInternal(_:)` makes one of a product.
             public var pricePoints: [PricePointInternal] = []
             /// How many requests each of the app's keys may send; `nil` is as many as it likes.
             public var rateLimit: RateLimit?

@@ -2,7 +2,7 @@ import Foundation
 import HTTPCore
 import StoreModel
 
-/// The formats of seed 000: POST `/feature-provisioner/get-features` and `/subscriptions-tracker/get-subscriptions`.
+/// The formats of Palta: POST `/feature-provisioner/get-features` and `/subscriptions-tracker/get-subscriptions`.
 ///
 /// They know neither an inactive feature nor an expired subscription, so what gives no access is left out of the features,
 /// and a subscription that is over is a cancelled one whose period has ended. A subscription's id is the name-based UUID of

@@ -1,7 +1,7 @@
 import HTTPCore
 import StoreModel
 
-/// POST `/showcase/get-price-points` in seed 000's format: what an app sells, and for how much.
+/// POST `/showcase/get-price-points` in Palta's format: what an app sells, and for how much.
 struct ShowcaseRoute: Sendable {
     private static let maximumBody = 256 << 10
 

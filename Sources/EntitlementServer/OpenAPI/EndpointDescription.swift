@@ -26,7 +26,7 @@ struct EndpointDescription: Sendable {
             case .facts: "what stores and shops say happened"
             case .gifts: "grants, credits and promotional codes"
             case .news: "what changes, told as it happens"
-            case .provisioning: "the formats of seed 000"
+            case .provisioning: "the formats of Palta: feature provisioner, subscriptions tracker, showcase"
             case .server: "about the server"
             }
         }

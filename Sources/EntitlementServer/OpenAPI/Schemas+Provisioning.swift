@@ -2,7 +2,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-// The formats of seed 000.
+// The formats of Palta.
 
 extension WireSchema {
     private static let user = named("UserId") {
