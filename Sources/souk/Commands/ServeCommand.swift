@@ -30,10 +30,11 @@ enum ServeCommand {
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
             .stopWithParent, .notBuilt("config", "FILE"),
-        ] + AppStoreOptions.options,
+        ] + AppStoreOptions.options + ServiceOptions.options,
         details: """
             The first line of standard output is one JSON object: where it listens and, for each app that is new to the
-            database, a public key and the file that holds its secret key. It stops on SIGTERM and SIGINT.
+            database, a public key and the file that holds its secret key. Standard error has the log, a JSON object a line.
+            It stops on SIGTERM and SIGINT.
             """
     ) { arguments in
         let ledger = try LedgerFile(arguments)
@@ -47,20 +48,23 @@ enum ServeCommand {
         let clock = try await followedClock(arguments)
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         let doorway = try Doorway(configuration)
+        let metrics = try await doorway.whileClosed { try plan.options.metrics.map { try Doorway($0) } }
         let database = try await doorway.whileClosed { try ledger.open(exclusively: true) }
         let (service, keys) = try await doorway.whileClosed {
             let service = try await plan.service(
                 database: database, clock: clock ?? SystemClock(), makeRequestID: makeRequestID)
             doorway.open(to: service)
+            metrics?.open(to: service.metricsHandler)
             return (service, try await service.createMissingKeys { try save($0, beside: path) })
         }
-        Terminal.print(json: announcement(doorway.url, path: path, keys: keys))
+        Terminal.print(json: announcement(doorway.url, metrics?.url, path: path, keys: keys))
         let chores = Task { await service.run() }
         await stop.wait()
         // Streams of events end with the chores, so that closing need not wait for them.
         chores.cancel()
         await chores.value
         await doorway.close()
+        await metrics?.close()
         await clock?.stop()
         await database.close()
         return .success
@@ -97,6 +101,7 @@ enum ServeCommand {
         let apps: [EntitlementService.Configuration.App]
         let environments: [StoreEnvironment]
         let anchors: [TrustAnchor]
+        let options: ServiceOptions
 
         init(_ arguments: Arguments) throws {
             let bundles = try arguments.texts("bundle-id").map {
@@ -126,6 +131,7 @@ enum ServeCommand {
                 return app
             }
             let roots = arguments.texts("root")
+            options = try ServiceOptions(arguments, bundles: bundles)
             anchors = roots.isEmpty ? TrustAnchor.apple : try SignedDataOptions.anchors(in: roots)
         }
 
@@ -137,7 +143,7 @@ enum ServeCommand {
             configuration.trustAnchors = anchors
             configuration.clock = clock
             configuration.makeRequestID = makeRequestID
-            configuration.reportFailure = { request, error in Terminal.note("request \(request) failed: \(error)") }
+            options.apply(to: &configuration)
             do {
                 return try await EntitlementService(configuration: configuration)
             } catch let error as EntitlementServerError {
@@ -164,8 +170,11 @@ enum ServeCommand {
         "\(database).\(bundle).secret-key"
     }
 
-    private static func announcement(_ url: String, path: String, keys: [IssuedKeys]) -> JSONValue {
+    private static func announcement(
+        _ url: String, _ metrics: String?, path: String, keys: [IssuedKeys]
+    ) -> JSONValue {
         var line: JSONValue = ["listening": .string(url), "database": .string("sqlite:\(path)")]
+        if let metrics { line["metrics"] = .string("\(metrics)/metrics") }
         guard let first = keys.first else { return line }
         line["publicKey"] = .string(first.publicKey)
         line["secretKeyFile"] = .string(secretFile(of: first.bundleID, beside: path))

@@ -1,0 +1,97 @@
+import CurlTransport
+import EntitlementServer
+import Foundation
+import HTTPListener
+import Primitives
+import SignedData
+import StoreModel
+
+/// How a server's answers leave it: signed, limited, logged, counted and posted.
+struct ServiceOptions: Sendable {
+    static let options: [Command.Option] = [
+        .init(
+            name: "signing-key", value: "FILE", repeats: true,
+            help: "an Ed25519 key (souk keys create --signing); the first signs answers, all are published"),
+        .init(
+            name: "rate-limit", value: "N[:BURST]",
+            help: "requests a second that each key may send, BURST at once (2 N)"),
+        .init(
+            name: "log", value: "WHAT", help: "refusals (the default), requests or nothing, as JSON on standard error"),
+        .init(name: "metrics-port", value: "N", help: "where /metrics is answered, instead of among the others"),
+        .init(name: "webhook", value: "URL", help: "where events of the app are posted to; needs --webhook-secret"),
+        .init(
+            name: "webhook-secret", value: "FILE", repeats: true,
+            help: "what signs them; two while one is exchanged for another"),
+    ]
+
+    private enum Log: String { case nothing, refusals, requests }
+
+    /// Where `/metrics` has a place of its own.
+    let metrics: HTTPListener.Configuration?
+    private let signingKeys: [AnswerSigningKey]
+    private let rateLimit: RateLimit?
+    private let log: Log
+    private let webhooks: [Webhook]
+
+    init(_ arguments: Arguments, bundles: [BundleID]) throws {
+        signingKeys = try arguments.texts("signing-key").map { path in
+            let bytes = try InputFile.read(path, limit: 1 << 16)
+            do {
+                return AnswerSigningKey(try Ed25519.PrivateKey(bytes))
+            } catch let error as SignedDataError {
+                throw Misuse("\(path): \(error.reason)")
+            }
+        }
+        rateLimit = try arguments.text("rate-limit").map(Self.rateLimit)
+        guard let log = Log(rawValue: arguments.text("log") ?? "refusals") else {
+            throw Misuse("--log is refusals, requests or nothing, not \"\(arguments.text("log") ?? "")\"")
+        }
+        self.log = log
+        metrics = try arguments.integer("metrics-port", in: 0...65535).map { port in
+            HTTPListener.Configuration(host: arguments.text("host") ?? "127.0.0.1", port: port)
+        }
+        webhooks = try Self.webhooks(arguments, bundles)
+    }
+
+    func apply(to configuration: inout EntitlementService.Configuration) {
+        configuration.signingKeys = signingKeys
+        for index in configuration.apps.indices { configuration.apps[index].rateLimit = rateLimit }
+        configuration.servesMetrics = metrics == nil
+        configuration.webhooks = webhooks
+        configuration.webhookTransport = CurlTransport.platformDefault()
+        configuration.reportFailure = { name, error in
+            let line: JSONValue = [
+                "time": .string(RFC3339.string(from: Date())), "level": "error", "requestID": .string(name),
+                "failure": .string("\(error)"),
+            ]
+            Terminal.note(line.text(pretty: false))
+        }
+        guard log != .nothing else { return }
+        configuration.log = { Terminal.note($0.json.text(pretty: false)) }
+        configuration.logsEveryRequest = log == .requests
+    }
+
+    private static func rateLimit(_ text: String) throws -> RateLimit {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let perSecond = Double(parts[0]), perSecond > 0, perSecond <= 1e6,
+            let burst = parts.count == 2 ? Int(parts[1]) : max(1, Int(2 * perSecond)), (1...10_000_000).contains(burst)
+        else { throw Misuse("--rate-limit is N or N:BURST, such as 50:200, not \"\(text)\"") }
+        return RateLimit(perSecond: perSecond, burst: burst)
+    }
+
+    private static func webhooks(_ arguments: Arguments, _ bundles: [BundleID]) throws -> [Webhook] {
+        let files = arguments.texts("webhook-secret")
+        guard let url = arguments.text("webhook") else {
+            guard files.isEmpty else { throw Misuse("--webhook-secret goes with --webhook") }
+            return []
+        }
+        guard bundles.count == 1, !files.isEmpty else {
+            throw Misuse("--webhook is one app's: give one --bundle-id and at least one --webhook-secret with it")
+        }
+        let secrets = try files.map { path in
+            let text = try InputFile.text(path)
+            do { return try WebhookSecret(text) } catch { throw Misuse("\(path): \(error)") }
+        }
+        return bundles.map { Webhook(name: "default", app: $0, url: url, secrets: secrets) }
+    }
+}

@@ -1,0 +1,123 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import EntitlementServer
+
+/// How `souk serve` signs, limits, logs, counts and posts.
+@Suite struct ServiceOptionsTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func serve(_ options: String...) throws -> SoukService {
+        try SoukService(
+            ["serve", "--database", "sqlite:" + folder.file("ledger.sqlite"), "--bundle-id", "com.example.darkroom"]
+                + options)
+    }
+
+    private func get(_ url: String, key: String? = nil) async throws -> HTTPResponse {
+        var headers: HTTPHeaders = [:]
+        if let key { headers.add("Authorization", "Bearer \(key)") }
+        return try await CurlTransport.platformDefault().send(HTTPRequest(method: .get, url: url, headers: headers))
+    }
+
+    private func file(_ name: String, _ text: String) throws -> String {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file(name)))
+        return folder.file(name)
+    }
+
+    @Test func `answers are signed with the key that souk made`() async throws {
+        let path = folder.file("signing.pem")
+        #expect(try await SoukExecutable.run(["keys", "create", "--signing", path, "--json"]).status == 0)
+        let server = try serve("--signing-key", path)
+        let key = try #require(server.greeting["publicKey"]?.stringValue)
+        let target = "/v1/customers/anna?nonce=n"
+        let answer = try await get(server.url + target, key: key)
+        let body = try await answer.body.collect(upTo: 1 << 20)
+        let field = try #require(answer.headers[SignedAnswer.signatureField])
+        let signature = try #require(SignedAnswer.Signature(parsing: field))
+        let message = SignedAnswer.message(
+            nonce: "n", target: target, date: try #require(answer.headers[SignedAnswer.dateField]),
+            etag: answer.headers["ETag"], body: body)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let signer = try Ed25519.PrivateKey(Array(text.utf8))
+        try Ed25519AnswerVerifier(keys: [AnswerSigningKey(signer).id: signer.publicKey]).verify(
+            signature.bytes, of: message, keyID: signature.keyID)
+        #expect(server.stop() == 0)
+    }
+
+    @Test func `figures have a port of their own`() async throws {
+        let server = try serve("--metrics-port", "0")
+        let url = try #require(server.greeting["metrics"]?.stringValue)
+        let figures = try await get(url)
+        #expect(figures.status == 200 && figures.headers["Content-Type"]?.hasPrefix("text/plain") == true)
+        #expect(try await get(server.url + "/metrics").status == 404)
+        #expect(server.stop() == 0)
+    }
+
+    @Test func `a key that asks too often is refused`() async throws {
+        let server = try serve("--rate-limit", "0.001:1")
+        let key = try #require(server.greeting["publicKey"]?.stringValue)
+        #expect(try await get(server.url + "/v1/customers/anna", key: key).status == 200)
+        #expect(try await get(server.url + "/v1/customers/anna", key: key).status == 429)
+        #expect(server.stop() == 0)
+    }
+
+    @Test func `events are posted to the webhook, signed with the secret of the file`() async throws {
+        let received = Locked<[(header: String?, body: [UInt8])]>([])
+        let receiver = AnyHTTPHandler { request in
+            received.withLock { $0.append((request.headers[WebhookSignature.field], request.body.buffered ?? [])) }
+            return .ready(HTTPResponse(status: 204))
+        }
+        let secret = "0123456789abcdef0123456789abcdef"
+        try await withLoopbackServer(receiver) { url in
+            let server = try serve("--webhook", url + "/souk", "--webhook-secret", try file("secret", secret + "\n"))
+            let path = try #require(server.greeting["secretKeyFile"]?.stringValue)
+            let key = try String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(in: .newlines)
+            let grant = HTTPRequest(
+                method: .post, url: server.url + "/v1/customers/anna/grants",
+                headers: ["Authorization": "Bearer \(key)"], json: ["feature": "pro", "reason": "support"])
+            #expect(try await CurlTransport.platformDefault().send(grant).status == 201)
+            while received.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(server.stop() == 0)
+        }
+        let (header, body) = try #require(received.withLock { $0.first })
+        try WebhookSignature.check(header, of: body, at: Date(), secrets: [WebhookSecret(secret)])
+        #expect(try JSONValue(parsing: body)["data"]?["customer"] == "anna")
+    }
+
+    @Test func `a listener of events does not keep the server from stopping`() async throws {
+        let server = try serve()
+        let path = try #require(server.greeting["secretKeyFile"]?.stringValue)
+        let key = try String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(in: .newlines)
+        let answer = try await get(server.url + "/v1/events", key: key)
+        guard case .stream(let stream) = answer.body else {
+            Issue.record("events are no stream")
+            return
+        }
+        #expect(try await stream.next() != nil)
+        #expect(server.stop() == 0)
+        #expect(try await stream.next() == nil)
+    }
+
+    @Test(arguments: [
+        (["--signing-key", "/nowhere"], "there is no such file"),
+        (["--rate-limit", "0"], "--rate-limit is N or N:BURST"),
+        (["--rate-limit", "5:0"], "--rate-limit is N or N:BURST"), (["--log", "all"], "--log is refusals, requests"),
+        (["--webhook", "http://a/"], "at least one --webhook-secret"),
+        (["--webhook-secret", "x"], "--webhook-secret goes with --webhook"),
+    ])
+    func `what cannot be is said before anything is touched`(options: [String], sentence: String) async throws {
+        let ledger = folder.file("untouched.sqlite")
+        let outcome = try await SoukExecutable.run(
+            ["serve", "--database", "sqlite:" + ledger, "--bundle-id", "com.example.darkroom"] + options)
+        #expect(outcome.status == 2 && outcome.errors.contains(sentence), "\(outcome.errors)")
+        #expect(!FileManager.default.fileExists(atPath: ledger))
+    }
+}
