@@ -10,6 +10,7 @@ enum Benchmarks {
         ("reads", { [try await ReadBenchmark.run(), try await ReadBenchmark.serverAPI()] }),
         ("purchases", StoreBenchmark.purchases),
         ("renewals", StoreBenchmark.renewals), ("notifications", NotificationBenchmark.run),
+        ("server", ServerBenchmark.run),
     ]
 
     static func main() async {

@@ -1,0 +1,242 @@
+import EntitlementServer
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+import SQLStorage
+import SignedData
+import StoreModel
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The entitlement server over HTTP with 32 connections: reads of 10³ and 10⁶ customers beside a constant answer of the
+/// same listener, signed reads, durable purchases and notifications beside one sync of a file each, the time to start.
+/// `SOUK_BENCH_SHORT` leaves out the million.
+enum ServerBenchmark {
+    private static let connections = 32
+    private static let rounds = 5
+
+    static func run() async throws -> [Figure] {
+        let isShort = ProcessInfo.processInfo.environment["SOUK_BENCH_SHORT"] != nil
+        var figures: [Figure] = []
+        for count in isShort ? [1000] : [1000, 1_000_000] {
+            let folder = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString)"
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let ledger = try await FilledLedger.make(count, in: folder)
+            figures.append(try await start(of: ledger, count))
+            figures += try await reads(of: ledger, count)
+            if count == 1000 { figures += try await writes(to: ledger) }
+        }
+        return figures
+    }
+
+    // MARK: - Reads
+
+    private static func reads(of ledger: FilledLedger, _ count: Int) async throws -> [Figure] {
+        let database = try SQLiteDatabase(path: ledger.path)
+        var configuration = FilledLedger.configuration(database, ledger.chain)
+        configuration.signingKeys = [AnswerSigningKey(try Ed25519.PrivateKey(raw: [UInt8](1...32)))]
+        let service = try await EntitlementService(configuration: configuration)
+        let sample = await service.respond(
+            to: HTTPRequest(
+                method: .get, url: "/v1/customers/\(FilledLedger.name(1))",
+                headers: ["Authorization": "Bearer \(ledger.publicKey)"])
+        ).response()
+        guard sample.status == 200, let size = sample.body.buffered?.count else {
+            throw BenchmarkFailure("a customer was answered \(sample.status)")
+        }
+        var figures = [
+            try await compare("customer read, \(count) customers", service, size, budget: "≥ 0.6 ×, p99 < 2 ms") {
+                get("/v1/customers/\(FilledLedger.name(somebody($0, among: count)))", ledger.publicKey)
+            }
+        ]
+        if count == 1000 {
+            figures.append(
+                try await compare("signed customer read, \(count) customers", service, size, budget: "none") {
+                    let name = FilledLedger.name(somebody($0, among: count))
+                    return get("/v1/customers/\(name)?nonce=nonce-\($0)", ledger.publicKey)
+                })
+        }
+        await database.close()
+        return figures
+    }
+
+    /// Any of them, as likely as all others.
+    private static func somebody(_ number: Int, among count: Int) -> Int {
+        var mixed = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15
+        mixed ^= mixed >> 29
+        return Int((mixed &* 0xBF58_476D_1CE4_E5B9) >> 20) % count
+    }
+
+    private static func get(_ path: String, _ key: String) -> [UInt8] {
+        Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(key)\r\n\r\n".utf8)
+    }
+
+    private static func compare(
+        _ name: String, _ service: EntitlementService, _ size: Int, budget: String,
+        request: @escaping @Sendable (Int) -> [UInt8]
+    ) async throws -> Figure {
+        let response = HTTPResponse(
+            status: 200, headers: ["Content-Type": "application/json"],
+            body: .bytes([UInt8](repeating: 0x20, count: size)))
+        let (server, constant) = (
+            HTTPListener(handler: service), HTTPListener(handler: AnyHTTPHandler { _ in .ready(response) })
+        )
+        let (port, otherPort) = (try server.start().port, try constant.start().port)
+        let other = get("/constant", "key")
+        let each = 40_000
+        var outcomes: [(read: PollingLoad.Outcome, constant: PollingLoad.Outcome)] = []
+        for round in 0...rounds {
+            let one = try await PollingLoad.run(port: port, connections: connections, count: each) {
+                request(round * each + $0)
+            }
+            let two = try await PollingLoad.run(port: otherPort, connections: connections, count: each) { _ in other }
+            if round > 0 { outcomes.append((one, two)) }
+        }
+        let resident = residentMegabytes()
+        await server.stop()
+        await constant.stop()
+        let (read, reference) = (median(outcomes.map(\.read.each)), median(outcomes.map(\.constant.each)))
+        return Figure(
+            name: name, reference: "constant answer of the same listener", nanoseconds: read,
+            referenceNanoseconds: reference, budget: budget,
+            more: [
+                ("requestsPerSecond", .number((1e9 / read).rounded())),
+                ("referenceRequestsPerSecond", .number((1e9 / reference).rounded())),
+                ("throughputRatio", rounded(reference / read)),
+                ("p50Microseconds", rounded(median(outcomes.map(\.read.p50)) / 1000)),
+                ("p99Microseconds", rounded(median(outcomes.map(\.read.p99)) / 1000)),
+                ("referenceP50Microseconds", rounded(median(outcomes.map(\.constant.p50)) / 1000)),
+                ("referenceP99Microseconds", rounded(median(outcomes.map(\.constant.p99)) / 1000)),
+                ("connections", .number(connections)), ("answerBytes", .number(size)),
+                ("residentMegabytes", .number(resident)),
+            ])
+    }
+
+    /// Of this process: the server, and a client that is small beside it.
+    private static func residentMegabytes() -> Int {
+        let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
+        return ((pages?.dropFirst().first.flatMap { Int($0) } ?? 0) * Int(getpagesize())) >> 20
+    }
+
+    // MARK: - Writes
+
+    private static func writes(to ledger: FilledLedger) async throws -> [Figure] {
+        let database = try SQLiteDatabase(path: ledger.path)
+        let service = try await EntitlementService(
+            configuration: FilledLedger.configuration(database, ledger.chain))
+        let listener = HTTPListener(handler: service)
+        let port = try listener.start().port
+        let count = 2000
+        var purchases: [[UInt8]] = []
+        var notifications: [[UInt8]] = []
+        let signer = JWSSigner(ledger.chain)
+        for number in 0..<count * (rounds + 1) {
+            let signed = try ledger.sign(transaction: "1\(number)", of: "buyer-\(number)")
+            purchases.append(
+                post(
+                    "/v1/customers/buyer-\(number)/transactions", ledger.publicKey,
+                    ["signedTransaction": .string(signed)]))
+            let told = try signer.sign(
+                ResponseBodyV2DecodedPayload(
+                    notificationType: .subscribed, notificationUUID: UUID().uuidString.lowercased(),
+                    data: .init(
+                        bundleId: FilledLedger.bundleID.rawValue, environment: .sandbox,
+                        signedTransactionInfo: try ledger.sign(transaction: "2\(number)", of: "buyer-\(number)")),
+                    version: "2.0", signedDate: Date()))
+            notifications.append(
+                post("/v1/notifications/app-store", nil, ["signedPayload": .string(told)]))
+        }
+        let figures = [
+            try await compare("verified purchase, durable", purchases, count, port, ledger.folder, "≥ 1 ×"),
+            try await compare("notification, durable", notifications, count, port, ledger.folder, "none"),
+        ]
+        await listener.stop()
+        await database.close()
+        return figures
+    }
+
+    private static func post(_ path: String, _ key: String?, _ body: JSONValue) -> [UInt8] {
+        let bytes = body.encoded()
+        let authorization = key.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+        let header =
+            "POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(authorization)Content-Type: application/json\r\n"
+            + "Content-Length: \(bytes.count)\r\n\r\n"
+        return Array(header.utf8) + bytes
+    }
+
+    private static func compare(
+        _ name: String, _ requests: [[UInt8]], _ count: Int, _ port: Int, _ folder: String, _ budget: String
+    ) async throws -> Figure {
+        var outcomes: [(write: PollingLoad.Outcome, sync: Double)] = []
+        for round in 0...rounds {
+            let written = try await PollingLoad.run(port: port, connections: connections, count: count) {
+                requests[round * count + $0]
+            }
+            let synced = try syncs(200, in: folder)
+            if round > 0 { outcomes.append((written, synced)) }
+        }
+        let (write, sync) = (median(outcomes.map(\.write.each)), median(outcomes.map(\.sync)))
+        return Figure(
+            name: name, reference: "4 KiB appended to a file and synced", nanoseconds: write,
+            referenceNanoseconds: sync, budget: budget,
+            more: [
+                ("perSecond", .number((1e9 / write).rounded())),
+                ("referencePerSecond", .number((1e9 / sync).rounded())),
+                ("throughputRatio", rounded(sync / write)),
+                ("p50Microseconds", rounded(median(outcomes.map(\.write.p50)) / 1000)),
+                ("p99Microseconds", rounded(median(outcomes.map(\.write.p99)) / 1000)),
+                ("connections", .number(connections)),
+            ])
+    }
+
+    /// Nanoseconds for each append that is synced before the next.
+    private static func syncs(_ count: Int, in folder: String) throws -> Double {
+        let descriptor = open(folder + "/synced", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        guard descriptor >= 0 else { throw BenchmarkFailure("no file to sync: errno \(errno)") }
+        defer { close(descriptor) }
+        let page = [UInt8](repeating: 0x20, count: 4096)
+        let elapsed = try ContinuousClock().measure {
+            for _ in 0..<count {
+                #if canImport(Darwin)
+                    let result = write(descriptor, page, page.count) < 0 ? -1 : fcntl(descriptor, F_FULLFSYNC)
+                #else
+                    let result = write(descriptor, page, page.count) < 0 ? -1 : fdatasync(descriptor)
+                #endif
+                guard result == 0 else { throw BenchmarkFailure("a sync failed: errno \(errno)") }
+            }
+        }
+        return elapsed.nanoseconds / Double(count)
+    }
+
+    // MARK: - Starting
+
+    private static func start(of ledger: FilledLedger, _ count: Int) async throws -> Figure {
+        var times: [(server: Double, file: Double)] = []
+        for round in 0...rounds {
+            let clock = ContinuousClock()
+            let begun = clock.now
+            let database = try SQLiteDatabase(path: ledger.path)
+            let opened = clock.now
+            let service = try await EntitlementService(
+                configuration: FilledLedger.configuration(database, ledger.chain))
+            let listener = HTTPListener(handler: service)
+            _ = try listener.start()
+            let ready = clock.now
+            await listener.stop()
+            await database.close()
+            if round > 0 { times.append(((ready - begun).nanoseconds, (opened - begun).nanoseconds)) }
+        }
+        let size = try FileManager.default.attributesOfItem(atPath: ledger.path)[.size] as? Int ?? 0
+        return Figure(
+            name: "start of a server, \(count) customers", reference: "opening its database",
+            nanoseconds: median(times.map(\.server)), referenceNanoseconds: median(times.map(\.file)), budget: "none",
+            more: [("databaseMegabytes", .number(size >> 20))])
+    }
+}
