@@ -184,6 +184,9 @@ public final class EntitlementService: HTTPHandler {
         return router
     }
 
+    /// All that this server can be asked.
+    var endpoints: [Endpoint] { Self.endpoints(configuration, parts) }
+
     /// All that can be asked, in the order of the documents.
     static func endpoints(_ configuration: Configuration, _ parts: Parts) -> [Endpoint] {
         let ledger = parts.ledger

@@ -49,7 +49,10 @@ extension Visit {
         guard let query = request.query else { throw Refusal.malformedQuery }
         let limit = query["limit"].map { Int($0) ?? 0 } ?? 50
         guard (1...100).contains(limit) else { throw Refusal.invalid("limit", "should be a number from 1 to 100") }
-        return (limit, query["cursor"], query)
+        let cursor = query["cursor"]
+        // Cursors are names of rows: numbers, customers, codes.
+        if let cursor, CustomerID(rawValue: cursor) == nil { throw Refusal.unknownCursor }
+        return (limit, cursor, query)
     }
 }
 

@@ -47,7 +47,7 @@ struct PromotionRoutes: Sendable {
     }
 
     @Sendable private func delete(_ visit: Visit) throws -> HTTPReply {
-        let code = visit.path["code"].uppercased()
+        guard let code = try? Self.canonical(visit.path["code"]) else { throw Refusal.unknownCode }
         return visit.later {
             guard try await ledger.withdrawPromotion(code, in: visit.book) else { throw Refusal.unknownCode }
             return HTTPResponse(status: 204)
@@ -59,7 +59,7 @@ struct PromotionRoutes: Sendable {
         return visit.later {
             let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
             return try await idempotent.respond(to: visit, body: body) { idempotency in
-                let code = try RequestBody.decode(PromotionCodeRequest.self, from: body).code.uppercased()
+                let code = try Self.canonical(RequestBody.decode(PromotionCodeRequest.self, from: body).code)
                 do {
                     return try await ledger.redeem(
                         code: code, for: customer, grantID: makeGrantID(), as: idempotency, respond: KeptAnswer.ok)
