@@ -43,6 +43,13 @@ import Testing
         try await EventListener(bench, after: "0").stream.cancel()
         _ = try await bench.send(.get, "/metrics", as: .none)
         _ = try await bench.post(bench.period("4"), for: "carl")
+        _ = try await bench.present(receipt: bench.receipt([bench.receiptPurchase("5")]), for: "dora")
+        _ = try await bench.validate(bench.receipt([bench.receiptPurchase("6")]))
+        _ = try await bench.notify(
+            bench.notification(transaction: bench.period("7"), renewal: bench.renewalInfo(of: "7")))
+        _ = try bench.service.ledger.hasLapsed("4", in: Book(app: ServerBench.app, environment: .sandbox))
+        _ = try await bench.send(.get, "/v1/customers/dora/export", as: .secret)
+        _ = try await bench.send(.delete, "/v1/customers/dora", as: .secret)
         bench.clock.advance(by: 60 * 86400)
         for chore in bench.service.chores { while try await chore.step() {} }
 
