@@ -4,6 +4,7 @@ import HTTPCore
 import Primitives
 import SignedData
 import StoreModel
+import StoreTestSupport
 import Testing
 
 /// A simulated store, and an entitlement server that trusts it and was not told anything.
@@ -149,6 +150,25 @@ private func line(_ customer: String, _ signed: String) -> String {
         #expect(refused.status == 2 && refused.errors.contains("remove the state file"))
     }
 
+    @Test func `a server that asks for a pause is asked again after it`() async throws {
+        let folder = try TemporaryFolder()
+        let answer = #"{"acknowledgedTransactionIDs":["1"],"rejected":[]}"#
+        let busy = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        let done = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: \(answer.utf8.count)\r\n\r\n\(answer)"
+        let server = try ScriptedServer(
+            [busy, busy, done].map { text in
+                { peer in
+                    _ = peer.receive(until: #"{"signedTransaction":"x"}"#)
+                    peer.send(text)
+                }
+            })
+        let outcome = try await SoukExecutable.run([
+            "import", try folder.write("p.jsonl", line("anna", "x")), "--url", server.url, "--key-file",
+            try folder.write("key", "souk_secret_any"), "--json",
+        ])
+        #expect(outcome.status == 0 && outcome.json?["accepted"] == 1, "\(outcome.errors)")
+    }
+
     @Test func `a wrong key or a missing file is misuse`() async throws {
         let counter = try Counter()
         let key = try counter.folder.write("key", "souk_secret_nobody")
@@ -203,6 +223,23 @@ private func line(_ customer: String, _ signed: String) -> String {
         }
         let answer = try await counter.customer("anna")
         #expect(answer.purchases.map(\.productID) == ["com.example.darkroom.filmpack"])
+    }
+
+    @Test func `an interrupted sync ends the span it began, and counts what was done before`() async throws {
+        let counter = try Counter()
+        try await counter.store("account", "create", "ada")
+        _ = try await counter.buy("ada")
+        let now = try await counter.now()
+        let (since, until) = (now.addingTimeInterval(-3600), now.addingTimeInterval(3600))
+        let state: JSONValue = [
+            "since": .string(RFC3339.string(from: since)), "until": .string(RFC3339.string(from: until)),
+            "report": ["accepted": 100, "rejections": [:]],
+        ]
+        let file = try counter.folder.write("sync.json", state.text())
+        let outcome = try await counter.sync(["--state", file])
+        #expect(outcome.status == 0 && (outcome.json?["accepted"]?.intValue ?? 0) > 100, "\(outcome.errors)")
+        let kept = try JSONValue(parsing: try String(contentsOfFile: file, encoding: .utf8))
+        #expect(kept["until"] == nil && kept["since"]?.stringValue == RFC3339.string(from: now))
     }
 
     @Test func `without a key of the App Store there is no sync`() async throws {
