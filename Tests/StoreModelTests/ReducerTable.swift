@@ -104,7 +104,7 @@ struct ReducerRow: Sendable, CustomTestStringConvertible {
         let (from, until) = try span(when)
         var words = words
         var (signed, revoked): (Double, Double?) = (from, nil)
-        var (isUpgraded, isShared, isRestored) = (false, false, false)
+        var (isUpgraded, isShared, isRestored, isReceipt) = (false, false, false, false)
         while let word = words.popFirst() {
             switch word {
             case "signed": signed = try number(&words)
@@ -112,6 +112,7 @@ struct ReducerRow: Sendable, CustomTestStringConvertible {
             case "upgraded": isUpgraded = true
             case "shared": isShared = true
             case "restored": isRestored = true
+            case "receipt": isReceipt = true
             default: throw ReducerRowError("not a word of a transaction: \(word)")
             }
         }
@@ -123,15 +124,18 @@ struct ReducerRow: Sendable, CustomTestStringConvertible {
                 id, product: kind == "year" ? yearly : monthly, from: from, to: until, signed: signed, revoked: revoked,
                 isUpgraded: isUpgraded, isTrial: kind == "trial")
             fact.isFamilyShared = isShared
+            fact.isFromReceipt = isReceipt
             return fact
         case "tools", "coins", "season":
             let kinds: [String: StoreProduct.Kind] = [
                 "tools": .nonConsumable, "coins": .consumable, "season": .nonRenewingSubscription,
             ]
-            return purchase(
+            var fact = purchase(
                 id, of: isRestored ? TransactionID(unchecked: "\(kind) 0.0") : nil, ProductID(unchecked: kind),
                 kind: kinds[kind] ?? .nonConsumable, at: from, until: until, signed: signed, revoked: revoked,
                 isFamilyShared: isShared)
+            fact.isFromReceipt = isReceipt
+            return fact
         default: throw ReducerRowError("not a fact: \(kind)")
         }
     }
