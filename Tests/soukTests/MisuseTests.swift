@@ -132,7 +132,8 @@ import Testing
         Case(arguments: ["receipt", "verify", TestFiles.darkroom], status: 1, sentence: "malformed"),
         Case(arguments: ["receipt", "inspect", TestFiles.darkroom], status: 1, sentence: "malformed"),
         Case(arguments: ["receipt", "sign", TestFiles.darkroom], status: 2, sentence: "it has inspect, verify"),
-        Case(arguments: ["serve", "--bundle-id", "b", "--config", "x"], status: 2, sentence: "--config"),
+        Case(
+            arguments: ["serve", "--bundle-id", "b", "--config", "x"], status: 2, sentence: "x: there is no such file"),
         Case(arguments: ["demo", "--inspect"], status: 2, sentence: "not built yet"),
         Case(arguments: ["demo", "--data", TestFiles.repository], status: 2, sentence: "not empty"),
     ])

@@ -62,6 +62,33 @@ struct Arguments: Sendable {
         self.command = command
     }
 
+    private init(_ other: Arguments, values: [String: [String]]) {
+        operands = other.operands
+        switches = other.switches
+        command = other.command
+        self.values = values
+    }
+
+    /// The same, with `more` for the options that were not typed.
+    func filled(with more: [String: [String]]) -> Arguments {
+        Arguments(self, values: values.merging(more) { typed, _ in typed })
+    }
+
+    /// The same, with `others` in the place of what there is.
+    func replacing(with others: [String: [String]]) -> Arguments {
+        Arguments(self, values: values.merging(others) { _, other in other })
+    }
+
+    /// One of a few words. Throws `Misuse` naming them all.
+    func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws -> Choice?
+    where Choice.RawValue == String {
+        guard let text = text(name) else { return nil }
+        if let choice = Choice(rawValue: text) { return choice }
+        let names = Choice.allCases.map(\.rawValue)
+        throw Misuse(
+            "--\(name) is \(names.dropLast().joined(separator: ", ")) or \(names.last ?? ""), not \"\(text)\"")
+    }
+
     func has(_ name: String) -> Bool { switches.contains(name) }
     func text(_ name: String) -> String? { values[name]?.first }
     func texts(_ name: String) -> [String] { values[name] ?? [] }

@@ -13,9 +13,6 @@ struct ServiceOptions: Sendable {
             name: "signing-key", value: "FILE", repeats: true,
             help: "an Ed25519 key (souk keys create --signing); the first signs answers, all are published"),
         .init(
-            name: "rate-limit", value: "N[:BURST]",
-            help: "requests a second that each key may send, BURST at once (2 N)"),
-        .init(
             name: "log", value: "WHAT", help: "refusals (the default), requests or nothing, as JSON on standard error"),
         .init(name: "metrics-port", value: "N", help: "where /metrics is answered, instead of among the others"),
         .init(name: "webhook", value: "URL", help: "where events of the app are posted to; needs --webhook-secret"),
@@ -24,12 +21,15 @@ struct ServiceOptions: Sendable {
             help: "what signs them; two while one is exchanged for another"),
     ]
 
+    /// Of each app.
+    static let rateLimit = Command.Option(
+        name: "rate-limit", value: "N[:BURST]", help: "requests a second that each key may send, BURST at once (2 N)")
+
     private enum Log: String { case nothing, refusals, requests }
 
     /// Where `/metrics` has a place of its own.
     let metrics: HTTPListener.Configuration?
     private let signingKeys: [AnswerSigningKey]
-    private let rateLimit: RateLimit?
     private let log: Log
     private let webhooks: [Webhook]
 
@@ -42,7 +42,6 @@ struct ServiceOptions: Sendable {
                 throw Misuse("\(path): \(error.reason)")
             }
         }
-        rateLimit = try arguments.text("rate-limit").map(Self.rateLimit)
         guard let log = Log(rawValue: arguments.text("log") ?? "refusals") else {
             throw Misuse("--log is refusals, requests or nothing, not \"\(arguments.text("log") ?? "")\"")
         }
@@ -55,9 +54,8 @@ struct ServiceOptions: Sendable {
 
     func apply(to configuration: inout EntitlementService.Configuration) {
         configuration.signingKeys = signingKeys
-        for index in configuration.apps.indices { configuration.apps[index].rateLimit = rateLimit }
         configuration.servesMetrics = metrics == nil
-        configuration.webhooks = webhooks
+        configuration.webhooks += webhooks
         configuration.webhookTransport = CurlTransport.platformDefault()
         configuration.reportFailure = { name, error in
             let line: JSONValue = [
@@ -71,7 +69,7 @@ struct ServiceOptions: Sendable {
         configuration.logsEveryRequest = log == .requests
     }
 
-    private static func rateLimit(_ text: String) throws -> RateLimit {
+    static func rateLimit(_ text: String) throws -> RateLimit {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count <= 2, let perSecond = Double(parts[0]), perSecond > 0, perSecond <= 1e6,
             let burst = parts.count == 2 ? Int(parts[1]) : max(1, Int(2 * perSecond)), (1...10_000_000).contains(burst)

@@ -1,0 +1,90 @@
+import EntitlementServer
+import Foundation
+import Primitives
+import StoreModel
+
+/// The file of `souk serve --config`: the flags by their names, and what only a file can say: settings of single apps, web
+/// purchases and webhooks. Secrets stand in files of their own.
+struct ServeFile: Sendable {
+    struct App: Sendable {
+        let bundleID: BundleID
+        let values: [String: [String]]
+    }
+
+    private(set) var values: [String: [String]] = [:]
+    private(set) var apps: [App] = []
+    private(set) var webPurchases: [EntitlementService.Configuration.WebPurchaseSource] = []
+    private(set) var webhooks: [Webhook] = []
+
+    /// Without a file.
+    init() {}
+
+    /// Throws `Misuse` with the file and the place of the first thing wrong.
+    init(_ path: String) throws {
+        let json: JSONValue
+        do { json = try JSONValue(parsing: try InputFile.read(path)) } catch let error as JSONError {
+            throw Misuse("\(path): this is not JSON: \(error)")
+        }
+        guard case .object(let members) = json else { throw Misuse("\(path): this should be a JSON object") }
+        values = try ServeOptions.values(
+            in: members, of: ServeOptions.all, beside: ["apps", "webPurchases", "webhooks"], at: path)
+        apps = try Self.entries(members["apps"], at: "\(path)/apps").map { entry in
+            App(
+                bundleID: try entry.identifier("bundleId"),
+                values: try ServeOptions.values(
+                    in: entry.members, of: ServeOptions.ofApp, beside: ["bundleId"], at: entry.pointer))
+        }
+        webPurchases = try Self.entries(members["webPurchases"], at: "\(path)/webPurchases").map { entry in
+            try entry.allow(["name", "bundleId", "environment", "secretFiles"])
+            return .init(
+                name: try entry.text("name"), app: try entry.identifier("bundleId"),
+                environment: StoreEnvironment(rawValue: try entry.text("environment")), secrets: try entry.secrets())
+        }
+        webhooks = try Self.entries(members["webhooks"], at: "\(path)/webhooks").map { entry in
+            try entry.allow(["name", "bundleId", "url", "secretFiles"])
+            return Webhook(
+                name: try entry.text("name"), app: try entry.identifier("bundleId"), url: try entry.text("url"),
+                secrets: try entry.secrets())
+        }
+    }
+
+    private static func entries(_ value: JSONValue?, at pointer: String) throws -> [Entry] {
+        guard let value else { return [] }
+        guard let elements = value.arrayValue else { throw Misuse("\(pointer): this is a list of objects") }
+        return try elements.enumerated().map { index, element in
+            guard case .object(let members) = element else { throw Misuse("\(pointer)/\(index): this is an object") }
+            return Entry(members: members, pointer: "\(pointer)/\(index)")
+        }
+    }
+
+    private struct Entry {
+        let members: JSONMembers
+        let pointer: String
+
+        func allow(_ names: [String]) throws {
+            for (name, _) in members where !names.contains(name) {
+                throw Misuse("\(pointer)/\(name): there is no such setting; there are \(names.joined(separator: ", "))")
+            }
+        }
+
+        func text(_ name: String) throws -> String {
+            guard let text = members[name]?.stringValue else { throw Misuse("\(pointer)/\(name): this is a text") }
+            return text
+        }
+
+        func identifier<ID: Identifier>(_ name: String) throws -> ID {
+            try Arguments.identifier(try text(name), called: "\(pointer)/\(name)")
+        }
+
+        func secrets() throws -> [WebhookSecret] {
+            guard let files = members["secretFiles"]?.arrayValue?.map(\.stringValue), !files.contains(nil) else {
+                throw Misuse("\(pointer)/secretFiles: this is a list of files, each with one secret")
+            }
+            return try files.compactMap(\.self).map { file in
+                do { return try WebhookSecret(try InputFile.text(file)) } catch let error as EntitlementServerError {
+                    throw Misuse("\(file): \(error.reason)")
+                }
+            }
+        }
+    }
+}

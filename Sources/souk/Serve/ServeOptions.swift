@@ -1,0 +1,85 @@
+import Foundation
+import Primitives
+
+/// What `souk serve` can be told: the flags, and by the same names environment variables and members of a file.
+enum ServeOptions {
+    /// Of the server as a whole.
+    static let ofServer: [Command.Option] =
+        [
+            LedgerFile.option,
+            .init(name: "port", value: "N", help: "where it listens; 0, the default, lets the system choose"),
+            .init(name: "host", value: "ADDRESS", help: "the address it listens at (127.0.0.1)"),
+            .init(name: "bundle-id", value: "B", repeats: true, help: "an app that it serves"),
+            .init(
+                name: "environment", value: "E", repeats: true,
+                help: "production, sandbox or xcode, the first being the default (production and sandbox)"),
+            .init(
+                name: "root", value: "FILE", repeats: true,
+                help: "a root to trust instead of Apple's, DER or PEM: a simulator's"),
+            .init(name: "clock", value: "URL", help: "follow the virtual time of a simulator; needs --root"),
+            .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
+            .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
+            .init(name: "event-retention", value: "DURATION", help: "how long events can be asked for (30d)"),
+        ] + ServiceOptions.options
+
+    /// Of each app; the file may say them for one app alone.
+    static let ofApp: [Command.Option] =
+        [
+            .init(name: "app-apple-id", value: "N", help: "the App Store's number of the app"),
+            .init(name: "features", value: "FILE", help: "which products give which features, and which credits"),
+            .init(name: "catalog", value: "F.storekit", help: "what is sold, for /showcase/get-price-points"),
+            .init(
+                name: "transfer-mode", value: "M",
+                help: "transfer, transferIfInactive, keepWithOriginal or share (transfer)"),
+            .init(
+                name: "customer-tokens", value: "WHETHER",
+                help: "required or optional beside a public key (optional)"),
+            ServiceOptions.rateLimit,
+        ] + AppStoreOptions.options
+
+    static let config = Command.Option(name: "config", value: "FILE", help: "a JSON file that says the same, and more")
+
+    static let all = ofServer + ofApp
+
+    /// The environment variable that stands for a flag: `--tls-key` is `SOUK_TLS_KEY`.
+    static func variable(of option: Command.Option) -> String {
+        "SOUK_" + option.name.uppercased().replacingOccurrences(of: "-", with: "_")
+    }
+
+    /// The member of the file that stands for a flag: `--tls-key` is `tlsKey`.
+    static func member(of option: Command.Option) -> String {
+        let words = option.name.split(separator: "-")
+        return words.dropFirst().reduce(String(words[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
+    }
+
+    /// What the environment says. Several values of one variable stand between spaces.
+    static func values(in environment: [String: String]) -> [String: [String]] {
+        all.reduce(into: [:]) { values, option in
+            guard let text = environment[variable(of: option)], !text.isEmpty else { return }
+            values[option.name] = option.repeats ? text.split(separator: " ").map(String.init) : [text]
+        }
+    }
+
+    /// Reads members that stand for `options`. Throws `Misuse` for one that is none of them, or is of another kind.
+    static func values(
+        in members: JSONMembers, of options: [Command.Option], beside others: [String], at pointer: String
+    ) throws -> [String: [String]] {
+        var values: [String: [String]] = [:]
+        for (name, value) in members where !others.contains(name) {
+            guard let option = options.first(where: { member(of: $0) == name }) else {
+                throw Misuse("\(pointer)/\(name): there is no such setting; see Documentation/Configuration.md")
+            }
+            let texts = (option.repeats ? value.arrayValue ?? [value] : [value]).map(text)
+            guard !texts.contains(nil) else {
+                throw Misuse(
+                    "\(pointer)/\(name): this is a text or a number\(option.repeats ? ", or a list of them" : "")")
+            }
+            values[option.name] = texts.compactMap(\.self)
+        }
+        return values
+    }
+
+    private static func text(_ value: JSONValue) -> String? {
+        if case .number(let number) = value { number.text } else { value.stringValue }
+    }
+}

@@ -1,0 +1,107 @@
+import EntitlementServer
+import Foundation
+import Primitives
+import SQLStorage
+import SignedData
+import StoreModel
+
+/// What was asked of `souk serve`, read and checked before anything is touched.
+struct ServePlan {
+    /// The flags, with what environment and file say in the place of those that are absent.
+    let arguments: Arguments
+    let options: ServiceOptions
+    private let apps: [EntitlementService.Configuration.App]
+    private let environments: [StoreEnvironment]
+    private let anchors: [TrustAnchor]
+    private let eventRetention: TimeInterval?
+    private let file: ServeFile
+
+    /// A flag wins over the environment, which wins over the file; what the file says of one app is more particular than
+    /// all of them.
+    init(_ typed: Arguments, environment: [String: String]) throws {
+        let fromEnvironment = ServeOptions.values(in: environment)
+        let path = typed.text("config") ?? environment[ServeOptions.variable(of: ServeOptions.config)]
+        file = try path.map(ServeFile.init) ?? ServeFile()
+        let arguments = typed.filled(with: fromEnvironment).filled(with: file.values)
+        self.arguments = arguments
+
+        let named = try arguments.texts("environment").map { text in
+            try SignedDataOptions.environment(named: text, among: [.production, .sandbox, .xcode])
+        }
+        let environments = named.isEmpty ? [.production, .sandbox] : named
+        self.environments = environments
+        let particular = file.apps
+        let bundles = try arguments.texts("bundle-id").map {
+            try Arguments.identifier($0, called: "--bundle-id") as BundleID
+        }
+        let others = bundles.filter { bundle in !particular.contains { $0.bundleID == bundle } }
+        guard arguments.text("app-apple-id") == nil || bundles.count + particular.count <= 1 else {
+            throw Misuse("--app-apple-id says one number: give one --bundle-id with it, or say it in apps of the file")
+        }
+        apps =
+            try particular.map { entry in
+                try Self.app(entry.bundleID, arguments.replacing(with: entry.values), in: environments)
+            } + others.map { try Self.app($0, arguments, in: environments) }
+        guard !apps.isEmpty else { throw Misuse("souk serve needs --bundle-id") }
+        let roots = arguments.texts("root")
+        anchors = roots.isEmpty ? TrustAnchor.apple : try SignedDataOptions.anchors(in: roots)
+        options = try ServiceOptions(arguments, bundles: apps.map(\.bundleID))
+        eventRetention = try arguments.text("event-retention").map { text in
+            let start = Date(timeIntervalSince1970: 0)
+            return try Arguments.period(text).end(from: start).timeIntervalSince(start)
+        }
+    }
+
+    private static func app(
+        _ bundle: BundleID, _ arguments: Arguments, in environments: [StoreEnvironment]
+    ) throws -> EntitlementService.Configuration.App {
+        var app = EntitlementService.Configuration.App(
+            bundleID: bundle, appAppleID: try arguments.integer("app-apple-id", in: 1...Int.max))
+        if let path = arguments.text("features") {
+            app.features = try CatalogCommands.featureMap(in: path)
+            app.credits = try credits(in: path)
+        }
+        if let path = arguments.text("catalog") {
+            app.pricePoints = try CatalogCommands.catalogue(in: path).storeProducts.map { PricePointInternal($0) }
+        }
+        app.transferMode = try arguments.choice("transfer-mode") ?? .transfer
+        app.requiresCustomerTokens = try arguments.choice("customer-tokens") == Tokens.required
+        app.rateLimit = try arguments.text("rate-limit").map(ServiceOptions.rateLimit)
+        let appStore = try AppStoreOptions(arguments)
+        for environment in environments where [.production, .sandbox].contains(environment) {
+            app.appStore[environment] = appStore?.impatientClient(for: bundle, in: environment)
+        }
+        return app
+    }
+
+    private enum Tokens: String, CaseIterable { case required, optional }
+
+    private static func credits(in path: String) throws -> CreditTable {
+        do {
+            return try CreditTable(json: try JSONValue(parsing: try InputFile.read(path)))
+        } catch let error as FeatureMapError {
+            throw Misuse("\(path): \(error)")
+        }
+    }
+
+    func service(
+        database: SQLiteDatabase, clock: any WallClock, makeRequestID: @escaping @Sendable () -> String
+    ) async throws -> EntitlementService {
+        var configuration = EntitlementService.Configuration(
+            database: database, apps: apps, environments: environments)
+        configuration.trustAnchors = anchors
+        configuration.clock = clock
+        configuration.makeRequestID = makeRequestID
+        configuration.webPurchases = file.webPurchases
+        configuration.webhooks = file.webhooks
+        if let eventRetention { configuration.eventRetention = eventRetention }
+        options.apply(to: &configuration)
+        do {
+            return try await EntitlementService(configuration: configuration)
+        } catch let error as EntitlementServerError {
+            throw Misuse(error.description)
+        } catch let error as SQLError {
+            throw Misuse(error.description)
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import Primitives
+import Testing
+
+/// `souk serve` told by flags, environment and a file.
+@Suite struct ServeConfigurationTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private var document: String {
+        get throws {
+            try String(contentsOfFile: TestFiles.repository + "/Documentation/Configuration.md", encoding: .utf8)
+        }
+    }
+
+    @Test func `the table of the documentation names every option as the command does`() async throws {
+        let help = try await SoukExecutable.run(["serve", "--help"]).output
+        let listed = help.split(separator: "\n").filter { $0.hasPrefix("  --") }.compactMap { Self.row(of: String($0)) }
+        let rows = try document.split(separator: "\n").filter { $0.hasPrefix("| `--") }.map(String.init)
+        #expect(rows.count > 15 && rows == listed)
+    }
+
+    /// The row of an option as the help shows it; `nil` for those that are no settings.
+    private static func row(of line: String) -> String? {
+        let parts = line.dropFirst(2).components(separatedBy: "  ").filter { !$0.isEmpty }
+        let words = parts[0].split(separator: " ")
+        let name = words[0].dropFirst(2)
+        guard !["help", "config"].contains(name), parts.count > 1 else { return nil }
+        let variable = "SOUK_" + name.uppercased().replacingOccurrences(of: "-", with: "_")
+        let humps = name.split(separator: "-")
+        let member = humps.dropFirst().reduce(String(humps[0])) { $0 + $1.capitalized }
+        let repeats = words.last == "…" ? " …" : ""
+        let text = parts[1...].joined(separator: "  ").trimmingCharacters(in: .whitespaces)
+        return "| `--\(name) \(words[1])`\(repeats) | `\(variable)` | `\(member)` | \(text) |"
+    }
+
+    private func configuration(_ json: JSONValue) throws -> String { try folder.write("souk.json", json.text()) }
+
+    private func status(_ url: String, _ path: String, key: String? = nil) async throws -> Int {
+        var headers: HTTPHeaders = [:]
+        if let key { headers.add("Authorization", "Bearer \(key)") }
+        let request = HTTPRequest(method: .get, url: url + path, headers: headers)
+        return try await CurlTransport.platformDefault().send(request).status
+    }
+
+    @Test func `several apps of a file have settings of their own, and one flag adds another`() async throws {
+        let file = try configuration([
+            "database": .string("sqlite:" + folder.file("ledger.sqlite")), "port": 0, "metricsPort": 0,
+            "apps": [
+                ["bundleId": "com.example.one", "customerTokens": "required"], ["bundleId": "com.example.two"],
+            ],
+        ])
+        let server = try SoukService(["serve", "--config", file, "--bundle-id", "com.example.three"])
+        let keys = server.greeting["keys"]?.arrayValue ?? []
+        #expect(keys.map { $0["bundleID"] } == ["com.example.one", "com.example.two", "com.example.three"])
+        let statuses = try await keys.asyncMap { key in
+            try await status(server.url, "/v1/customers/anna", key: try #require(key["publicKey"]?.stringValue))
+        }
+        #expect(statuses == [401, 200, 200])
+        let metrics = try #require(server.greeting["metrics"]?.stringValue)
+        #expect(try await status(metrics, "") == 200)
+        #expect(try await status(server.url, "/metrics") == 404)
+        #expect(server.stop() == 0)
+    }
+
+    @Test func `a flag wins over the environment, which wins over the file`() async throws {
+        let file = try configuration(["bundleId": "com.example.file", "transferMode": "share", "log": "loud"])
+        func refusal(_ flags: [String], _ environment: [String: String]) async throws -> String {
+            try await SoukExecutable.run(
+                ["serve", "--config", file, "--database", "sqlite:" + folder.file("ledger.sqlite")] + flags,
+                environment: environment
+            ).errors
+        }
+        #expect(try await refusal([], [:]).contains("not \"loud\""))
+        #expect(try await refusal([], ["SOUK_LOG": "quiet"]).contains("not \"quiet\""))
+        #expect(try await refusal(["--log", "silent"], ["SOUK_LOG": "quiet"]).contains("not \"silent\""))
+        #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")), "Nothing was touched.")
+    }
+
+    @Test func `what is wrong in a file is named with its place`() async throws {
+        let cases: [(JSONValue, String)] = [
+            (["bundleID": "com.example.one"], "/bundleID: there is no such setting"),
+            (["bundleId": ["com.example.one"], "port": true], "/port: this is a text or a number"),
+            (["apps": [["bundleId": "com.example.one", "port": 1]]], "/apps/0/port: there is no such setting"),
+            (["apps": [["features": "x"]]], "/apps/0/bundleId: this is a text"),
+            (["webhooks": [["name": "crm"]]], "/webhooks/0/bundleId: this is a text"),
+            (["bundleId": "com.example.one", "rateLimit": "fast"], "--rate-limit is N or N:BURST"),
+            (["bundleId": "com.example.one", "transferMode": "keep"], "--transfer-mode is transfer,"),
+            ([], "this should be a JSON object"),
+        ]
+        for (json, sentence) in cases {
+            let refused = try await SoukExecutable.run(["serve", "--config", try configuration(json)], in: folder.path)
+            #expect(refused.status == 2 && refused.errors.contains(sentence), "\(refused.errors)")
+        }
+        let secret = try folder.write("secret", "short")
+        let short = try configuration([
+            "webhooks": [
+                [
+                    "name": "crm", "bundleId": "com.example.one", "url": "https://example.com",
+                    "secretFiles": [.string(secret)],
+                ]
+            ]
+        ])
+        let refused = try await SoukExecutable.run(["serve", "--config", short], in: folder.path)
+        #expect(refused.status == 2 && refused.errors.contains("fewer than 16 bytes"))
+        #expect(!refused.errors.contains("\"short\""))
+    }
+
+    @Test func `the documentation's example has the form that is read`() async throws {
+        let text = try document
+        let start = try #require(text.range(of: "```json\n")).upperBound
+        let end = try #require(text.range(of: "```", range: start..<text.endIndex)).lowerBound
+        let example = try folder.write("example.json", String(text[start..<end]))
+        // Its files are on no test's machine; everything before them is right.
+        let refused = try await SoukExecutable.run(["serve", "--config", example])
+        #expect(refused.status == 2 && refused.errors.contains("/etc/souk/shop.secret: there is no such file"))
+    }
+}
+
+extension Array {
+    fileprivate func asyncMap<Value>(_ change: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await change(element)) }
+        return values
+    }
+}
