@@ -2,6 +2,8 @@
 ///
 ///     let changes = Broadcast<Int>(replaysLast: true)
 ///     for await value in changes.stream() { … }
+///
+/// To be sent to from anywhere but a cancellation handler.
 public final class Broadcast<Element: Sendable>: Sendable {
     private struct State {
         var readers: [UInt64: AsyncStream<Element>.Continuation] = [:]
@@ -10,6 +12,9 @@ public final class Broadcast<Element: Sendable>: Sendable {
         var isFinished = false
     }
 
+    /// Held while readers are told, so that all of them see one order. Waking a reader takes the runtime's lock of its task,
+    /// and who cancels that task holds that lock while the end of its stream asks for `state`: so `state` is never held then.
+    private let turn = Locked(())
     private let state = Locked(State())
     private let replaysLast: Bool
 
@@ -18,19 +23,17 @@ public final class Broadcast<Element: Sendable>: Sendable {
 
     /// A stream of what is sent from now on. Of values that its reader has not taken, the newest `limit` are kept.
     public func stream(keeping limit: Int = 1000) -> AsyncStream<Element> {
-        let (stream, continuation) = AsyncStream.makeStream(
+        let (stream, reader) = AsyncStream.makeStream(
             of: Element.self, bufferingPolicy: .bufferingNewest(max(1, limit)))
-        let (number, isFinished) = state.withLock { state in
-            // A yield takes only the stream's own lock: under ours, so that no later value overtakes the replayed one.
-            if replaysLast, let last = state.last { continuation.yield(last) }
-            if !state.isFinished { state.readers[state.nextReader] = continuation }
-            state.nextReader += 1
-            return (state.nextReader - 1, state.isFinished)
-        }
-        if isFinished {
-            continuation.finish()
-        } else {
-            continuation.onTermination = { [weak self] _ in
+        turn.withLock { _ in
+            let (number, last, isFinished) = state.withLock { state in
+                state.nextReader += 1
+                if !state.isFinished { state.readers[state.nextReader] = reader }
+                return (state.nextReader, state.last, state.isFinished)
+            }
+            if replaysLast, let last { reader.yield(last) }
+            if isFinished { return reader.finish() }
+            reader.onTermination = { [weak self] _ in
                 self?.state.withLock { _ = $0.readers.removeValue(forKey: number) }
             }
         }
@@ -39,20 +42,25 @@ public final class Broadcast<Element: Sendable>: Sendable {
 
     /// Sends to every reader, in the order of the calls.
     public func send(_ element: Element) {
-        state.withLock { state in
-            guard !state.isFinished else { return }
-            if replaysLast { state.last = element }
-            for reader in state.readers.values { reader.yield(element) }
+        turn.withLock { _ in
+            let readers = state.withLock { state in
+                guard !state.isFinished else { return [AsyncStream<Element>.Continuation]() }
+                if replaysLast { state.last = element }
+                return Array(state.readers.values)
+            }
+            for reader in readers { reader.yield(element) }
         }
     }
 
     /// Ends every reader's stream; later ones end at once.
     public func finish() {
-        let readers = state.withLock { state in
-            state.isFinished = true
-            defer { state.readers = [:] }
-            return Array(state.readers.values)
+        turn.withLock { _ in
+            let readers = state.withLock { state in
+                state.isFinished = true
+                defer { state.readers = [:] }
+                return Array(state.readers.values)
+            }
+            for reader in readers { reader.finish() }
         }
-        for reader in readers { reader.finish() }
     }
 }

@@ -34,4 +34,47 @@ import Testing
         #expect(seen == [3, 4])
         for await _ in broadcast.stream() { Issue.record("a finished broadcast has nothing to say") }
     }
+
+    /// Waking a task and cancelling it take the runtime's lock of that task; a broadcast that held its own lock at one and
+    /// wanted it at the other stood still.
+    @Test(.timeLimit(.minutes(2))) func `readers that are given up while somebody sends do not stop it`() async {
+        let broadcast = Broadcast<Int>(replaysLast: true)
+        let isOver = OneWayFlag()
+        let sender = Task.detached { while !isOver.isSet { broadcast.send(1) } }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<3000 {
+                        let reader = Task { for await _ in broadcast.stream(keeping: 1) {} }
+                        await Task.yield()
+                        reader.cancel()
+                        await reader.value
+                    }
+                }
+            }
+        }
+        isOver.set()
+        await sender.value
+    }
+
+    @Test func `of many who send at once, every reader sees the same order, and each sender's own`() async {
+        let broadcast = Broadcast<[Int]>()
+        let streams = (0..<3).map { _ in broadcast.stream(keeping: 10_000) }
+        await withTaskGroup(of: Void.self) { group in
+            for sender in 0..<4 {
+                group.addTask { for number in 0..<500 { broadcast.send([sender, number]) } }
+            }
+        }
+        broadcast.finish()
+        var seen: [[[Int]]] = []
+        for stream in streams {
+            var values: [[Int]] = []
+            for await value in stream { values.append(value) }
+            seen.append(values)
+        }
+        #expect(seen.allSatisfy { $0 == seen[0] } && seen[0].count == 2000)
+        for sender in 0..<4 {
+            #expect(seen[0].filter { $0[0] == sender }.map { $0[1] } == Array(0..<500))
+        }
+    }
 }
