@@ -40,7 +40,7 @@ extension EndpointDescription {
 
     private static let page: [OpenAPIDocument.Parameter] = [
         .init("limit", in: .query, .integer(1...100), "how many at most; 50 when absent"),
-        .init("cursor", in: .query, .text, "the nextCursor of the page before"),
+        .init("cursor", in: .query, .identifier, "the nextCursor of the page before"),
     ]
 
     private static let toCustomer: [OpenAPIDocument.Link] = [

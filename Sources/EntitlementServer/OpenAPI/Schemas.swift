@@ -208,10 +208,11 @@ extension WireSchema {
         ])
     }
 
+    private static let code = text(
+        "4 to 64 letters, digits and hyphens", pattern: "^[A-Za-z0-9-]{4,64}$", length: 4...64
+    ) { _ in true }
     private static let promotionMembers: [Member] = [
-        .perhaps(
-            "code",
-            text("4 to 64 letters, digits and hyphens", pattern: "^[A-Za-z0-9-]{4,64}$", length: 4...64) { _ in true }),
+        .perhaps("code", code),
         .required("feature", .identifier), .perhaps("lasts", .period.described("not beside until")),
         .perhaps("until", .date.described("in the future")),
         .perhaps("redeemableUntil", .date.described("in the future; exclusive")),
@@ -224,7 +225,7 @@ extension WireSchema {
     static let promotions = named("PromotionList") {
         .object([.required("promotions", .array(.promotion)), .optional("nextCursor", .cursor)])
     }
-    static let promotionCode = named("PromotionCodeRequest") { .object([.required("code", .text)]) }
+    static let promotionCode = named("PromotionCodeRequest") { .object([.required("code", code)]) }
 
     // MARK: - News
 
