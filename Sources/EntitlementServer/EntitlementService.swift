@@ -155,7 +155,7 @@ public final class EntitlementService: HTTPHandler {
         let products = features.features.mapValues { products in
             JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })
         }
-        return SHA256.hash(JSONValue.array([2, .object(products)]).encoded())
+        return SHA256.hash(JSONValue.array([3, .object(products)]).encoded())
     }
 
     private static func router(

@@ -98,7 +98,7 @@ struct Ledger: Sendable {
                 return stored.flatMap { $0.isValid(at: now) ? .answer($0) : nil } ?? .needsRefresh
             }
             if try transaction.hasPurchaseWaiting(for: key.customer) { return .needsRefresh }
-            return .answer(try StoredAnswer(ofUnknown: key.customer, in: key.book.environment, at: now))
+            return .answer(StoredAnswer(ofUnknown: key.customer, in: key.book.environment, at: now))
         }
     }
 

@@ -200,7 +200,7 @@ public struct LedgerReplay: Sendable {
                 stored.validFrom, min(transaction.now, stored.validUntil?.addingTimeInterval(-0.001) ?? .distantFuture))
         let answer = transaction.rules.reducer.customer(
             customer, in: transaction.book.environment, try transaction.state(of: customer), at: instant)
-        if try row["content_digest"] != answer.contentDigest() {
+        if try row["content_digest"] != answer.contentDigest {
             report.add(transaction.difference("customer \(customer)", "is answered otherwise than its facts say"))
         }
     }

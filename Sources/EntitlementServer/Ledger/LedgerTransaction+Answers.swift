@@ -40,14 +40,15 @@ extension LedgerTransaction {
 
     private func recompute(_ customer: CustomerID) throws -> StoredAnswer {
         let answer = rules.reducer.customer(customer, in: book.environment, try state(of: customer), at: now)
-        let content = try answer.contentDigest()
+        let content = answer.wireContent()
+        let digest = SHA256.hash(content)
         let row = try connection.first(
             """
             SELECT revision, answer, etag, content_digest, valid_from FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue)))
         let revision: Int64 = try row.map { try $0["revision"] } ?? 0
-        if let row, try row["content_digest"] == content, try row["valid_from"] <= now.milliseconds {
+        if let row, try row["content_digest"] == digest, try row["valid_from"] <= now.milliseconds {
             try connection.execute(
                 "UPDATE customer SET valid_until = ?4 WHERE app = ?1 AND environment = ?2 AND id = ?3",
                 values(.text(customer.rawValue), SQLValue(answer.validUntil?.milliseconds)))
@@ -55,7 +56,7 @@ extension LedgerTransaction {
                 revision: revision, bytes: try row["answer"], etag: try row["etag"],
                 validFrom: Date(milliseconds: try row["valid_from"]), validUntil: answer.validUntil)
         }
-        let fresh = try StoredAnswer(answer, revision: revision + 1)
+        let fresh = StoredAnswer(answer, around: content, revision: revision + 1)
         try connection.execute(
             """
             UPDATE customer SET revision = ?4, answer = ?5, etag = ?6, content_digest = ?7, valid_from = ?8,
@@ -63,7 +64,7 @@ extension LedgerTransaction {
             """,
             values(
                 .text(customer.rawValue), .integer(fresh.revision), .blob(fresh.bytes), .text(fresh.etag),
-                .blob(content), .integer(fresh.validFrom.milliseconds), SQLValue(fresh.validUntil?.milliseconds)))
+                .blob(digest), .integer(fresh.validFrom.milliseconds), SQLValue(fresh.validUntil?.milliseconds)))
         // Somebody who was only asked about has nothing that could have changed.
         if revision > 0 || !answer.isEmpty { try tell(.updated, of: customer, fresh.bytes) }
         return fresh
@@ -166,27 +167,23 @@ extension Customer {
     fileprivate var isEmpty: Bool { features.isEmpty && subscriptions.isEmpty && purchases.isEmpty }
 
     /// Equal for answers that say the same, whenever they were computed.
-    func contentDigest() throws -> [UInt8] {
-        var timeless = self
-        timeless.asOf = Date(timeIntervalSince1970: 0)
-        return SHA256.hash(try WireJSON.encode(timeless))
-    }
+    var contentDigest: [UInt8] { SHA256.hash(wireContent()) }
 }
 
 extension StoredAnswer {
     /// What is answered about a customer never seen, and kept nowhere. Its bytes differ by their `asOf` each time, so the
     /// ETag is a weak one (RFC 9110 section 8.8.1): the same for whatever says the same.
-    init(ofUnknown customer: CustomerID, in environment: StoreEnvironment, at instant: Date) throws {
+    init(ofUnknown customer: CustomerID, in environment: StoreEnvironment, at instant: Date) {
         let empty = Customer(customer: customer, environment: environment, asOf: instant)
-        let tag = Base64.encodeURL(try empty.contentDigest().prefix(16))
+        let tag = Base64.encodeURL(empty.contentDigest.prefix(16))
         self.init(
-            revision: 0, bytes: try WireJSON.encode(empty), etag: "W/\"\(tag)\"", validFrom: instant,
+            revision: 0, bytes: empty.wireBytes(), etag: "W/\"\(tag)\"", validFrom: instant,
             validUntil: nil)
     }
 
-    /// An answer as it goes over the wire, true from its `asOf`.
-    init(_ customer: Customer, revision: Int64) throws {
-        let bytes = try WireJSON.encode(customer)
+    /// An answer as it goes over the wire, true from its `asOf`; `content` is its own.
+    init(_ customer: Customer, around content: [UInt8], revision: Int64) {
+        let bytes = customer.wireBytes(around: content)
         self.init(
             revision: revision, bytes: bytes, etag: "\"\(Base64.encodeURL(SHA256.hash(bytes).prefix(16)))\"",
             validFrom: Date(milliseconds: customer.asOf.milliseconds), validUntil: customer.validUntil)

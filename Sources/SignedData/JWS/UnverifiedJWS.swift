@@ -8,8 +8,12 @@ public struct UnverifiedJWS: Sendable {
     public let unverifiedPayload: JSONValue
     /// The payload's bytes.
     public let unverifiedPayloadBytes: [UInt8]
-    /// The certificates of the header (x5c) that can be read, the leaf first.
-    public let unverifiedCertificates: [Certificate]
+    /// The certificates of the header (x5c) that can be read, the leaf first. Reading them takes a while.
+    public var unverifiedCertificates: [Certificate] {
+        (unverifiedHeader["x5c"]?.arrayValue ?? []).compactMap { element in
+            element.stringValue.flatMap { Base64.decode($0) }.flatMap { try? Certificate(der: $0) }
+        }
+    }
 
     /// Takes a compact JWS apart. Throws `malformed`, `payloadMalformed`, or `tooLarge` beyond a megabyte.
     public init(unverified jws: String) throws(SignedDataError) {
@@ -26,9 +30,6 @@ public struct UnverifiedJWS: Sendable {
         do { unverifiedPayload = try JSONValue(parsing: unverifiedPayloadBytes, depth: 32) } catch {
             throw SignedDataError(
                 .payloadMalformed, "The payload is not JSON: \(Excerpt(error.description)).", underlying: error)
-        }
-        unverifiedCertificates = (unverifiedHeader["x5c"]?.arrayValue ?? []).compactMap { element in
-            element.stringValue.flatMap { Base64.decode($0) }.flatMap { try? Certificate(der: $0) }
         }
     }
 }
