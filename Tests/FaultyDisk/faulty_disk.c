@@ -352,6 +352,8 @@ void faulty_disk_detach(faulty_disk *disk) {
     while (*place != NULL && *place != disk) place = &(*place)->next;
     if (*place != NULL) *place = disk->next;
     pthread_mutex_unlock(&disks_mutex);
+    // Whoever wrote last did so under this.
+    pthread_mutex_lock(&disk->mutex);
     while (disk->images != NULL) {
         image *image = disk->images;
         disk->images = image->next;
@@ -360,6 +362,7 @@ void faulty_disk_detach(faulty_disk *disk) {
         free(image->path);
         free(image);
     }
+    pthread_mutex_unlock(&disk->mutex);
     pthread_mutex_destroy(&disk->mutex);
     free(disk->folder);
     free(disk);
