@@ -76,8 +76,9 @@ extension Books {
             SELECT * FROM notification
             WHERE at >= ?1 AND at < ?2 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR subtype = ?4)
                 AND (?5 IS NULL OR account = ?5) AND (at, id) > (?6, ?7) AND (attempts > 0 OR ?8)
-                AND (NOT ?9 OR NOT EXISTS (
-                    SELECT 1 FROM attempt WHERE notification = notification.id AND result = 'SUCCESS'))
+                AND (NOT ?9 OR (
+                    EXISTS (SELECT 1 FROM attempt WHERE notification = notification.id AND result != 'SUCCESS')
+                    AND NOT EXISTS (SELECT 1 FROM attempt WHERE notification = notification.id AND result = 'SUCCESS')))
             ORDER BY at, id LIMIT ?10
             """,
             [

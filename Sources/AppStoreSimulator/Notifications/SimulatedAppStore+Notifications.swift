@@ -125,7 +125,7 @@ public struct NotificationQuery: Sendable, Hashable {
     public var subtype: AppStoreServerAPI.Subtype?
     /// One of the customer's transactions; `nil`: everybody's.
     public var transaction: TransactionID?
-    /// Only those that never arrived.
+    /// Only those whose sending failed and that have not arrived since. One on its first way is not among them.
     public var onlyFailures = false
     /// Also those that were not sent yet.
     public var includesUnsent = false

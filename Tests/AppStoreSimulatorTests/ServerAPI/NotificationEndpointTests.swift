@@ -152,6 +152,28 @@ struct NotificationHistoryTests {
         }
     }
 
+    @Test func `what is on its first way has not failed yet, what failed before has`() async throws {
+        let receiver = Receiver { _ in 500 }
+        try await Self.with(receiver) { test, reader in
+            try await test.buy("weekly")
+            try await test.store.deliverNotifications()
+            let gate = Gate()
+            receiver.answer { _ in
+                await gate.wait()
+                return 200
+            }
+            try await test.buy("coins", "ben")
+            try await test.advance(.hour)
+            await receiver.arrivals(atLeast: 3)
+            let all = ["SUBSCRIBED INITIAL_BUY", "ONE_TIME_CHARGE"]
+            #expect(try await reader.types() == all)
+            #expect(try await reader.types(["onlyFailures": true]) == [all[0]])
+            gate.open()
+            try await test.store.deliverNotifications()
+            #expect(try await reader.types(["onlyFailures": true]).isEmpty)
+        }
+    }
+
     @Test func `what happened within one millisecond is on one page each`() async throws {
         try await Self.with { test, reader in
             for _ in 0..<45 { try await test.buy("coins") }
