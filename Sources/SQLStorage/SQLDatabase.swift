@@ -35,8 +35,8 @@ public protocol SQLDatabase: Sendable {
     /// commit's error is thrown: busy, full or failing storage. A caller cancelled before its body started gets
     /// `CancellationError` and the body never runs; from then on cancellation is ignored and the caller gets the outcome.
     ///
-    /// A body acts only through its connection, because a database may run it again when somebody else's failure took
-    /// the shared transaction away; what it did before is then undone.
+    /// A body acts only through its connection, because a database may run it again when somebody else failed in the
+    /// transaction they share; what it did before is then undone.
     @discardableResult
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T
 

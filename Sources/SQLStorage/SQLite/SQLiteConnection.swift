@@ -43,6 +43,8 @@ final class SQLiteConnection: @unchecked Sendable {
     private var cache: StatementCache
     private var controls: [Control: OpaquePointer] = [:]
     private var isClosed = false
+    /// How many statements of bodies were run that may change something.
+    var writes = 0
     /// Read by the authorizer: whether what is being prepared comes from the engine.
     fileprivate var isEngineSpeaking = false
 
@@ -220,6 +222,7 @@ final class SQLiteConnection: @unchecked Sendable {
             throw refusal(String(cString: strerror(errno)))
         }
         if !isReader { PrivateFile.makeIfMissing(path) }
+        _ = memoryIsNotCounted
         var opened: OpaquePointer?
         let mode = isReader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         let result = sqlite3_open_v2(path, &opened, mode | SQLITE_OPEN_NOMUTEX, nil)
@@ -251,15 +254,20 @@ final class SQLiteConnection: @unchecked Sendable {
                     .cannotOpen,
                     "The database \(path) cannot be opened: its file system cannot hold a write-ahead log.")
             }
-            // The log is cut back to 64 MiB after a long reader made it grow. What is deleted is overwritten. On Apple
-            // systems only F_FULLFSYNC reaches the disk; elsewhere those two lines do nothing.
+            // The log is folded into the file every 16 MiB: pages that many writes touch are then copied once for all of
+            // them. It is cut back to 64 MiB after a long reader made it grow. What is deleted is overwritten, and what is
+            // set aside to undo one member of a group stays in memory: a file would cost more than all else of a write. On
+            // Apple systems only F_FULLFSYNC reaches the disk; elsewhere those two lines do nothing.
             try runInternal(
                 """
                 PRAGMA synchronous = \(durability == .full ? "FULL" : "OFF");
                 PRAGMA fullfsync = \(durability == .full ? "ON" : "OFF");
                 PRAGMA checkpoint_fullfsync = \(durability == .full ? "ON" : "OFF");
+                PRAGMA wal_autocheckpoint = 4000;
                 PRAGMA journal_size_limit = 67108864;
+                PRAGMA cache_size = -32768;
                 PRAGMA secure_delete = ON;
+                PRAGMA temp_store = MEMORY;
                 PRAGMA foreign_keys = ON;
                 """)
         case .plain:
@@ -295,6 +303,9 @@ final class SQLiteConnection: @unchecked Sendable {
         return String(cString: answer)
     }
 }
+
+/// Once in a process, before its first connection.
+private let memoryIsNotCounted: Void = csqlite_stop_counting_memory()
 
 /// Pragmas that look and do not touch.
 private let inspectingPragmas: Set<String> = [

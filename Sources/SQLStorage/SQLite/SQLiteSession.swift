@@ -64,6 +64,7 @@ final class SQLiteSession: SQLConnection {
             let statement = try connection.statement(sql)
             defer { connection.keep(statement) }
             try statement.bind(values, on: connection)
+            if !statement.isReadOnly { connection.writes += 1 }
             return try body(statement, connection)
         } catch {
             failure = failure ?? error

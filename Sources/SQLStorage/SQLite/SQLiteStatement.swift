@@ -4,7 +4,13 @@ import CSQLite
 final class SQLiteStatement {
     let sql: String
     let pointer: OpaquePointer
+    /// Whether running it changes nothing in the file.
+    let isReadOnly: Bool
     private let placeholders: Int
+    /// For the cache: whether it is there, who has it, and when it was given back.
+    fileprivate var isKept = false
+    fileprivate var isLent = false
+    fileprivate var lastUse: UInt64 = 0
     private var layout: SQLRow.Layout?
     private var preparations: CInt = 0
 
@@ -12,6 +18,7 @@ final class SQLiteStatement {
     init(_ pointer: OpaquePointer, sql: String) throws(SQLError) {
         self.pointer = pointer
         self.sql = sql
+        isReadOnly = sqlite3_stmt_readonly(pointer) != 0
         placeholders = Int(sqlite3_bind_parameter_count(pointer))
         for index in 0..<placeholders {
             guard let name = sqlite3_bind_parameter_name(pointer, CInt(index + 1)) else {
@@ -128,35 +135,47 @@ final class SQLiteStatement {
     }
 }
 
-/// The prepared statements of a connection that are not in use, at most `limit`; the least recently used goes first.
+/// The prepared statements of a connection, at most `limit`; the least recently used goes first.
 struct StatementCache {
     private let limit: Int
-    private var entries: [String: (statement: SQLiteStatement, lastUse: UInt64)] = [:]
+    private var statements: [String: SQLiteStatement] = [:]
     private var clock: UInt64 = 0
 
     init(limit: Int) {
         self.limit = limit
     }
 
-    var texts: Set<String> { Set(entries.keys) }
+    /// Of those that are not lent.
+    var texts: Set<String> { Set(statements.values.filter { !$0.isLent }.map(\.sql)) }
 
-    /// Takes the statement out, so that a body which runs the same text inside `each` gets another one.
-    mutating func take(_ sql: String) -> SQLiteStatement? {
-        entries.removeValue(forKey: sql)?.statement
+    /// Lends a statement until it is put back. One that is lent is not lent again, so that a body which runs the same text
+    /// inside `each` gets another one.
+    func take(_ sql: String) -> SQLiteStatement? {
+        guard let statement = statements[sql], !statement.isLent else { return nil }
+        statement.isLent = true
+        return statement
     }
 
     mutating func put(_ statement: SQLiteStatement) {
         clock += 1
-        if let other = entries.updateValue((statement, clock), forKey: statement.sql) {
-            other.statement.finalize()
-        } else if entries.count > limit, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) {
-            entries.removeValue(forKey: oldest.key)
-            oldest.value.statement.finalize()
+        statement.lastUse = clock
+        statement.isLent = false
+        guard !statement.isKept else { return }
+        guard limit > 0, statements[statement.sql] == nil else { return statement.finalize() }
+        if statements.count >= limit {
+            guard let oldest = statements.values.filter({ !$0.isLent }).min(by: { $0.lastUse < $1.lastUse }) else {
+                return statement.finalize()
+            }
+            statements[oldest.sql] = nil
+            oldest.finalize()
         }
+        statement.isKept = true
+        statements[statement.sql] = statement
     }
 
+    /// What is lent is left to whoever has it.
     mutating func removeAll() {
-        for entry in entries.values { entry.statement.finalize() }
-        entries = [:]
+        for statement in statements.values where !statement.isLent { statement.finalize() }
+        statements = [:]
     }
 }

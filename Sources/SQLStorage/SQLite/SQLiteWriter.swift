@@ -167,10 +167,14 @@ final class SQLiteWriter: Sendable {
 
     /// Runs the members in one transaction, and those that are queued meanwhile, and answers them all after its commit:
     /// a refusal too may rest on what another member wrote.
+    ///
+    /// A savepoint for each would cost a copy of every page it touches. So there are none, until a member fails that has
+    /// changed something: then all is undone, and everybody runs again in a savepoint of their own.
     private func commit(_ members: [any SQLiteWriteMember], on connection: SQLiteConnection) {
         var waiting = members
         var inTransaction: [any SQLiteWriteMember] = []
         var lost: [any SQLiteWriteMember] = []
+        var hasSavepoints = false
         do {
             try connection.run(.beginImmediate)
             while true {
@@ -181,8 +185,18 @@ final class SQLiteWriter: Sendable {
                 }
                 let member = waiting.removeFirst()
                 guard member.start() else { continue }
+                if !hasSavepoints {
+                    inTransaction.append(member)
+                    guard !runInGroup(member, on: connection) else { continue }
+                    connection.endQuietly()
+                    hasSavepoints = true
+                    waiting = inTransaction + waiting
+                    inTransaction = []
+                    try connection.run(.beginImmediate)
+                    continue
+                }
                 do {
-                    try runMember(member, on: connection)
+                    try runInSavepoint(member, on: connection)
                 } catch {
                     waiting.insert(member, at: 0)
                     throw error
@@ -206,16 +220,31 @@ final class SQLiteWriter: Sendable {
         }
     }
 
+    /// Runs one member. `false` when it failed and left changes behind.
+    private func runInGroup(_ member: any SQLiteWriteMember, on connection: SQLiteConnection) -> Bool {
+        let before = connection.writes
+        do {
+            try run(member, on: connection)
+        } catch {
+            member.fail(error)
+            return connection.isInTransaction && connection.writes == before
+        }
+        return true
+    }
+
+    private func run(_ member: any SQLiteWriteMember, on connection: SQLiteConnection) throws {
+        try member.run(on: connection)
+        if connection.hasUnresolvedForeignKeys {
+            // Left to the commit, it would fail everybody's.
+            throw SQLError(.foreignKeyViolation, "A row of the database \(path) must refer to an existing one.")
+        }
+    }
+
     /// Runs one member in a savepoint of its own, so that it can be undone alone. Throws if that is impossible.
-    private func runMember(_ member: any SQLiteWriteMember, on connection: SQLiteConnection) throws {
+    private func runInSavepoint(_ member: any SQLiteWriteMember, on connection: SQLiteConnection) throws {
         try connection.run(.savepoint)
         do {
-            try member.run(on: connection)
-            if connection.hasUnresolvedForeignKeys {
-                // Left to the commit, it would fail everybody's.
-                throw SQLError(
-                    .foreignKeyViolation, "A row of the database \(path) must refer to an existing one.")
-            }
+            try run(member, on: connection)
         } catch {
             member.fail(error)
             guard connection.isInTransaction else { return }

@@ -103,7 +103,30 @@ import Testing
         #expect(throws: SQLError(.foreignKeyViolation, "")) { try results[3].get() }
         #expect((try? results[4].get()) != nil)
         #expect(try parents() == [1, 4])
-        #expect(runs.count == 2, "The innocent ran again.")
+        #expect(runs.count == 3, "The innocent ran again in a savepoint, and when the transaction was taken away.")
+        await database.close()
+    }
+
+    @Test func `a member that is refused before it changed anything makes nobody run again`() async throws {
+        let runs = Counter()
+        let results = try await inOneGroup([
+            { connection in
+                runs.add()
+                try connection.execute("INSERT INTO parent VALUES (1)")
+            },
+            { connection in
+                runs.add()
+                _ = try connection.first("SELECT id FROM parent")
+                throw Refusal()
+            },
+            { connection in
+                runs.add()
+                try connection.execute("INSERT INTO parent VALUES (2)")
+            },
+        ])
+        #expect(throws: Refusal.self) { try results[1].get() }
+        #expect(try parents() == [1, 2])
+        #expect(runs.count == 3)
         await database.close()
     }
 
