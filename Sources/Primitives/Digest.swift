@@ -4,9 +4,10 @@
 
 /// SHA-256 (FIPS 180-4). CryptoKit's on Apple platforms, plain Swift elsewhere, so that no C library is linked.
 public struct SHA256: Sendable {
-    private var state: [UInt32] = [
+    private var state: SIMD8<UInt32> = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
+    /// Less than a block between two calls.
     private var pending: [UInt8] = []
     private var length: UInt64 = 0
 
@@ -24,47 +25,42 @@ public struct SHA256: Sendable {
     }
 
     public mutating func update(_ bytes: some Sequence<UInt8>) {
+        let isDone: Void? = pending.isEmpty ? bytes.withContiguousStorageIfAvailable { take($0) } : nil
+        guard isDone == nil else { return }
         pending.append(contentsOf: bytes)
-        let whole = pending.count / 64 * 64
-        guard whole > 0 else { return }
+        let all = pending
+        pending = []
+        all.withUnsafeBufferPointer { take($0) }
+    }
+
+    /// The whole blocks now, the rest when more comes.
+    private mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) {
+        let whole = bytes.count / 64 * 64
         length += UInt64(whole)
-        compressPending(whole)
-        pending.removeFirst(whole)
+        compress(bytes[..<whole])
+        pending.reserveCapacity(128)
+        pending.append(contentsOf: bytes[whole...])
     }
 
     public mutating func finalize() -> [UInt8] {
         let bits = (length + UInt64(pending.count)) * 8
         pending.append(0x80)
         while pending.count % 64 != 56 { pending.append(0) }
-        for shift in stride(from: 56, through: 0, by: -8) {
-            pending.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift)))
-        }
-        compressPending(pending.count)
-        var digest: [UInt8] = []
-        digest.reserveCapacity(32)
-        for word in state {
-            digest.append(UInt8(truncatingIfNeeded: word >> 24))
-            digest.append(UInt8(truncatingIfNeeded: word >> 16))
-            digest.append(UInt8(truncatingIfNeeded: word >> 8))
-            digest.append(UInt8(truncatingIfNeeded: word))
-        }
-        return digest
+        withUnsafeBytes(of: bits.bigEndian) { pending.append(contentsOf: $0) }
+        pending.withUnsafeBufferPointer { compress($0[...]) }
+        return (0..<32).map { UInt8(truncatingIfNeeded: state[$0 / 4] >> UInt32(24 - $0 % 4 * 8)) }
     }
 
-    private mutating func compressPending(_ count: Int) {
-        pending.withUnsafeBufferPointer { bytes in
-            state.withUnsafeMutableBufferPointer { state in
-                withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { schedule in
-                    for block in stride(from: 0, to: count, by: 64) {
-                        Self.compress(bytes.baseAddress! + block, into: state, schedule: schedule)
-                    }
-                }
+    private mutating func compress(_ blocks: Slice<UnsafeBufferPointer<UInt8>>) {
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { schedule in
+            for start in stride(from: blocks.startIndex, to: blocks.endIndex, by: 64) {
+                Self.compress(blocks.base.baseAddress! + start, into: &state, schedule: schedule)
             }
         }
     }
 
     private static func compress(
-        _ block: UnsafePointer<UInt8>, into state: UnsafeMutableBufferPointer<UInt32>,
+        _ block: UnsafePointer<UInt8>, into state: inout SIMD8<UInt32>,
         schedule: UnsafeMutableBufferPointer<UInt32>
     ) {
         for index in 0..<16 {
@@ -88,7 +84,7 @@ public struct SHA256: Sendable {
                 (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
             }
         }
-        for (index, value) in zip(0..<8, [a, b, c, d, e, f, g, h]) { state[index] &+= value }
+        state &+= [a, b, c, d, e, f, g, h]
     }
 
     @inline(__always) private static func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 {

@@ -9,11 +9,18 @@ public enum RFC3339 {
         let days = (milliseconds - inDay) / 86_400_000
         let (year, month, day) = civil(fromDays: days)
         let seconds = inDay / 1000
-        var text = "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T"
-        text += "\(padded(seconds / 3600, 2)):\(padded(seconds / 60 % 60, 2)):\(padded(seconds % 60, 2))"
+        var text = padded(year, 4)
+        for (separator, value) in [
+            ("-", month), ("-", day), ("T", seconds / 3600), (":", seconds / 60 % 60), (":", seconds % 60),
+        ] {
+            text += separator
+            text += twoDigits[Int(value)]
+        }
         if inDay % 1000 != 0 { text += ".\(padded(inDay % 1000, 3))" }
         return text + "Z"
     }
+
+    private static let twoDigits = (0..<60).map { padded($0, 2) }
 
     /// Accepts any offset, `T` or `t`, `Z` or `z`, and a fraction of any length; otherwise `nil`.
     public static func date(from text: String) -> Date? {

@@ -61,21 +61,36 @@ public struct JSONWriter {
     /// A string in quotes, escaped as RFC 8259 section 7 demands.
     public mutating func write(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""): raw("\\\"")
-            case UInt8(ascii: "\\"): raw("\\\\")
-            case 0x0A: raw("\\n")
-            case 0x0D: raw("\\r")
-            case 0x09: raw("\\t")
-            case 0..<0x20: raw("\\u00" + Hex.encode([byte]))
-            default: bytes.append(byte)
+        var text = text
+        text.withUTF8 { utf8 in
+            var written = 0
+            for place in utf8.indices where Self.isEscaped(utf8[place]) {
+                bytes.append(contentsOf: utf8[written..<place])
+                escape(utf8[place])
+                written = place + 1
             }
+            bytes.append(contentsOf: utf8[written...])
         }
         bytes.append(UInt8(ascii: "\""))
     }
 
-    private mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): raw("\\\"")
+        case UInt8(ascii: "\\"): raw("\\\\")
+        case 0x0A: raw("\\n")
+        case 0x0D: raw("\\r")
+        case 0x09: raw("\\t")
+        default: raw("\\u00" + Hex.encode([byte]))
+        }
+    }
+
+    /// Punctuation for whoever writes members one by one.
+    package mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
     private mutating func list(_ open: String, _ close: String, isEmpty: Bool, _ body: (inout JSONWriter) -> Void) {
         raw(open)

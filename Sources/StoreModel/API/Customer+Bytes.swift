@@ -7,76 +7,145 @@ extension Customer {
 
     /// The same, around its `wireContent`.
     public func wireBytes(around content: [UInt8]) -> [UInt8] {
-        let instant: JSONValue = ["asOf": asOf.wire]
-        return instant.encoded().dropLast() + content
+        var answer = WireObject()
+        answer.add("asOf", asOf)
+        return answer.writer.bytes + content
     }
 
     /// The bytes of the answer behind its instant: equal for answers that say the same, whenever they were computed.
     public func wireContent() -> [UInt8] {
         // Members in the order of their names.
-        var members: [(String, JSONValue)] = [
-            ("customer", .string(customer.rawValue)), ("environment", .string(environment.rawValue)),
-            ("features", .array(features.map(\.wire))), ("managementURL", managementURL.map { .string($0) } ?? .null),
-            ("purchases", .array(purchases.map(\.wire))), ("subscriptions", .array(subscriptions.map(\.wire))),
-        ]
-        if let validUntil { members.append(("validUntil", validUntil.wire)) }
-        var bytes = JSONValue.object(JSONMembers(members)).encoded()
-        bytes[0] = UInt8(ascii: ",")
-        return bytes
+        var answer = WireObject(after: ",")
+        answer.add("customer", customer.rawValue)
+        answer.add("environment", environment.rawValue)
+        answer.add("features", features) { $0.write(to: &$1) }
+        answer.add("managementURL", orNull: managementURL)
+        answer.add("purchases", purchases) { $0.write(to: &$1) }
+        answer.add("subscriptions", subscriptions) { $0.write(to: &$1) }
+        answer.add("validUntil", validUntil)
+        answer.end()
+        return answer.writer.bytes
     }
 }
 
-extension Date {
-    fileprivate var wire: JSONValue { .string(RFC3339.string(from: self)) }
-}
+/// Writes the members of an object, without making a value of each first. What is nil is left out.
+private struct WireObject {
+    var writer = JSONWriter()
+    private var separator: String
 
-extension JSONValue {
-    /// An object of the members that are there, in their order.
-    fileprivate static func present(_ members: [(String, JSONValue?)]) -> JSONValue {
-        .object(JSONMembers(members.compactMap { name, value in value.map { (name, $0) } }))
+    init(after separator: String = "{") { self.separator = separator }
+
+    private mutating func begin(_ name: String) {
+        writer.raw(separator)
+        separator = ","
+        writer.write(name)
+        writer.raw(":")
     }
 
-    fileprivate static func text(_ value: String?) -> JSONValue? { value.map { .string($0) } }
+    mutating func add(_ name: String, _ value: String?) {
+        guard let value else { return }
+        begin(name)
+        writer.write(value)
+    }
+
+    mutating func add(_ name: String, _ value: Date?) { add(name, value.map { RFC3339.string(from: $0) }) }
+
+    mutating func add(_ name: String, _ value: Bool?) {
+        guard let value else { return }
+        begin(name)
+        writer.raw(value ? "true" : "false")
+    }
+
+    mutating func add(_ name: String, _ value: Int) {
+        begin(name)
+        writer.raw(String(value))
+    }
+
+    mutating func add(_ name: String, orNull value: String?) {
+        begin(name)
+        if let value { writer.write(value) } else { writer.raw("null") }
+    }
+
+    mutating func add(_ name: String, orNull value: Date?) {
+        add(name, orNull: value.map { RFC3339.string(from: $0) })
+    }
+
+    mutating func add<Element>(_ name: String, _ elements: [Element], _ write: (Element, inout WireObject) -> Void) {
+        begin(name)
+        separator = "["
+        for element in elements { addObject { write(element, &$0) } }
+        writer.raw(elements.isEmpty ? "[]" : "]")
+        separator = ","
+    }
+
+    mutating func add(_ name: String, _ write: (inout WireObject) -> Void) {
+        begin(name)
+        separator = ""
+        addObject(write)
+    }
+
+    /// An object whose braces are written around what `write` adds: one member at least.
+    private mutating func addObject(_ write: (inout WireObject) -> Void) {
+        writer.raw(separator)
+        separator = "{"
+        write(&self)
+        end()
+        separator = ","
+    }
+
+    mutating func end() { writer.raw("}") }
 }
 
 extension CustomerFeature {
-    fileprivate var wire: JSONValue {
-        .present([
-            ("because", .string(because)), ("effectiveUntil", effectiveUntil?.wire), ("from", from.wire),
-            ("grantID", .text(grantID)), ("isActive", .bool(isActive)), ("name", .string(name)),
-            ("originalTransactionID", .text(originalTransactionID?.rawValue)),
-            ("productID", .text(productID?.rawValue)),
-            ("source", .string(source.rawValue)), ("until", until?.wire),
-        ])
+    fileprivate func write(to object: inout WireObject) {
+        object.add("because", because)
+        object.add("effectiveUntil", effectiveUntil)
+        object.add("from", from)
+        object.add("grantID", grantID)
+        object.add("isActive", isActive)
+        object.add("name", name)
+        object.add("originalTransactionID", originalTransactionID?.rawValue)
+        object.add("productID", productID?.rawValue)
+        object.add("source", source.rawValue)
+        object.add("until", until)
     }
 }
 
 extension CustomerSubscription {
-    fileprivate var wire: JSONValue {
-        .present([
-            ("autoRenews", autoRenews.map { .bool($0) }), ("cancelledAt", cancelledAt?.wire ?? .null),
-            ("effectiveUntil", effectiveUntil.wire), ("expiresAt", expiresAt.wire),
-            ("gracePeriodUntil", gracePeriodUntil?.wire ?? .null), ("groupID", .text(groupID)),
-            ("isIntroductory", .bool(isIntroductory)), ("isTrial", .bool(isTrial)),
-            ("originalTransactionID", .string(originalTransactionID.rawValue)), ("price", price?.wire),
-            ("productID", .string(productID.rawValue)), ("renewsTo", .text(renewsTo?.rawValue)),
-            ("revokedAt", revokedAt?.wire ?? .null), ("source", .string(source.rawValue)),
-            ("startedAt", startedAt.wire), ("state", .string(state.rawValue)),
-        ])
+    fileprivate func write(to object: inout WireObject) {
+        object.add("autoRenews", autoRenews)
+        object.add("cancelledAt", orNull: cancelledAt)
+        object.add("effectiveUntil", effectiveUntil)
+        object.add("expiresAt", expiresAt)
+        object.add("gracePeriodUntil", orNull: gracePeriodUntil)
+        object.add("groupID", groupID)
+        object.add("isIntroductory", isIntroductory)
+        object.add("isTrial", isTrial)
+        object.add("originalTransactionID", originalTransactionID.rawValue)
+        if let price {
+            object.add("price") {
+                $0.add("amount", "\(price.amount)")
+                $0.add("currency", price.currency)
+            }
+        }
+        object.add("productID", productID.rawValue)
+        object.add("renewsTo", renewsTo?.rawValue)
+        object.add("revokedAt", orNull: revokedAt)
+        object.add("source", source.rawValue)
+        object.add("startedAt", startedAt)
+        object.add("state", state.rawValue)
     }
 }
 
 extension CustomerPurchase {
-    fileprivate var wire: JSONValue {
-        .present([
-            ("kind", .string(kind.rawValue)), ("originalTransactionID", .string(originalTransactionID.rawValue)),
-            ("productID", .string(productID.rawValue)), ("purchasedAt", purchasedAt.wire),
-            ("quantity", .number(quantity)), ("revokedAt", revokedAt?.wire ?? .null),
-            ("source", .string(source.rawValue)), ("transactionID", .string(transactionID.rawValue)),
-        ])
+    fileprivate func write(to object: inout WireObject) {
+        object.add("kind", kind.rawValue)
+        object.add("originalTransactionID", originalTransactionID.rawValue)
+        object.add("productID", productID.rawValue)
+        object.add("purchasedAt", purchasedAt)
+        object.add("quantity", quantity)
+        object.add("revokedAt", orNull: revokedAt)
+        object.add("source", source.rawValue)
+        object.add("transactionID", transactionID.rawValue)
     }
-}
-
-extension Price {
-    fileprivate var wire: JSONValue { ["amount": .string("\(amount)"), "currency": .string(currency)] }
 }
