@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 
 /// One figure beside its reference, measured in the same run.
@@ -40,6 +41,13 @@ func paired(
         }
     }
     return (median(figures.map(\.0)), median(figures.map(\.1)))
+}
+
+/// What this process has spent on processors so far, in nanoseconds.
+func processorTime() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
 }
 
 func median(_ values: [Double]) -> Double {

@@ -17,6 +17,8 @@ struct PollingLoad {
         var each: Double
         var p50: Double
         var p99: Double
+        /// What this process, server and client, spent on processors for each request.
+        var processor: Double
     }
 
     private static let bufferSize = 64 << 10
@@ -30,20 +32,26 @@ struct PollingLoad {
     }
 
     private var connections: [Connection] = []
+    private var isNeverAsleep = false
     private var buffer = [UInt8](repeating: 0, count: bufferSize)
     private var latencies: [Double] = []
 
     /// Sends `count` requests over `connections` connections. Throws unless every answer is a success.
     ///
-    /// - Parameter request: the bytes of the n-th request.
+    /// - Parameters:
+    ///   - isNeverAsleep: keeps a processor busy while nothing is answered. Else a server that is slower than its client
+    ///     pays for waking it with each answer, and a faster one never.
+    ///   - request: the bytes of the n-th request.
     static func run(
-        port: Int, connections: Int, count: Int, request: @escaping @Sendable (Int) -> [UInt8]
+        port: Int, connections: Int, count: Int, isNeverAsleep: Bool = false,
+        request: @escaping @Sendable (Int) -> [UInt8]
     ) async throws -> Outcome {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
                 continuation.resume(
                     with: Result {
                         var load = PollingLoad()
+                        load.isNeverAsleep = isNeverAsleep
                         defer { for connection in load.connections { close(connection.descriptor) } }
                         for _ in 0..<connections { load.connections.append(try Self.connect(port)) }
                         return try load.drive(count, request)
@@ -82,15 +90,20 @@ struct PollingLoad {
         latencies.reserveCapacity(count)
         var polled = connections.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
         var sent = 0
-        let start = Self.now()
+        let (start, processorStart) = (Self.now(), processorTime())
+        var lastAnswer = start
         for place in connections.indices where sent < count {
             try send(request(sent), at: place)
             sent += 1
         }
         while latencies.count < count {
-            guard poll(&polled, nfds_t(polled.count), 10_000) > 0 else {
-                throw BenchmarkFailure("nothing was answered for ten seconds")
+            guard poll(&polled, nfds_t(polled.count), isNeverAsleep ? 0 : 10_000) > 0 else {
+                guard Self.now() - lastAnswer < 1e10 else {
+                    throw BenchmarkFailure("nothing was answered for ten seconds")
+                }
+                continue
             }
+            lastAnswer = Self.now()
             for place in polled.indices where polled[place].revents != 0 {
                 guard try receive(at: place), sent < count else { continue }
                 try send(request(sent), at: place)
@@ -100,7 +113,8 @@ struct PollingLoad {
         let elapsed = Self.now() - start
         latencies.sort()
         return Outcome(
-            each: elapsed / Double(count), p50: latencies[count / 2], p99: latencies[min(count - 1, count * 99 / 100)])
+            each: elapsed / Double(count), p50: latencies[count / 2], p99: latencies[min(count - 1, count * 99 / 100)],
+            processor: (processorTime() - processorStart) / Double(count))
     }
 
     private mutating func send(_ bytes: [UInt8], at place: Int) throws {

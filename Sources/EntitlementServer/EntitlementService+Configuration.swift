@@ -37,7 +37,7 @@ extension EntitlementService {
         }
 
         /// Where the ledger lies. The service migrates it when it starts and does not close it. While answers are kept in
-        /// memory (`cachedAnswers`), no other process may write it: open a SQLite file with `isExclusive`.
+        /// memory (`answerMemory`), no other process may write it: open a SQLite file with `isExclusive`.
         public var database: any SQLDatabase
         public var apps: [App]
         /// The environments whose facts are accepted; the first answers requests that name none.
@@ -52,9 +52,9 @@ extension EntitlementService {
         public var realClock: any WallClock = SystemClock()
         /// The most bytes of a body. 100 transactions of the usual size need a fifth of it.
         public var maximumBody = 4 << 20
-        /// How many customers' answers are kept in memory, where another process's writes would not be seen; 0 when others
-        /// write the same database.
-        public var cachedAnswers = 100_000
+        /// How many bytes of memory customers' answers may take, so that reading them costs no query: an answer of the usual
+        /// size takes some 1300. Another process's writes would not be seen; 0 when others write the same database.
+        public var answerMemory = 256 << 20
         /// Names requests; every answer carries the name as `Souk-Request-Id`.
         public var makeRequestID: @Sendable () -> String = uniqueRequestIDs()
         /// Names grants, and who was erased; cannot be guessed.

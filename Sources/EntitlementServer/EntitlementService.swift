@@ -53,7 +53,7 @@ public final class EntitlementService: HTTPHandler {
         self.keys = keys
         let (metrics, news) = (ServerMetrics(), News(clock: configuration.realClock))
         let ledger = Ledger(
-            database: database, clock: configuration.clock, cache: AnswerCache(capacity: configuration.cachedAnswers),
+            database: database, clock: configuration.clock, cache: AnswerCache(bytes: configuration.answerMemory),
             metrics: metrics, news: news,
             rules: AppRules.of(configuration.apps))
         try await ledger.sealOpenFacts()

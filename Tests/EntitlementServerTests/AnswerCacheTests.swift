@@ -35,6 +35,9 @@ import Testing
 @Suite struct AnswerCacheTests {
     private let key = CustomerKey(book: Book(app: ServerBench.app, environment: .sandbox), customer: "anna")
 
+    /// Shards have room for one of the answers below.
+    private static let oneForEachShard = 64 * (AnswerCache.overhead + 8)
+
     private func answer(_ revision: Int64, at second: Double = 0) -> StoredAnswer {
         StoredAnswer(
             revision: revision, bytes: Array("\(revision)".utf8), etag: "\"\(revision)\"",
@@ -42,7 +45,7 @@ import Testing
     }
 
     @Test func `a late writer does not put an older answer back`() {
-        let cache = AnswerCache(capacity: 64)
+        let cache = AnswerCache(bytes: Self.oneForEachShard)
         let (first, second) = (cache.ticket(for: key), cache.ticket(for: key))
         cache.replace(answer(2), for: key, ticket: second)
         cache.replace(answer(1), for: key, ticket: first)
@@ -50,7 +53,7 @@ import Testing
     }
 
     @Test func `a slow reader does not put an older answer back`() {
-        let cache = AnswerCache(capacity: 64)
+        let cache = AnswerCache(bytes: Self.oneForEachShard)
         let (reader, writer) = (cache.ticket(for: key), cache.ticket(for: key))
         cache.replace(answer(2), for: key, ticket: writer)
         cache.keep(answer(1), for: key, ticket: reader)
@@ -58,14 +61,14 @@ import Testing
     }
 
     @Test func `of one revision the answer computed later stays`() {
-        let cache = AnswerCache(capacity: 64)
+        let cache = AnswerCache(bytes: Self.oneForEachShard)
         for second in [5.0, 9, 7] { cache.replace(answer(3, at: second), for: key, ticket: cache.ticket(for: key)) }
         #expect(cache.answer(for: key)?.validFrom == Date(timeIntervalSince1970: 9))
     }
 
     /// Another customer of the same shard, whose answer pushes the first one's out of a shard that holds one.
     private func push(_ cache: AnswerCache) throws {
-        for number in 0..<10_000 where cache.answer(for: key) != nil {
+        for number in 0..<1000 {
             let other = CustomerKey(book: key.book, customer: CustomerID(unchecked: "other-\(number)"))
             cache.keep(answer(1), for: other, ticket: cache.ticket(for: other))
         }
@@ -73,7 +76,7 @@ import Testing
     }
 
     @Test func `an older answer does not come back after the newer one made room`() throws {
-        let cache = AnswerCache(capacity: 64)
+        let cache = AnswerCache(bytes: Self.oneForEachShard)
         let (writer, reader) = (cache.ticket(for: key), cache.ticket(for: key))
         cache.replace(answer(2), for: key, ticket: cache.ticket(for: key))
         try push(cache)
@@ -89,8 +92,35 @@ import Testing
         #expect(cache.answer(for: key)?.revision == 2)
     }
 
+    @Test func `what is asked for again stays when others make room`() {
+        let cache = AnswerCache(bytes: 64 * 8 * (AnswerCache.overhead + 8))
+        cache.keep(answer(1), for: key, ticket: cache.ticket(for: key))
+        for number in 0..<10_000 {
+            let other = CustomerKey(book: key.book, customer: CustomerID(unchecked: "other-\(number)"))
+            cache.keep(answer(1), for: other, ticket: cache.ticket(for: other))
+            #expect(cache.answer(for: key) != nil)
+        }
+    }
+
+    @Test func `answers take no more memory than they may, however large one grows`() {
+        let size = 64 * (AnswerCache.overhead + 100)
+        let cache = AnswerCache(bytes: size)
+        let keys = (0..<1000).map { CustomerKey(book: key.book, customer: CustomerID(unchecked: "other-\($0)")) }
+        for (revision, length) in [(1, 50), (2, 100), (3, 101), (4, 10)] {
+            for key in keys {
+                let answer = StoredAnswer(
+                    revision: Int64(revision), bytes: [UInt8](repeating: 0x20, count: length), etag: "\"\"",
+                    validFrom: Date(timeIntervalSince1970: 0), validUntil: nil)
+                cache.replace(answer, for: key, ticket: cache.ticket(for: key))
+            }
+            let kept = keys.compactMap { cache.answer(for: $0) }
+            #expect(kept.reduce(0) { $0 + $1.bytes.count + AnswerCache.overhead } <= size)
+            #expect(kept.isEmpty == (length > 100))
+        }
+    }
+
     @Test func `a cache of nothing keeps nothing`() {
-        let cache = AnswerCache(capacity: 0)
+        let cache = AnswerCache(bytes: 0)
         cache.replace(answer(1), for: key, ticket: cache.ticket(for: key))
         #expect(cache.answer(for: key) == nil)
     }

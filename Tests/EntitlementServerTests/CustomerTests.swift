@@ -57,9 +57,10 @@ import Testing
         await bench.close()
     }
 
-    @Test(arguments: [0, 100]) func `a feature is on until its expiry and off at that instant`(cached: Int) async throws
+    @Test(arguments: [0, 1 << 20]) func `a feature is on until its expiry and off at that instant`(memory: Int)
+        async throws
     {
-        let bench = try await ServerBench { $0.cachedAnswers = cached }
+        let bench = try await ServerBench { $0.answerMemory = memory }
         let posted = try await bench.post(bench.period()).customer()
         let expiry = try #require(posted.validUntil)
         bench.clock.advance(to: expiry.addingTimeInterval(-0.001))
@@ -135,7 +136,7 @@ import Testing
     }
 
     @Test func `reads during writes never go back in time`() async throws {
-        let bench = try await ServerBench { $0.cachedAnswers = 1 }
+        let bench = try await ServerBench { $0.answerMemory = 1 }
         let signed = try (1...40).map { try bench.purchase("\($0)") }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

@@ -43,9 +43,9 @@ import Testing
         await bench.close()
     }
 
-    @Test(arguments: [0, 100])
-    func `a token of nobody known binds nobody, until its customer comes`(cached: Int) async throws {
-        let bench = try await ServerBench { $0.cachedAnswers = cached }
+    @Test(arguments: [0, 1 << 20])
+    func `a token of nobody known binds nobody, until its customer comes`(memory: Int) async throws {
+        let bench = try await ServerBench { $0.answerMemory = memory }
         let id = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
         let signed = try bench.purchase("1") { $0.appAccountToken = UUID(uuidString: id) }
         let open = try bench.purchase("2", product: "more")

@@ -16,7 +16,7 @@ import Testing
         let secret = try WebhookSecret(ServerBench.webhookSecret)
         let bench = try await ServerBench(
             configure: {
-                $0.cachedAnswers = 0
+                $0.answerMemory = 0
                 $0.webhooks = [Webhook(name: "crm", app: ServerBench.app, url: "http://a/", secrets: [secret])]
                 $0.webhookTransport = receiver
                 $0.webhookBackoff = .none

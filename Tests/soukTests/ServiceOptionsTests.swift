@@ -110,6 +110,7 @@ import Testing
         (["--signing-key", "/nowhere"], "there is no such file"),
         (["--rate-limit", "0"], "--rate-limit is N or N:BURST"),
         (["--rate-limit", "5:0"], "--rate-limit is N or N:BURST"), (["--log", "all"], "--log is refusals, requests"),
+        (["--answer-memory", "-1"], "--answer-memory is a whole number from 0 to"),
         (["--webhook", "http://a/"], "at least one --webhook-secret"),
         (["--webhook-secret", "x"], "--webhook-secret goes with --webhook"),
     ])

@@ -1,6 +1,7 @@
 import Primitives
 
-/// Answers lately read or written, so that a read costs no query. Bounded: when a shard is full, any one entry makes room.
+/// Answers lately read or written, so that a read costs no query. Bounded by what they take of memory: when a shard is full,
+/// those make room that nobody asked for since the last look at them (the CLOCK algorithm).
 ///
 /// Who brings an answer may be late: writes that share a commit come back in any order, and what a reader found may be
 /// older than what a writer just committed. So the newer answer of a customer stays, whoever brings it. Where there is none
@@ -9,24 +10,37 @@ import Primitives
 final class AnswerCache: Sendable {
     struct Ticket: Sendable { fileprivate let departures: UInt64 }
 
+    /// What an answer takes beside its bytes: names, tag, instants and its places in the tables, about. Measured with 10⁶.
+    static let overhead = 450
+    private static let shardCount = 64
+
     fileprivate struct Shard {
-        var answers: [CustomerKey: StoredAnswer] = [:]
+        let limit: Int
+        var places: [CustomerKey: Int] = [:]
+        var entries: [Entry] = []
+        var size = 0
+        /// The entry that is looked at next when room is needed.
+        var hand = 0
         /// How many answers made room, or were turned away after their commit.
         var departures: UInt64 = 0
+
+        struct Entry {
+            let key: CustomerKey
+            var answer: StoredAnswer
+            var isWanted = false
+        }
     }
 
     private let shards: [Locked<Shard>]
-    private let shardCapacity: Int
 
-    /// Keeps at most about `capacity` answers; 0 keeps none.
-    init(capacity: Int) {
-        let count = 64
-        shardCapacity = (capacity + count - 1) / count
-        shards = (0..<count).map { _ in Locked(Shard()) }
+    /// Keeps answers up to about `bytes` of memory; 0 keeps none.
+    init(bytes: Int) {
+        let limit = (bytes + Self.shardCount - 1) / Self.shardCount
+        shards = (0..<Self.shardCount).map { _ in Locked(Shard(limit: limit)) }
     }
 
     func answer(for key: CustomerKey) -> StoredAnswer? {
-        shard(of: key).withLock { $0.answers[key] }
+        shard(of: key).withLock { $0.answer(for: key) }
     }
 
     /// To be taken before the database is asked.
@@ -36,48 +50,75 @@ final class AnswerCache: Sendable {
 
     /// Keeps what a reader found, unless it is older than what is here or may have been.
     func keep(_ answer: StoredAnswer, for key: CustomerKey, ticket: Ticket) {
-        let limit = shardCapacity
-        shard(of: key).withLock { _ = $0.keep(answer, for: key, ticket: ticket, limit: limit) }
+        shard(of: key).withLock { _ = $0.keep(answer, for: key, ticket: ticket) }
     }
 
     /// Keeps what a writer committed, unless it is older than what is here or may have been.
     func replace(_ answer: StoredAnswer, for key: CustomerKey, ticket: Ticket) {
-        let limit = shardCapacity
         shard(of: key).withLock { shard in
             // Turned away, it is as if it had been here and gone: readers on their way with an older one must know.
-            if !shard.keep(answer, for: key, ticket: ticket, limit: limit) { shard.departures += 1 }
+            if !shard.keep(answer, for: key, ticket: ticket) { shard.departures += 1 }
         }
     }
 
     /// Forgets the answer of somebody who is no customer any more; who found it before may not bring it back.
     func remove(_ key: CustomerKey) {
         shard(of: key).withLock { shard in
-            shard.answers[key] = nil
+            if let place = shard.places[key] { shard.remove(at: place) }
             shard.departures += 1
         }
     }
 
     private func shard(of key: CustomerKey) -> Locked<Shard> {
-        shards[Int(truncatingIfNeeded: UInt(bitPattern: key.customer.hashValue) % UInt(shards.count))]
+        shards[Int(truncatingIfNeeded: UInt(bitPattern: key.customer.hashValue) % UInt(Self.shardCount))]
     }
 }
 
 extension AnswerCache.Shard {
+    fileprivate mutating func answer(for key: CustomerKey) -> StoredAnswer? {
+        guard let place = places[key] else { return nil }
+        if !entries[place].isWanted { entries[place].isWanted = true }
+        return entries[place].answer
+    }
+
     /// Whether the customer's answer is now this one or a newer one.
-    fileprivate mutating func keep(
-        _ answer: StoredAnswer, for key: CustomerKey, ticket: AnswerCache.Ticket, limit: Int
-    ) -> Bool {
-        guard limit > 0 else { return true }
-        if let present = answers[key] {
-            if answer.isNewer(than: present) { answers[key] = answer }
-            return true
+    fileprivate mutating func keep(_ answer: StoredAnswer, for key: CustomerKey, ticket: AnswerCache.Ticket) -> Bool {
+        if let place = places[key] {
+            guard answer.isNewer(than: entries[place].answer) else { return true }
+            size += answer.bytes.count - entries[place].answer.bytes.count
+            entries[place].answer = answer
+            makeRoom()
+            return places[key] != nil
         }
-        guard departures == ticket.departures else { return false }
-        if answers.count >= limit {
-            answers.remove(at: answers.startIndex)
-            departures += 1
-        }
-        answers[key] = answer
+        guard departures == ticket.departures, Self.size(of: answer) <= limit else { return false }
+        places[key] = entries.count
+        entries.append(Entry(key: key, answer: answer))
+        size += Self.size(of: answer)
+        makeRoom()
         return true
     }
+
+    private mutating func makeRoom() {
+        while size > limit {
+            if hand >= entries.count { hand = 0 }
+            if entries[hand].isWanted {
+                entries[hand].isWanted = false
+                hand += 1
+            } else {
+                remove(at: hand)
+                departures += 1
+            }
+        }
+    }
+
+    fileprivate mutating func remove(at place: Int) {
+        size -= Self.size(of: entries[place].answer)
+        places[entries[place].key] = nil
+        let last = entries.removeLast()
+        guard place < entries.count else { return }
+        entries[place] = last
+        places[last.key] = place
+    }
+
+    private static func size(of answer: StoredAnswer) -> Int { answer.bytes.count + AnswerCache.overhead }
 }

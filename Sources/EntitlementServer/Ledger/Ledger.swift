@@ -171,11 +171,15 @@ struct Ledger: Sendable {
     ) throws {
         switch fact.content {
         case .transaction(let said):
-            if let known, try transaction.refuses(said, presentedBy: known.asked, alias: known.customer) {
+            let claimant = try known.map { asked, customer in
+                LedgerTransaction.Claimant(
+                    asked: asked, customer: customer, others: try transaction.claims(of: said.originalID))
+            }
+            if let claimant, try transaction.refuses(said, presentedBy: claimant) {
                 recorded.rejected.append(.boundToAnotherCustomer(at: fact.index))
                 return
             }
-            try transaction.append(fact, claimedBy: known?.asked)
+            try transaction.append(fact, claimedBy: claimant)
             if !recorded.acknowledged.contains(said.id) { recorded.acknowledged.append(said.id) }
         case .renewal(let said):
             guard try transaction.knows(said.originalID) else {

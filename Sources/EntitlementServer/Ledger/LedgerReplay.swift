@@ -55,7 +55,7 @@ public struct LedgerReplay: Sendable {
         self.database = database
         self.apps = apps
         ledger = Ledger(
-            database: database, clock: clock, cache: AnswerCache(capacity: 0), metrics: ServerMetrics(),
+            database: database, clock: clock, cache: AnswerCache(bytes: 0), metrics: ServerMetrics(),
             news: News(clock: SystemClock()),
             rules: AppRules.of(apps))
     }

@@ -56,7 +56,7 @@ extension LedgerTransaction {
                 revision: revision, bytes: try row["answer"], etag: try row["etag"],
                 validFrom: Date(milliseconds: try row["valid_from"]), validUntil: answer.validUntil)
         }
-        let fresh = StoredAnswer(answer, around: content, revision: revision + 1)
+        let fresh = StoredAnswer(answer, around: content, digest, revision: revision + 1)
         try connection.execute(
             """
             UPDATE customer SET revision = ?4, answer = ?5, etag = ?6, content_digest = ?7, valid_from = ?8,
@@ -181,12 +181,14 @@ extension StoredAnswer {
             validUntil: nil)
     }
 
-    /// An answer as it goes over the wire, true from its `asOf`; `content` is its own.
-    init(_ customer: Customer, around content: [UInt8], revision: Int64) {
-        let bytes = customer.wireBytes(around: content)
+    /// An answer as it goes over the wire, true from its `asOf`; `content` is its own, and `digest` the content's. These
+    /// and the instant are all there is in its bytes, so that they make the ETag.
+    init(_ customer: Customer, around content: [UInt8], _ digest: [UInt8], revision: Int64) {
+        let validFrom = Date(milliseconds: customer.asOf.milliseconds)
+        let tag = SHA256.hash(digest + Array(String(validFrom.milliseconds).utf8)).prefix(16)
         self.init(
-            revision: revision, bytes: bytes, etag: "\"\(Base64.encodeURL(SHA256.hash(bytes).prefix(16)))\"",
-            validFrom: Date(milliseconds: customer.asOf.milliseconds), validUntil: customer.validUntil)
+            revision: revision, bytes: customer.wireBytes(around: content), etag: "\"\(Base64.encodeURL(tag))\"",
+            validFrom: validFrom, validUntil: customer.validUntil)
     }
 
     fileprivate init(_ row: SQLRow) throws {

@@ -28,9 +28,10 @@ extension LedgerTransaction {
         let (id, key) = try makeKey()
         try connection.execute(
             """
-            INSERT INTO purchase (app, environment, original_transaction_id, data_key) VALUES (?1, ?2, ?3, ?4)
+            INSERT INTO purchase (app, environment, original_transaction_id, data_key, app_account_token)
+            VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (app, environment, original_transaction_id) DO UPDATE SET data_key = ?4
-            """, values(.text(row.original.rawValue), .integer(id)))
+            """, values(.text(row.original.rawValue), .integer(id), SQLValue(row.token?.wireText)))
         return Sealed(key: id, bytes: try key.seal(source, authenticating: row.digest))
     }
 

@@ -89,13 +89,16 @@ struct LedgerTransaction {
             """, values(.text(original.rawValue))) != nil
     }
 
-    /// Appends a fact unless the same one is there already, and notes that `asked` presents its purchase.
-    mutating func append(_ fact: PresentedFact, claimedBy asked: CustomerID? = nil) throws {
+    /// Appends a fact unless the same one is there already, and notes who presents its purchase beside those who did.
+    mutating func append(_ fact: PresentedFact, claimedBy claimant: Claimant? = nil) throws {
         let row = FactRow(fact)
         let isNew = try insert(fact, row)
-        let isClaimed = try asked.map { try claim(row.original, by: $0) } ?? false
-        if isClaimed || isNew && row.kind == FactRow.transaction { try attribute(row.original) }
-        if isNew { affected.formUnion(try holders(of: row.original)) }
+        var claims = claimant?.others
+        let isClaimed = try claimant.map { try claim(row.original, by: $0, &claims) } ?? false
+        let isAttributed = isClaimed || isNew && row.kind == FactRow.transaction
+        let holders =
+            isAttributed ? try attribute(row.original, by: claims) : isNew ? try holders(of: row.original) : []
+        if isNew { affected.formUnion(holders) }
     }
 
     /// Writes a fact down; `false` for one that is there already.
@@ -123,32 +126,47 @@ struct LedgerTransaction {
 
     // MARK: - Whose a purchase is
 
-    /// Whether `asked` may not present this transaction, because it is bound to somebody else or others keep it.
-    func refuses(_ fact: TransactionFact, presentedBy asked: CustomerID, alias of: CustomerID) throws -> Bool {
+    /// A claim that was accepted, with the name its presenter was called by.
+    typealias StatedClaim = (presenter: CustomerID, claim: Attribution.Claim)
+
+    /// Who presents a purchase, by the name they were called by, and the claims on it before, oldest first.
+    struct Claimant {
+        let asked: CustomerID
+        let customer: CustomerID
+        let others: [StatedClaim]
+    }
+
+    /// Whether a transaction may not be presented by the claimant, because it is bound to somebody else or others keep it.
+    func refuses(_ fact: TransactionFact, presentedBy claimant: Claimant) throws -> Bool {
         let token = try fact.appAccountToken ?? newestToken(of: fact.originalID)
         let bound = Attribution.bound(
-            token: token, claims: try claims(of: fact.originalID).map(\.claim),
-            bearer: try token.flatMap(customer(bearing:)))
-        if let bound { return bound != of && asked.appAccountToken != token }
+            token: token, claims: claimant.others.map(\.claim), bearer: try token.flatMap(customer(bearing:)))
+        if let bound { return bound != claimant.customer && claimant.asked.appAccountToken != token }
         // Where every claim is accepted, nobody needs to be asked.
         guard rules.transferMode != .transfer, rules.transferMode != .share else { return false }
         let accepted = try Attribution.accepts(
-            of, holders: try living(holders(of: fact.originalID)), mode: rules.transferMode,
+            claimant.customer, holders: try living(holders(of: fact.originalID)), mode: rules.transferMode,
             isActive: { try isActive(fact.originalID) })
         return !accepted
     }
 
-    /// Notes that a customer presented a purchase, unless they have it by their own claim already; `asked` is the name they
-    /// were called by. Returns whether the claim is new.
-    private func claim(_ original: TransactionID, by asked: CustomerID) throws -> Bool {
-        let claims = try claims(of: original)
-        guard claims.last?.presenter != asked else { return false }
-        guard rules.transferMode == .share else {
-            try add(.presented, on: original, by: asked)
-            return true
-        }
-        guard !claims.contains(where: { $0.presenter == asked && $0.claim.kind == .shared }) else { return false }
-        try add(.shared, on: original, by: asked)
+    /// Notes that a purchase was presented, in the ledger and in its `claims`, unless the claimant has it by their own claim
+    /// already. Returns whether the claim is new.
+    private func claim(
+        _ original: TransactionID, by claimant: Claimant, _ claims: inout [StatedClaim]?
+    ) throws -> Bool {
+        let asked = claimant.asked
+        guard claimant.others.last?.presenter != asked else { return false }
+        let kind: Attribution.Claim.Kind = rules.transferMode == .share ? .shared : .presented
+        guard
+            kind == .presented
+                || !claimant.others.contains(where: { $0.presenter == asked && $0.claim.kind == .shared })
+        else { return false }
+        try add(kind, on: original, by: asked)
+        claims =
+            claimant.others + [
+                (asked, Attribution.Claim(by: claimant.customer, token: asked.appAccountToken, kind))
+            ]
         return true
     }
 
@@ -177,22 +195,27 @@ struct LedgerTransaction {
     }
 
     /// Whose a purchase is by its claims and its token, the one the store stated last.
-    func attributed(_ original: TransactionID) throws -> (token: UUID?, holders: [CustomerID]) {
+    func attributed(
+        _ original: TransactionID, by claims: [StatedClaim]? = nil
+    ) throws -> (token: UUID?, holders: [CustomerID]) {
         let token = try newestToken(of: original)
         let holders = Attribution.holders(
-            token: token, claims: try claims(of: original).map(\.claim), bearer: try token.flatMap(customer(bearing:)))
+            token: token, claims: try (claims ?? self.claims(of: original)).map(\.claim),
+            bearer: try token.flatMap(customer(bearing:)))
         return (token, holders)
     }
 
-    /// Decides anew whose a purchase is.
-    mutating func attribute(_ original: TransactionID) throws {
+    /// Decides anew whose a purchase is, by its `claims` where they are known. Returns its holders.
+    @discardableResult
+    mutating func attribute(_ original: TransactionID, by claims: [StatedClaim]? = nil) throws -> [CustomerID] {
         let before = try holders(of: original)
-        let (token, after) = try attributed(original)
+        let (token, after) = try attributed(original, by: claims)
         if let token {
             try connection.execute(
                 """
                 UPDATE purchase SET app_account_token = ?4
                 WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+                    AND app_account_token IS DISTINCT FROM ?4
                 """, values(.text(original.rawValue), .text(token.wireText)))
         }
         for customer in before where !after.contains(customer) {
@@ -209,6 +232,7 @@ struct LedgerTransaction {
                 values(.text(customer.rawValue), .text(original.rawValue)))
             affected.insert(customer)
         }
+        return after
     }
 
     func holders(of original: TransactionID) throws -> [CustomerID] {
@@ -231,10 +255,8 @@ struct LedgerTransaction {
         }
     }
 
-    /// The accepted claims on a purchase, oldest first, each with the name its presenter was called by.
-    private func claims(
-        of original: TransactionID
-    ) throws -> [(presenter: CustomerID, claim: Attribution.Claim)] {
+    /// The accepted claims on a purchase, oldest first.
+    func claims(of original: TransactionID) throws -> [StatedClaim] {
         try connection.query(
             """
             SELECT claim.customer AS presenter, alias.customer AS customer, claim.kind AS kind

@@ -6,7 +6,7 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// How a server's answers leave it: signed, limited, logged, counted and posted.
+/// How a server's answers leave it: kept in memory, signed, limited, logged, counted and posted.
 struct ServiceOptions: Sendable {
     static let options: [Command.Option] = [
         .init(
@@ -14,6 +14,9 @@ struct ServiceOptions: Sendable {
             help: "an Ed25519 key (souk keys create --signing); the first signs answers, all are published"),
         .init(
             name: "log", value: "WHAT", help: "refusals (the default), requests or nothing, as JSON on standard error"),
+        .init(
+            name: "answer-memory", value: "MIB",
+            help: "memory for customers' answers, some 1300 bytes each (an eighth of what there is)"),
         .init(name: "metrics-port", value: "N", help: "where /metrics is answered, instead of among the others"),
         .init(name: "webhook", value: "URL", help: "where events of the app are posted to; needs --webhook-secret"),
         .init(
@@ -29,6 +32,7 @@ struct ServiceOptions: Sendable {
 
     /// Where `/metrics` has a place of its own.
     let metrics: HTTPListener.Configuration?
+    private let answerMemory: Int
     private let signingKeys: [AnswerSigningKey]
     private let log: Log
     private let webhooks: [Webhook]
@@ -46,6 +50,8 @@ struct ServiceOptions: Sendable {
             throw Misuse("--log is refusals, requests or nothing, not \"\(arguments.text("log") ?? "")\"")
         }
         self.log = log
+        answerMemory =
+            try arguments.integer("answer-memory", in: 0...1 << 30).map { $0 << 20 } ?? Int(ProcessMemory.limit() / 8)
         metrics = try arguments.integer("metrics-port", in: 0...65535).map { port in
             HTTPListener.Configuration(host: arguments.text("host") ?? "127.0.0.1", port: port)
         }
@@ -53,6 +59,7 @@ struct ServiceOptions: Sendable {
     }
 
     func apply(to configuration: inout EntitlementService.Configuration) {
+        configuration.answerMemory = answerMemory
         configuration.signingKeys = signingKeys
         configuration.servesMetrics = metrics == nil
         configuration.webhooks += webhooks
