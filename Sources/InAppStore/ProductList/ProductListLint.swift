@@ -4,7 +4,7 @@ import StoreModel
 
 /// One thing that is wrong or doubtful in a product list, with its place.
 public struct ProductListFinding: Sendable, Equatable, CustomStringConvertible {
-    /// Closed: an error keeps the list from being used, a warning does not.
+    /// Closed: an error is to be mended before the list is shipped, a warning is to be looked at.
     public enum Severity: String, Sendable { case error, warning }
 
     public let severity: Severity
@@ -21,180 +21,219 @@ public struct ProductListFinding: Sendable, Equatable, CustomStringConvertible {
     }
 
     public var description: String { "\(file)\(pointer.isEmpty ? "" : " at \(pointer)"): \(reason)" }
+
+    /// A member's name as part of a pointer.
+    static func escaped(_ name: String) -> String { name.replacing("~", with: "~0").replacing("/", with: "~1") }
+}
+
+/// What a linter is told of an app beside its product list.
+public struct ProductListRules {
+    /// What every identifier is to match as a whole.
+    public let identifiers: Pattern?
+    /// The content fetchers that the app registers itself, by their types.
+    public var ownFetchers: Set<String>
+    /// What the store sells, for example by the app's StoreKit catalogue; `nil` when it is not known.
+    public var sold: [ProductID: StoreProduct]?
+
+    public init(identifiers: Pattern? = nil, ownFetchers: Set<String> = [], sold: [StoreProduct]? = nil) {
+        self.identifiers = identifiers
+        self.ownFetchers = ownFetchers
+        self.sold = sold.map { Dictionary($0.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }) }
+    }
+
+    /// A regular expression.
+    public struct Pattern {
+        public let text: String
+        private let expression: Regex<AnyRegexOutput>
+
+        /// Throws what `Regex` says is wrong.
+        public init(_ text: String) throws {
+            self.text = text
+            expression = try Regex(text)
+        }
+
+        func matches(_ id: ProductID) -> Bool { id.rawValue.wholeMatch(of: expression) != nil }
+    }
 }
 
 extension ProductList {
-    /// Everything that can be said about a product list; the list itself unless a finding is an error.
-    public static func lint(_ bytes: [UInt8], file: String) -> (list: ProductList?, findings: [ProductListFinding]) {
+    /// Everything that can be said about a product list; the list itself where it can be read. The store uses any list
+    /// that can be read: what it says of products may be wrong all the same, and is an error here.
+    public static func lint(
+        _ bytes: [UInt8], file: String, rules: ProductListRules = ProductListRules()
+    ) -> (list: ProductList?, findings: [ProductListFinding]) {
         var reader = ProductListReader(file: file)
-        let list = reader.read(bytes)
-        return (reader.findings.contains { $0.severity == .error } ? nil : list, reader.findings)
+        guard let list = reader.read(bytes) else { return (nil, reader.findings) }
+        var linter = ProductListLinter(file: file, list: list, rules: rules)
+        for entry in reader.entries { linter.check(entry) }
+        return (list, reader.findings + linter.findings)
     }
 }
 
-/// Reads the JSON and collects what is wrong with it.
-private struct ProductListReader {
+/// Looks for what a list that can be read says wrongly of products.
+private struct ProductListLinter {
     let file: String
-    var findings: [ProductListFinding] = []
+    let list: ProductList
+    let rules: ProductListRules
+    private(set) var findings: [ProductListFinding] = []
+    /// Everything that any subscription enables.
+    private let enabled: PrefixSet
+    /// In the order of their bytes.
+    private let identifiers: [String]
 
-    init(file: String) { self.file = file }
-
-    mutating func read(_ bytes: [UInt8]) -> ProductList? {
-        let document: JSONValue
-        do {
-            document = try JSONValue(parsing: bytes)
-        } catch {
-            fail("", "this is not JSON: \(error)")
-            return nil
-        }
-        guard let entries = document.arrayValue else {
-            fail("", "a product list is an array of products")
-            return nil
-        }
-        let parsed = entries.enumerated().compactMap { index, entry in product(entry, at: "/\(index)") }
-        let list = ProductList(parsed.flatMap { [$0] + discounts(of: $0) })
-        checkReferences(parsed, list)
-        return list
+    init(file: String, list: ProductList, rules: ProductListRules) {
+        self.file = file
+        self.list = list
+        self.rules = rules
+        enabled = PrefixSet(
+            list.products.lazy.filter(\.productType.isSubscription).flatMap { $0.enablesProducts ?? [""] })
+        identifiers = list.products.lazy.filter { !$0.productType.isSubscription }.map(\.id.rawValue)
+            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    private mutating func fail(_ pointer: String, _ reason: String) {
-        findings.append(.init(.error, file: file, pointer: pointer, reason: reason))
+    private mutating func add(_ severity: ProductListFinding.Severity, _ pointer: String, _ reason: String) {
+        findings.append(.init(severity, file: file, pointer: pointer, reason: reason))
     }
 
-    private mutating func warn(_ pointer: String, _ reason: String) {
-        findings.append(.init(.warning, file: file, pointer: pointer, reason: reason))
+    mutating func check(_ entry: ProductListReader.Entry) {
+        checkIdentifiers(entry)
+        checkSubscribers(entry)
+        checkPrefixes(entry)
+        checkPeriods(entry)
+        checkStore(entry)
+        guard let parameters = entry.product.contentFetcherParameters else { return }
+        let judge = ContentParametersLint(ownFetchers: rules.ownFetchers)
+        for fault in judge.faults(parameters, at: "\(entry.pointer)/contentFetcherParameters") {
+            add(fault.severity, fault.pointer, fault.reason)
+        }
     }
 
-    private mutating func product(_ entry: JSONValue, at pointer: String) -> ListedProduct? {
-        guard case .object(let members) = entry else {
-            fail(pointer, "a product is an object")
-            return nil
+    private mutating func checkIdentifiers(_ entry: ProductListReader.Entry) {
+        guard let pattern = rules.identifiers else { return }
+        let reason = "does not match \(pattern.text)"
+        if !pattern.matches(entry.product.id) {
+            add(.error, "\(entry.pointer)/identifier", "\"\(entry.product.id)\" \(reason)")
         }
-        guard let id = identifier(members["identifier"], at: pointer + "/identifier") else { return nil }
-        for name in members.keys where !Self.fields.contains(name) {
-            let escaped = name.replacing("~", with: "~0").replacing("/", with: "~1")
-            warn("\(pointer)/\(escaped)", "\"\(name)\" is not a field of a product and counts for nothing")
+        for (index, discount) in entry.product.discountedProducts.enumerated() where !pattern.matches(discount) {
+            add(.error, "\(entry.pointer)/discountedProducts/\(index)", "\"\(discount)\" \(reason)")
         }
-        guard let text = members["productType"]?.stringValue else {
-            let fault = members["productType"] == nil ? "productType is missing" : "productType is a text"
-            fail(pointer + "/productType", "\(fault); it is one of \(Self.types)")
-            return nil
-        }
-        guard let type = ListedProduct.ProductType(rawValue: text) else {
-            fail(pointer + "/productType", "\"\(text)\" is not a productType; it is one of \(Self.types)")
-            return nil
-        }
-        if members["enablesProducts"] != nil, !type.isSubscription {
-            warn(pointer + "/enablesProducts", "only a subscription enables products; \"\(id)\" is none")
-        }
-        return ListedProduct(
-            id: id, productType: type,
-            isSubscribersOnly: flag(members, "isSubscribersOnly", pointer),
-            preAcquired: flag(members, "preAcquired", pointer),
-            preAcquiredViaSubscription: flag(members, "preAcquiredViaSubscription", pointer),
-            enablesProducts: members["enablesProducts"].flatMap { texts($0, at: pointer + "/enablesProducts") },
-            discountedProducts: discountedIDs(
-                members["discountedProducts"], of: id, at: pointer + "/discountedProducts"),
-            contentFetcherParameters: content(
-                members["contentFetcherParameters"], pointer + "/contentFetcherParameters"))
     }
 
-    private static let fields: Set<String> = [
-        "identifier", "productType", "isSubscribersOnly", "preAcquired", "preAcquiredViaSubscription",
-        "enablesProducts", "discountedProducts", "contentFetcherParameters",
+    private mutating func checkSubscribers(_ entry: ProductListReader.Entry) {
+        let product = entry.product
+        let pointer = "\(entry.pointer)/isSubscribersOnly"
+        guard product.isSubscribersOnly, !product.preAcquired else { return }
+        if product.productType.isSubscription {
+            add(.error, pointer, "a subscription cannot be for subscribers only: nobody could ever buy it")
+        } else if !enabled.contains(prefixOf: product.id.rawValue) {
+            add(
+                .error, pointer, "no subscription in the list enables \"\(product.id)\", so nobody can ever have it")
+        }
+    }
+
+    private mutating func checkPrefixes(_ entry: ProductListReader.Entry) {
+        guard let prefixes = entry.product.enablesProducts else { return }
+        let pointer = "\(entry.pointer)/enablesProducts"
+        guard entry.product.productType.isSubscription else {
+            add(.warning, pointer, "only a subscription enables products; \"\(entry.product.id)\" is none")
+            return
+        }
+        for (index, prefix) in prefixes.enumerated() where !beginsAnIdentifier(prefix) {
+            add(.warning, "\(pointer)/\(index)", "no product's identifier begins with \"\(prefix)\"")
+        }
+    }
+
+    private func beginsAnIdentifier(_ prefix: String) -> Bool {
+        var (low, high) = (0, identifiers.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if identifiers[middle].utf8.lexicographicallyPrecedes(prefix.utf8) {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        return low < identifiers.count && identifiers[low].utf8.starts(with: prefix.utf8)
+    }
+
+    // MARK: - Discounts and the store
+
+    /// A discount is the same subscription for less, so its period is the same: as the store has it, which is certain, or
+    /// as the names have it, which is a guess.
+    private mutating func checkPeriods(_ entry: ProductListReader.Entry) {
+        let product = entry.product
+        let pointer = "\(entry.pointer)/discountedProducts"
+        for (index, discount) in product.discountedProducts.enumerated() {
+            let pointer = "\(pointer)/\(index)"
+            if let own = rules.sold?[product.id]?.period, let other = rules.sold?[discount]?.period {
+                guard own.inSmallestUnit != other.inSmallestUnit else { continue }
+                add(
+                    .error, pointer,
+                    "\"\(discount)\" is for \(other.iso8601) at the store, the product at full price for \(own.iso8601)"
+                )
+            } else if let own = PeriodWord(in: product.id), let other = PeriodWord(in: discount), own != other {
+                add(
+                    .warning, pointer,
+                    "\"\(discount)\" is \(other.text) by its name, the product at full price \(own.text)")
+            }
+        }
+    }
+
+    private mutating func checkStore(_ entry: ProductListReader.Entry) {
+        guard let sold = rules.sold, !entry.product.isSubscribersOnly else { return }
+        let product = entry.product
+        guard let atStore = sold[product.id] else {
+            add(.warning, "\(entry.pointer)/identifier", "the store does not sell \"\(product.id)\"")
+            return
+        }
+        let type = ListedProduct.ProductType(atStore.kind)
+        guard let type, type != product.productType else { return }
+        add(.error, "\(entry.pointer)/productType", "at the store \"\(product.id)\" is a \(type.rawValue)")
+    }
+}
+
+extension ListedProduct.ProductType {
+    /// What a product of the store is called in a product list; `nil` for kinds that a list has no word for.
+    fileprivate init?(_ kind: StoreProduct.Kind) {
+        switch kind {
+        case .consumable: self = .consumable
+        case .nonConsumable: self = .nonConsumable
+        case .autoRenewableSubscription: self = .renewableSubscription
+        case .nonRenewingSubscription: self = .nonRenewingSubscription
+        default: return nil
+        }
+    }
+}
+
+extension StoreProduct {
+    fileprivate var period: SubscriptionPeriod? { subscription?.period }
+}
+
+extension SubscriptionPeriod {
+    /// A week is seven days and a year twelve months, so that both spellings are equal.
+    fileprivate var inSmallestUnit: SubscriptionPeriod {
+        switch unit {
+        case .week: .days(7 * value)
+        case .year: .months(12 * value)
+        default: self
+        }
+    }
+}
+
+/// The last part of an identifier that says how long a period is: `Monthly` in `Pro.1MonthTrial.Monthly`.
+private struct PeriodWord: Equatable {
+    private static let days = [
+        "daily": 1, "weekly": 7, "biweekly": 14, "monthly": 30, "bimonthly": 60, "quarterly": 90, "yearly": 365,
+        "annual": 365, "annually": 365,
     ]
-    private static let types = ListedProduct.ProductType.allCases.map(\.rawValue).joined(separator: ", ")
+    let text: String
+    private let days: Int
 
-    private mutating func identifier(_ value: JSONValue?, at pointer: String) -> ProductID? {
-        guard let text = value?.stringValue else {
-            fail(pointer, value == nil ? "the product has no identifier" : "an identifier is a text")
-            return nil
-        }
-        guard let id = ProductID(rawValue: text) else {
-            fail(pointer, "an identifier has 1 to 255 bytes and no control characters")
-            return nil
-        }
-        return id
+    init?(in id: ProductID) {
+        let words = id.rawValue.split { !$0.isLetter && !$0.isNumber }.map { $0.lowercased() }
+        guard let word = words.last(where: { Self.days[$0] != nil }), let days = Self.days[word] else { return nil }
+        (text, self.days) = (word, days)
     }
 
-    private mutating func flag(_ members: JSONMembers, _ name: String, _ pointer: String) -> Bool {
-        guard let value = members[name] else { return false }
-        guard let flag = value.boolValue else {
-            fail("\(pointer)/\(name)", "\(name) is true or false")
-            return false
-        }
-        return flag
-    }
-
-    private mutating func texts(_ value: JSONValue, at pointer: String) -> [String]? {
-        guard let elements = value.arrayValue else {
-            fail(pointer, "this is an array of texts")
-            return nil
-        }
-        return elements.enumerated().compactMap { index, element in
-            if element.stringValue == nil { fail("\(pointer)/\(index)", "this is a text") }
-            return element.stringValue
-        }
-    }
-
-    private mutating func discountedIDs(_ value: JSONValue?, of id: ProductID, at pointer: String) -> [ProductID] {
-        guard let value, let elements = texts(value, at: pointer) else { return [] }
-        return elements.enumerated().compactMap { index, text in
-            guard let discount = ProductID(rawValue: text) else {
-                fail("\(pointer)/\(index)", "a discount needs an identifier of 1 to 255 bytes")
-                return nil
-            }
-            guard discount != id else {
-                fail("\(pointer)/\(index)", "a product cannot be a discount of itself")
-                return nil
-            }
-            return discount
-        }
-    }
-
-    private mutating func content(_ value: JSONValue?, _ pointer: String) -> JSONObject? {
-        guard let value else { return nil }
-        guard let members = value.objectValue else {
-            fail(pointer, "contentFetcherParameters is an object")
-            return nil
-        }
-        guard let type = members["type"]?.stringValue, !type.isEmpty else {
-            fail(pointer + "/type", "the way content is fetched (type) is missing")
-            return nil
-        }
-        if let text = members["URL"]?.stringValue, URL(string: text)?.host?.isEmpty ?? true, !text.hasPrefix("file:") {
-            warn(pointer + "/URL", "\"\(text)\" has no host, so \(type) can fetch nothing from it")
-        }
-        return members
-    }
-
-    private func discounts(of product: ListedProduct) -> [ListedProduct] {
-        product.discountedProducts.map { id in
-            var discount = product
-            discount.id = id
-            discount.discountedProducts = []
-            discount.fullPriceProduct = product.id
-            return discount
-        }
-    }
-
-    private mutating func checkReferences(_ parsed: [ListedProduct], _ list: ProductList) {
-        var seen: [ProductID: String] = [:]
-        for (index, product) in parsed.enumerated() {
-            let places =
-                [(product.id, "/\(index)/identifier")]
-                + product.discountedProducts.enumerated().map { ($1, "/\(index)/discountedProducts/\($0)") }
-            for (id, pointer) in places {
-                if let first = seen[id] {
-                    fail(pointer, "\"\(id)\" stands in the list already, at \(first)")
-                } else {
-                    seen[id] = pointer
-                }
-            }
-            let subscribesNobody = !list.products.contains { $0.enables(product.id) }
-            if product.isSubscribersOnly, subscribesNobody {
-                warn("/\(index)/isSubscribersOnly", "no subscription in the list enables \"\(product.id)\"")
-            }
-        }
-    }
+    static func == (left: PeriodWord, right: PeriodWord) -> Bool { left.days == right.days }
 }

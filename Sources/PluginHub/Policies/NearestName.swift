@@ -1,8 +1,8 @@
 /// The name somebody may have meant.
-enum NearestName {
+package enum NearestName {
     /// Of `candidates` the one that looks most like a slip of `name`: at most one edit in four characters, and three in
     /// all. Letter case is no edit. Looked for only when something is refused.
-    static func to(_ name: String, among candidates: some Sequence<String>) -> String? {
+    package static func to(_ name: String, among candidates: some Sequence<String>) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars)
         var nearest: (distance: Int, name: String)?
         for candidate in candidates where candidate != name {
@@ -17,7 +17,7 @@ enum NearestName {
     }
 
     /// As the end of a sentence's successor; empty when nothing is near.
-    static func hint(_ name: String, among candidates: some Sequence<String>) -> String {
+    package static func hint(_ name: String, among candidates: some Sequence<String>) -> String {
         to(name, among: candidates).map { " Did you mean \"\($0)\"?" } ?? ""
     }
 

@@ -132,5 +132,7 @@ public struct AES256GCM: Sendable {
 }
 
 extension AES256GCM: ProductListDecryptor {
-    public func decrypt(_ sealed: [UInt8]) throws -> [UInt8] { try open(sealed) }
+    public func decrypt(_ sealed: [UInt8], authenticating header: [UInt8]) throws -> [UInt8] {
+        try open(sealed, authenticating: header)
+    }
 }

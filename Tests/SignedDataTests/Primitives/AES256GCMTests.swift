@@ -97,7 +97,9 @@ import Testing
     @Test func `a product list is decrypted through the port`() throws {
         let cipher = try AES256GCM(hexKey: Self.key)
         let decryptor: any ProductListDecryptor = cipher
-        #expect(try decryptor.decrypt(cipher.seal(Array("[]".utf8))) == Array("[]".utf8))
-        #expect(refusal { try decryptor.decrypt(Array("[]".utf8)) } == .decryptionFailed)
+        let sealed = try cipher.seal(Array("[]".utf8), authenticating: [1])
+        #expect(try decryptor.decrypt(sealed, authenticating: [1]) == Array("[]".utf8))
+        #expect(refusal { try decryptor.decrypt(sealed, authenticating: [2]) } == .decryptionFailed)
+        #expect(refusal { try decryptor.decrypt(Array("[]".utf8), authenticating: [1]) } == .decryptionFailed)
     }
 }

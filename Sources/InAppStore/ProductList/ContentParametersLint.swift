@@ -1,0 +1,80 @@
+import Foundation
+import PluginHub
+import Primitives
+
+/// The ways to fetch content that come with the store, by what their `type` says. Seed 001's names and the same without
+/// their prefix mean one thing.
+enum ShippedContentFetcher: String, CaseIterable {
+    /// Downloads an archive from `URL`.
+    case remote = "RemoteContentFetcher"
+    /// Takes an archive that is on the device, at the file URL `URL`.
+    case local = "LocalContentFetcher"
+    /// Asks for resources by `tags`, and compares them with `checksum`.
+    case onDemand = "OnDemandContentFetcher"
+    /// Tries `fetchersParameters` in their order.
+    case fallback = "FallbackContentFetcher"
+
+    init?(type: String) { self.init(rawValue: type.hasPrefix("BZR") ? String(type.dropFirst(3)) : type) }
+}
+
+/// What is wrong with how a product's content is to be fetched.
+struct ContentParametersLint {
+    typealias Fault = (severity: ProductListFinding.Severity, pointer: String, reason: String)
+
+    let ownFetchers: Set<String>
+
+    func faults(_ parameters: JSONObject, at pointer: String) -> [Fault] {
+        guard let type = parameters["type"]?.stringValue, !type.isEmpty else {
+            return [(.error, pointer + "/type", "the way content is fetched (type) is missing")]
+        }
+        guard !ownFetchers.contains(type) else { return [] }
+        switch ShippedContentFetcher(type: type) {
+        case .remote: return remote(parameters["URL"], type, pointer + "/URL")
+        case .local: return local(parameters["URL"], type, pointer + "/URL")
+        case .onDemand: return onDemand(parameters, type, pointer)
+        case .fallback: return fallback(parameters["fetchersParameters"], type, pointer + "/fetchersParameters")
+        case nil:
+            let known = ShippedContentFetcher.allCases.map(\.rawValue)
+            let reason =
+                "\"\(type)\" is none of the fetchers that come with the store (\(known.joined(separator: ", "))); one of "
+                + "your own is to be named to the linter."
+            return [(.error, pointer + "/type", reason + NearestName.hint(type, among: known + ownFetchers))]
+        }
+    }
+
+    private func remote(_ value: JSONValue?, _ type: String, _ pointer: String) -> [Fault] {
+        guard let url = value?.stringValue.flatMap(URL.init(string:)),
+            ["https", "http"].contains(url.scheme?.lowercased())
+        else { return [(.error, pointer, "\(type) needs the URL of an archive, https: or http:")] }
+        guard url.host?.isEmpty ?? true else { return [] }
+        return [(.warning, pointer, "\"\(url)\" has no host, so \(type) can fetch nothing from it")]
+    }
+
+    private func local(_ value: JSONValue?, _ type: String, _ pointer: String) -> [Fault] {
+        let url = value?.stringValue.flatMap(URL.init(string:))
+        guard url?.scheme?.lowercased() != "file" else { return [] }
+        return [(.error, pointer, "\(type) needs the URL of an archive on the device, file:")]
+    }
+
+    private func onDemand(_ parameters: JSONObject, _ type: String, _ pointer: String) -> [Fault] {
+        var faults: [Fault] = []
+        let tags = parameters["tags"]?.arrayValue ?? []
+        if tags.isEmpty || tags.contains(where: { $0.stringValue == nil }) {
+            faults.append((.error, pointer + "/tags", "\(type) needs the tags of the resources, an array of texts"))
+        }
+        if parameters["checksum"]?.stringValue == nil {
+            faults.append((.error, pointer + "/checksum", "\(type) needs the checksum of the resources, a text"))
+        }
+        return faults
+    }
+
+    private func fallback(_ value: JSONValue?, _ type: String, _ pointer: String) -> [Fault] {
+        guard let others = value?.arrayValue, !others.isEmpty else {
+            return [(.error, pointer, "\(type) needs the parameters of other fetchers, an array of objects")]
+        }
+        return others.enumerated().flatMap { index, other in
+            other.objectValue.map { faults($0, at: "\(pointer)/\(index)") }
+                ?? [(.error, "\(pointer)/\(index)", "the parameters of a fetcher are an object")]
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import StoreModel
+
+/// The file of an encrypted product list: a header of 16 bytes, then what the cipher made of the JSON.
+///
+/// | bytes | what |
+/// |---|---|
+/// | 0–7 | `SOUKLIST` in ASCII |
+/// | 8–11 | the version of the format, 1, most significant byte first |
+/// | 12–15 | how many bytes follow the header, most significant byte first |
+/// | 16–27 | the nonce |
+/// | 28– | the ciphertext (AES-256-GCM), as long as the JSON |
+/// | last 16 | the tag, which vouches for the header too |
+public enum EncryptedProductList {
+    private static let mark = Array("SOUKLIST".utf8)
+    private static let version: UInt32 = 1
+    private static let headerLength = 16
+    /// Nonce and tag.
+    private static let overhead = 12 + 16
+
+    /// Whether `file` begins as an encrypted product list does.
+    public static func recognizes(_ file: [UInt8]) -> Bool { file.starts(with: mark) }
+
+    /// The file of `json`.
+    ///
+    /// - Parameter seal: encrypts its first argument, vouching for its second, under a new nonce: what
+    ///   `AES256GCM.seal(_:authenticating:)` does.
+    public static func file(
+        of json: [UInt8], sealedBy seal: (_ json: [UInt8], _ header: [UInt8]) throws -> [UInt8]
+    ) throws -> [UInt8] {
+        let header = mark + bytes(of: version) + bytes(of: UInt32(json.count + overhead))
+        return header + (try seal(json, header))
+    }
+
+    /// The JSON in the bytes of a file, which errors call `name`. With a decryptor the file must be encrypted, so that
+    /// nobody can put a list of their own in its place.
+    ///
+    /// Throws `productListKeyMissing`, `productListMalformed` for a file that is not whole or of another version,
+    /// `productListDecryptionFailed` for another key or a changed byte.
+    static func json(
+        of file: [UInt8], file name: String, decryptor: (any ProductListDecryptor)?
+    ) throws(StoreError) -> [UInt8] {
+        guard recognizes(file) else {
+            guard decryptor == nil else {
+                throw StoreError(
+                    .productListMalformed,
+                    "\(name): the product list is not encrypted, though a key is given; encrypt it, or give no key.")
+            }
+            return file
+        }
+        guard let decryptor else {
+            throw StoreError(
+                .productListKeyMissing, "\(name): the product list is encrypted; give the key it was encrypted with.")
+        }
+        let header = Array(file.prefix(headerLength))
+        try check(header, followedBy: file.count - header.count, name)
+        do {
+            return try decryptor.decrypt(Array(file.dropFirst(headerLength)), authenticating: header)
+        } catch {
+            throw StoreError(
+                .productListDecryptionFailed,
+                "\(name): the product list was encrypted with another key, or changed since.", underlying: error)
+        }
+    }
+
+    private static func check(_ header: [UInt8], followedBy count: Int, _ name: String) throws(StoreError) {
+        guard header.count == headerLength else {
+            throw StoreError(.productListMalformed, "\(name): the file ends within its header; it was cut.")
+        }
+        let version = number(header[8..<12])
+        guard version == Self.version else {
+            throw StoreError(
+                .productListMalformed,
+                "\(name): the list was encrypted in version \(version) of the format; version \(Self.version) is known."
+            )
+        }
+        let expected = number(header[12..<16])
+        guard count == expected, expected >= overhead else {
+            throw StoreError(
+                .productListMalformed,
+                "\(name): \(count) bytes follow the header where \(expected) should; the file is not whole.")
+        }
+    }
+
+    private static func bytes(of number: UInt32) -> [UInt8] {
+        withUnsafeBytes(of: number.bigEndian) { Array($0) }
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
+}
+
+extension StoreError.Code {
+    /// The product list is encrypted, and nobody gave the key.
+    public static let productListKeyMissing = Self(rawValue: "productListKeyMissing")
+    /// The product list was encrypted with another key, or changed since.
+    public static let productListDecryptionFailed = Self(rawValue: "productListDecryptionFailed")
+}

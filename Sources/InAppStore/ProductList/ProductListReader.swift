@@ -1,0 +1,226 @@
+import PluginHub
+import Primitives
+import StoreModel
+
+/// Reads the JSON of a product list and collects what keeps it from being one, and members that nobody reads.
+struct ProductListReader {
+    let file: String
+    private(set) var findings: [ProductListFinding] = []
+    /// The products as they stand in the file, without those derived from them.
+    private(set) var entries: [Entry] = []
+
+    struct Entry {
+        /// The element of the array.
+        let index: Int
+        let product: ListedProduct
+        var pointer: String { "/\(index)" }
+    }
+
+    init(file: String) { self.file = file }
+
+    /// The list; `nil` after a fault.
+    mutating func read(_ bytes: [UInt8]) -> ProductList? {
+        do {
+            guard case .array(let elements) = try JSONValue(parsing: bytes) else {
+                fail("", "a product list is an array of products")
+                return nil
+            }
+            for (index, element) in elements.enumerated() {
+                guard let product = product(element, at: "/\(index)") else { continue }
+                entries.append(Entry(index: index, product: product))
+            }
+        } catch {
+            fail("", "this is not JSON: \(error)")
+            return nil
+        }
+        let list = ProductList(entries.flatMap(\.product.withDiscountsAndVariants))
+        refuseRepetitions()
+        checkFullPrices(in: list)
+        return findings.contains { $0.severity == .error } ? nil : list
+    }
+
+    private mutating func fail(_ pointer: String, _ reason: String) {
+        findings.append(.init(.error, file: file, pointer: pointer, reason: reason))
+    }
+
+    private mutating func warn(_ pointer: String, _ reason: String) {
+        findings.append(.init(.warning, file: file, pointer: pointer, reason: reason))
+    }
+
+    // MARK: - Products
+
+    private static let fields = [
+        "identifier", "productType", "isSubscribersOnly", "preAcquired", "preAcquiredViaSubscription",
+        "enablesProducts", "discountedProducts", "fullPriceProductIdentifier", "variants", "contentFetcherParameters",
+    ]
+    private static let types = ListedProduct.ProductType.allCases.map(\.rawValue)
+
+    private mutating func product(_ element: JSONValue, at pointer: String) -> ListedProduct? {
+        guard case .object(let members) = element else {
+            fail(pointer, "a product is an object")
+            return nil
+        }
+        warnOfStrangers(members, at: pointer)
+        let id = identifier(members["identifier"], at: pointer + "/identifier")
+        let type = productType(members["productType"], at: pointer + "/productType")
+        guard let id, let type else { return nil }
+        return ListedProduct(
+            id: id, productType: type,
+            isSubscribersOnly: flag("isSubscribersOnly", of: members, at: pointer),
+            preAcquired: flag("preAcquired", of: members, at: pointer),
+            preAcquiredViaSubscription: flag("preAcquiredViaSubscription", of: members, at: pointer),
+            enablesProducts: members["enablesProducts"].map { value in
+                texts(value, at: pointer + "/enablesProducts").map(\.text)
+            },
+            discountedProducts: discounts(members["discountedProducts"], of: id, at: pointer + "/discountedProducts"),
+            fullPriceProduct: members["fullPriceProductIdentifier"].flatMap {
+                identifier($0, at: pointer + "/fullPriceProductIdentifier")
+            },
+            variants: variants(members["variants"], of: id, at: pointer + "/variants"),
+            contentFetcherParameters: content(
+                members["contentFetcherParameters"], at: pointer + "/contentFetcherParameters"))
+    }
+
+    private mutating func warnOfStrangers(_ members: JSONMembers, at pointer: String) {
+        for name in members.keys where !Self.fields.contains(name) {
+            let reason =
+                name == "priceInfo"
+                ? "prices come from the store; priceInfo counts for nothing here"
+                : "\"\(name)\" is not a field of a product and counts for nothing."
+                    + NearestName.hint(name, among: Self.fields)
+            warn("\(pointer)/\(ProductListFinding.escaped(name))", reason)
+        }
+    }
+
+    private mutating func identifier(_ value: JSONValue?, at pointer: String) -> ProductID? {
+        guard let text = value?.stringValue else {
+            fail(pointer, value == nil ? "the product has no identifier" : "an identifier is a text")
+            return nil
+        }
+        guard let id = ProductID(rawValue: text) else {
+            fail(pointer, "an identifier has \(ProductID.rule)")
+            return nil
+        }
+        return id
+    }
+
+    private mutating func productType(_ value: JSONValue?, at pointer: String) -> ListedProduct.ProductType? {
+        let types = Self.types.joined(separator: ", ")
+        guard let text = value?.stringValue else {
+            fail(pointer, "productType is \(value == nil ? "missing" : "a text"); it is one of \(types)")
+            return nil
+        }
+        guard let type = ListedProduct.ProductType(rawValue: text) else {
+            let hint = NearestName.hint(text, among: Self.types)
+            fail(pointer, "\"\(text)\" is not a productType; it is one of \(types).\(hint)")
+            return nil
+        }
+        return type
+    }
+
+    private mutating func flag(_ name: String, of members: JSONMembers, at pointer: String) -> Bool {
+        guard let value = members[name] else { return false }
+        guard let flag = value.boolValue else {
+            fail("\(pointer)/\(name)", "\(name) is true or false")
+            return false
+        }
+        return flag
+    }
+
+    /// The texts of an array, each with its pointer.
+    private mutating func texts(_ value: JSONValue?, at pointer: String) -> [(text: String, pointer: String)] {
+        guard let value else { return [] }
+        guard case .array(let elements) = value else {
+            fail(pointer, "this is an array of texts")
+            return []
+        }
+        return elements.enumerated().compactMap { index, element in
+            let pointer = "\(pointer)/\(index)"
+            if element.stringValue == nil { fail(pointer, "this is a text") }
+            return element.stringValue.map { ($0, pointer) }
+        }
+    }
+
+    private mutating func discounts(_ value: JSONValue?, of id: ProductID, at pointer: String) -> [ProductID] {
+        if value?.arrayValue?.isEmpty == true { warn(pointer, "this names no discount; leave it out") }
+        return texts(value, at: pointer).compactMap { text, pointer in
+            guard let discount = ProductID(rawValue: text) else {
+                fail(pointer, "a discount needs an identifier of \(ProductID.rule)")
+                return nil
+            }
+            guard discount != id else {
+                fail(pointer, "a product cannot be a discount of itself")
+                return nil
+            }
+            return discount
+        }
+    }
+
+    private mutating func variants(_ value: JSONValue?, of id: ProductID, at pointer: String) -> [String] {
+        texts(value, at: pointer).map { suffix, pointer in
+            if ListedProduct.variantID(suffix, of: id) == nil {
+                fail(
+                    pointer,
+                    "a variant is the end of an identifier: not empty, and the whole has \(ProductID.rule)")
+            }
+            return suffix
+        }
+    }
+
+    private mutating func content(_ value: JSONValue?, at pointer: String) -> JSONObject? {
+        guard let value else { return nil }
+        guard let members = value.objectValue else {
+            fail(pointer, "contentFetcherParameters is an object")
+            return nil
+        }
+        guard let type = members["type"]?.stringValue, !type.isEmpty else {
+            let fault = members["type"] == nil ? "is missing" : "is a text"
+            fail(pointer + "/type", "the way content is fetched (type) \(fault)")
+            return nil
+        }
+        return members
+    }
+
+    // MARK: - What products say of each other
+
+    private mutating func refuseRepetitions() {
+        var seen: [ProductID: String] = [:]
+        for entry in entries {
+            for (id, pointer) in identifiers(of: entry) {
+                if let first = seen[id] {
+                    fail(pointer, "\"\(id)\" stands in the list already, at \(first)")
+                } else {
+                    seen[id] = pointer
+                }
+            }
+        }
+    }
+
+    /// Every identifier that an entry brings, with what brings it.
+    private func identifiers(of entry: Entry) -> [(ProductID, String)] {
+        let product = entry.product
+        let prices =
+            [(product.id, "\(entry.pointer)/identifier")]
+            + product.discountedProducts.enumerated().map { ($1, "\(entry.pointer)/discountedProducts/\($0)") }
+        let variants = product.variants.enumerated().flatMap { index, suffix in
+            prices.compactMap { id, _ in
+                ListedProduct.variantID(suffix, of: id).map { ($0, "\(entry.pointer)/variants/\(index)") }
+            }
+        }
+        return prices + variants
+    }
+
+    private mutating func checkFullPrices(in list: ProductList) {
+        for entry in entries {
+            guard let fullPrice = entry.product.fullPriceProduct else { continue }
+            let pointer = "\(entry.pointer)/fullPriceProductIdentifier"
+            if fullPrice == entry.product.id {
+                fail(pointer, "a product cannot be a discount of itself")
+            } else if list[fullPrice] == nil {
+                fail(pointer, "\"\(fullPrice)\" is not in the list")
+            } else if list[fullPrice]?.fullPriceProduct != nil {
+                fail(pointer, "\"\(fullPrice)\" is a discount itself; name the product at full price")
+            }
+        }
+    }
+}
