@@ -110,8 +110,9 @@ let package = Package(
             .testTarget(
                 name: "soukTests",
                 dependencies: [
-                    "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "PluginHub", "Primitives",
-                    "SignedData", "StoreKitAdapter", "StoreModel", "StoreTestSupport", "souk", "CrashLoop",
+                    "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "InAppStore", "PluginHub",
+                    "Primitives", "SignedData", "StoreKitAdapter", "StoreModel", "StoreTestSupport", "souk",
+                    "CrashLoop",
                 ],
                 swiftSettings: strict
             ),

@@ -19,6 +19,7 @@ enum Souk {
         JWSCommands.inspect,
         JWSCommands.verify, ReceiptCommands.inspect, ReceiptCommands.verify, SigningCommands.offer,
         SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
+        CatalogCommands.encrypt,
         PolicyCommands.lint, HubCommands.graph, LedgerCommands.replay, VersionCommand.command,
     ]
 
@@ -43,7 +44,7 @@ enum Souk {
         if first == "--version" { return await run(["version"] + typed.dropFirst()) }
         guard let general = commands.first(where: { typed.starts(with: $0.words) }) else {
             let group = commands.filter { $0.words.first == first }
-            guard !notBuilt.contains(first), typed.prefix(2) != ["catalog", "encrypt"] else {
+            guard !notBuilt.contains(first) else {
                 Terminal.note("souk: \(first) is not built yet; souk --help lists what is")
                 return .misuse
             }

@@ -31,53 +31,50 @@ public enum EncryptedProductList {
         return header + (try seal(json, header))
     }
 
-    /// The JSON in the bytes of a file, which errors call `name`. With a decryptor the file must be encrypted, so that
-    /// nobody can put a list of their own in its place.
+    /// The JSON in the bytes of a file. With a decryptor the file must be encrypted, so that nobody can put a list of their
+    /// own in its place.
     ///
     /// Throws `productListKeyMissing`, `productListMalformed` for a file that is not whole or of another version,
     /// `productListDecryptionFailed` for another key or a changed byte.
-    static func json(
-        of file: [UInt8], file name: String, decryptor: (any ProductListDecryptor)?
-    ) throws(StoreError) -> [UInt8] {
+    static func json(of file: [UInt8], decryptor: (any ProductListDecryptor)?) throws(StoreError) -> [UInt8] {
         guard recognizes(file) else {
             guard decryptor == nil else {
                 throw StoreError(
                     .productListMalformed,
-                    "\(name): the product list is not encrypted, though a key is given; encrypt it, or give no key.")
+                    "the product list is not encrypted, though a key is given; encrypt it, or give no key")
             }
             return file
         }
         guard let decryptor else {
             throw StoreError(
-                .productListKeyMissing, "\(name): the product list is encrypted; give the key it was encrypted with.")
+                .productListKeyMissing, "the product list is encrypted; give the key it was encrypted with")
         }
         let header = Array(file.prefix(headerLength))
-        try check(header, followedBy: file.count - header.count, name)
+        try check(header, followedBy: file.count - header.count)
         do {
             return try decryptor.decrypt(Array(file.dropFirst(headerLength)), authenticating: header)
         } catch {
             throw StoreError(
-                .productListDecryptionFailed,
-                "\(name): the product list was encrypted with another key, or changed since.", underlying: error)
+                .productListDecryptionFailed, "the product list was encrypted with another key, or changed since",
+                underlying: error)
         }
     }
 
-    private static func check(_ header: [UInt8], followedBy count: Int, _ name: String) throws(StoreError) {
+    private static func check(_ header: [UInt8], followedBy count: Int) throws(StoreError) {
         guard header.count == headerLength else {
-            throw StoreError(.productListMalformed, "\(name): the file ends within its header; it was cut.")
+            throw StoreError(.productListMalformed, "the file ends within its header; it was cut")
         }
         let version = number(header[8..<12])
         guard version == Self.version else {
             throw StoreError(
                 .productListMalformed,
-                "\(name): the list was encrypted in version \(version) of the format; version \(Self.version) is known."
-            )
+                "the list was encrypted in version \(version) of the format; version \(Self.version) is known")
         }
         let expected = number(header[12..<16])
         guard count == expected, expected >= overhead else {
             throw StoreError(
                 .productListMalformed,
-                "\(name): \(count) bytes follow the header where \(expected) should; the file is not whole.")
+                "\(count) bytes follow the header where \(expected) should; the file is not whole")
         }
     }
 

@@ -42,7 +42,12 @@ public struct ProductList: Sendable {
             throw StoreError(
                 .productListMalformed, "\(file): a product list holds at most \(Self.sizeLimit >> 20) MiB.")
         }
-        let json = try EncryptedProductList.json(of: bytes, file: file, decryptor: decryptor)
+        let json: [UInt8]
+        do {
+            json = try EncryptedProductList.json(of: bytes, decryptor: decryptor)
+        } catch {
+            throw StoreError(error.code, "\(file): \(error.sentence).", underlying: error.underlying)
+        }
         var reader = ProductListReader(file: file)
         guard let list = reader.read(json) else {
             let fault = reader.findings.first { $0.severity == .error }

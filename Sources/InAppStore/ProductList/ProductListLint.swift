@@ -59,11 +59,22 @@ public struct ProductListRules {
 extension ProductList {
     /// Everything that can be said about a product list; the list itself where it can be read. The store uses any list
     /// that can be read: what it says of products may be wrong all the same, and is an error here.
+    ///
+    /// The pointers are those of the JSON, of an encrypted list too; `decryptor` opens that.
     public static func lint(
-        _ bytes: [UInt8], file: String, rules: ProductListRules = ProductListRules()
+        _ bytes: [UInt8], file: String, rules: ProductListRules = ProductListRules(),
+        decryptor: (any ProductListDecryptor)? = nil
     ) -> (list: ProductList?, findings: [ProductListFinding]) {
+        let json: [UInt8]
+        do {
+            json =
+                try EncryptedProductList.recognizes(bytes)
+                ? EncryptedProductList.json(of: bytes, decryptor: decryptor) : bytes
+        } catch {
+            return (nil, [.init(.error, file: file, pointer: "", reason: error.sentence)])
+        }
         var reader = ProductListReader(file: file)
-        guard let list = reader.read(bytes) else { return (nil, reader.findings) }
+        guard let list = reader.read(json) else { return (nil, reader.findings) }
         var linter = ProductListLinter(file: file, list: list, rules: rules)
         for entry in reader.entries { linter.check(entry) }
         return (list, reader.findings + linter.findings)
@@ -181,13 +192,15 @@ private struct ProductListLinter {
 
     private mutating func checkStore(_ entry: ProductListReader.Entry) {
         guard let sold = rules.sold, !entry.product.isSubscribersOnly else { return }
+        for (index, discount) in entry.product.discountedProducts.enumerated() where sold[discount] == nil {
+            add(.warning, "\(entry.pointer)/discountedProducts/\(index)", "the store does not sell \"\(discount)\"")
+        }
         let product = entry.product
         guard let atStore = sold[product.id] else {
             add(.warning, "\(entry.pointer)/identifier", "the store does not sell \"\(product.id)\"")
             return
         }
-        let type = ListedProduct.ProductType(atStore.kind)
-        guard let type, type != product.productType else { return }
+        guard let type = ListedProduct.ProductType(atStore.kind), type != product.productType else { return }
         add(.error, "\(entry.pointer)/productType", "at the store \"\(product.id)\" is a \(type.rawValue)")
     }
 }

@@ -4,15 +4,53 @@ import InAppStore
 import Primitives
 import StoreModel
 
-/// `souk catalog lint` and `souk catalog convert`.
+/// `souk catalog`: the files that say what is sold.
 enum CatalogCommands {
     static let lint = Command(
         words: ["catalog", "lint"], summary: "check StoreKit catalogues, product lists and feature maps",
-        operands: ["FILE…"], options: [.init(name: "json", help: "print one JSON value")],
-        details: "What a file is, is told by its content. Exit 1 for an error; warnings alone exit 0."
+        operands: ["FILE…"],
+        options: [
+            .init(name: "identifiers", value: "PATTERN", help: "regular expression that product identifiers match"),
+            .init(name: "fetcher", value: "TYPE", repeats: true, help: "a content fetcher of the app's own"),
+            .init(name: "catalog", value: "F.storekit", help: "compare product lists with what is sold there"),
+        ] + ProductListKey.options + [.init(name: "json", help: "print one JSON value")],
+        details: """
+            What a file is, is told by its content. Exit 1 for an error; warnings alone exit 0.
+            A key is needed for encrypted product lists only.
+            """
     ) { arguments in
-        let findings = try arguments.operands.flatMap { try lint(file: $0) }
+        let linter = try CatalogLint(arguments)
+        let findings = try arguments.operands.flatMap { try linter.findings(in: $0) }
         return LintReport(files: arguments.operands.count, findings: findings).print(asJSON: arguments.has("json"))
+    }
+
+    static let encrypt = Command(
+        words: ["catalog", "encrypt"], summary: "encrypt a product list for an app", operands: ["FILE|-"],
+        options: ProductListKey.options + [
+            .init(name: "out", value: "FILE", help: "where it goes; without it, or with -, to standard output"),
+            .init(name: "force", help: "replace the file if it exists"),
+        ],
+        details: """
+            A list that has errors is not encrypted. The app reads it with the same key:
+            openssl rand -hex 32 > list.key
+            souk catalog encrypt products.json --key-file list.key --out products.souklist
+            souk catalog lint products.souklist --key-file list.key
+            """
+    ) { arguments in
+        guard let key = try ProductListKey(arguments) else { throw ProductListKey.needed }
+        let file = arguments.operands[0]
+        let out = arguments.text("out") ?? "-"
+        guard file == "-" || InputFile.absolute(out) != InputFile.absolute(file) else {
+            throw Misuse("--out is the list itself; give the encrypted one another name")
+        }
+        let json = try InputFile.read(file, limit: ProductList.sizeLimit)
+        guard !EncryptedProductList.recognizes(json) else { throw Misuse("\(file): the list is encrypted already") }
+        if let fault = ProductList.lint(json, file: file).findings.first(where: { $0.severity == .error }) {
+            throw Misuse("\(fault)")
+        }
+        let sealed = try EncryptedProductList.file(of: json) { try key.cipher.seal($0, authenticating: $1) }
+        try OutputFile.write(sealed, to: out, overwriting: arguments.has("force"))
+        return .success
     }
 
     static let convert = Command(
@@ -38,36 +76,6 @@ enum CatalogCommands {
             return try FeatureMap(parsing: try InputFile.read(file))
         } catch let error as FeatureMapError {
             throw Misuse("\(file): \(error)")
-        }
-    }
-
-    private static func lint(file: String) throws -> [LintReport.Finding] {
-        let bytes = try InputFile.read(file)
-        let document: JSONValue
-        do {
-            document = try JSONValue(parsing: bytes)
-        } catch {
-            return [.init(isError: true, file: file, pointer: "", reason: "this is not JSON: \(error)")]
-        }
-        if document.arrayValue != nil {
-            return ProductList.lint(bytes, file: file).findings.map {
-                .init(isError: $0.severity == .error, file: file, pointer: $0.pointer, reason: $0.reason)
-            }
-        }
-        if Catalogue.recognizes(document) {
-            return Catalogue.lint(bytes, file: file).map {
-                .init(isError: $0.severity == .error, file: file, pointer: $0.pointer, reason: $0.reason)
-            }
-        }
-        guard document["features"] != nil else {
-            let reason = "this is neither a StoreKit catalogue, nor a product list (an array), nor a feature map"
-            return [.init(isError: true, file: file, pointer: "", reason: reason)]
-        }
-        do {
-            _ = try FeatureMap(parsing: bytes)
-            return []
-        } catch {
-            return [.init(isError: true, file: file, pointer: error.pointer, reason: error.reason)]
         }
     }
 }

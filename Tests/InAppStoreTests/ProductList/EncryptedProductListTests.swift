@@ -107,6 +107,18 @@ struct EncryptedProductListTests {
         #expect(error?.sentence.contains("list.souk at /0/identifier") == true)
     }
 
+    @Test func `the linter looks into an encrypted list, and says why it cannot`() throws {
+        let text = #"[{"identifier": "a", "productType": "consumable", "color": 1}]"#
+        let file = try file(Array(text.utf8))
+        func pointers(_ decryptor: (any ProductListDecryptor)?) -> [String] {
+            ProductList.lint(file, file: "list.souk", decryptor: decryptor).findings.map(\.description)
+        }
+        #expect(pointers(seal).count == 1 && pointers(seal)[0].hasPrefix("list.souk at /0/color: "))
+        #expect(pointers(nil)[0].contains("list.souk: the product list is encrypted"))
+        #expect(pointers(Seal(key: 1))[0].contains("list.souk: the product list was encrypted with another key"))
+        #expect(ProductList.lint(Self.json, file: "list.json", decryptor: seal).list != nil, "a plain one among others")
+    }
+
     @Test func `a file on disk is decrypted`() throws {
         let path = FileManager.default.temporaryDirectory.path + "/list-\(UUID().uuidString).souk"
         try Data(try file()).write(to: URL(fileURLWithPath: path))

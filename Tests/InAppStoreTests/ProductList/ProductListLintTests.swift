@@ -173,7 +173,7 @@ struct ProductListLintTests {
     @Test func `what the store sells otherwise, or not at all, is told`() throws {
         let text = """
             [\(entry("coins", "consumable")), \(entry("pack", "consumable")), \(entry("gone", "nonConsumable")),
-             \(entry("pro", "renewableSubscription")), \(entry("film", "nonConsumable", #""isSubscribersOnly": true"#))]
+             \(entry("pro", "renewableSubscription", #""discountedProducts": ["half"]"#)), \(entry("film", "nonConsumable", #""isSubscribersOnly": true"#))]
             """
         let price = Price(amount: 1, currency: "USD")
         let sold = [
@@ -181,8 +181,8 @@ struct ProductListLintTests {
             StoreProduct(id: "pack", kind: .nonConsumable, price: price), subscription("pro", .months(1)),
         ]
         let findings = try lint(text, ProductListRules(sold: sold))
-        #expect(findings.map(\.pointer) == ["/1/productType", "/2/identifier"])
-        #expect(findings.map(\.severity) == [.error, .warning])
+        #expect(findings.map(\.pointer) == ["/1/productType", "/2/identifier", "/3/discountedProducts/0"])
+        #expect(findings.map(\.severity) == [.error, .warning, .warning])
     }
 
     private func subscription(_ id: ProductID, _ period: SubscriptionPeriod) -> StoreProduct {

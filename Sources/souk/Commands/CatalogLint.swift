@@ -1,0 +1,70 @@
+import AppStoreSimulator
+import Foundation
+import InAppStore
+import Primitives
+import StoreModel
+
+/// Checks files that say what is sold, each by what it is.
+struct CatalogLint {
+    typealias Finding = LintReport.Finding
+
+    private let rules: ProductListRules
+    private let key: ProductListKey?
+
+    /// Throws `Misuse` for a pattern, a key or a catalogue that cannot be used.
+    init(_ arguments: Arguments) throws {
+        let pattern: ProductListRules.Pattern?
+        do {
+            pattern = try arguments.text("identifiers").map { try ProductListRules.Pattern($0) }
+        } catch {
+            throw Misuse("--identifiers is a regular expression; this is none: \(error)")
+        }
+        rules = ProductListRules(
+            identifiers: pattern, ownFetchers: Set(arguments.texts("fetcher")),
+            sold: try arguments.text("catalog").map { try CatalogCommands.catalogue(in: $0).storeProducts })
+        key = try ProductListKey(arguments)
+    }
+
+    func findings(in file: String) throws -> [Finding] {
+        let bytes = try InputFile.read(file, limit: ProductList.sizeLimit)
+        if EncryptedProductList.recognizes(bytes) {
+            guard let key else { throw Misuse("\(file): the list is encrypted; \(ProductListKey.needed.sentence)") }
+            return ProductList.lint(bytes, file: file, rules: rules, decryptor: key.cipher).findings.map(Finding.init)
+        }
+        let document: JSONValue
+        do {
+            document = try JSONValue(parsing: bytes)
+        } catch {
+            return [Finding(isError: true, file: file, pointer: "", reason: "this is not JSON: \(error)")]
+        }
+        return LintReport.locating(findings(in: document, bytes, file), in: bytes)
+    }
+
+    private func findings(in document: JSONValue, _ bytes: [UInt8], _ file: String) -> [Finding] {
+        if document.arrayValue != nil {
+            return ProductList.lint(bytes, file: file, rules: rules).findings.map(Finding.init)
+        }
+        if Catalogue.recognizes(document) {
+            return Catalogue.lint(bytes, file: file).map {
+                Finding(isError: $0.severity == .error, file: file, pointer: $0.pointer, reason: $0.reason)
+            }
+        }
+        guard document["features"] != nil else {
+            let reason = "this is neither a StoreKit catalogue, nor a product list (an array), nor a feature map"
+            return [Finding(isError: true, file: file, pointer: "", reason: reason)]
+        }
+        do {
+            _ = try FeatureMap(parsing: bytes)
+            return []
+        } catch {
+            return [Finding(isError: true, file: file, pointer: error.pointer, reason: error.reason)]
+        }
+    }
+}
+
+extension LintReport.Finding {
+    fileprivate init(_ finding: ProductListFinding) {
+        self.init(
+            isError: finding.severity == .error, file: finding.file, pointer: finding.pointer, reason: finding.reason)
+    }
+}

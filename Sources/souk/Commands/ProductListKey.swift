@@ -1,0 +1,39 @@
+import Foundation
+import SignedData
+
+/// The key of an encrypted product list, from where a person keeps it. No message ever shows it.
+struct ProductListKey {
+    static let variable = "SOUK_PRODUCT_LIST_KEY"
+    static let options: [Command.Option] = [
+        .init(name: "key", value: "HEX", help: "the key, 64 hexadecimal digits; others can see it among the processes"),
+        .init(name: "key-file", value: "FILE|-", help: "the file that holds the key; or set \(variable)"),
+    ]
+
+    let cipher: AES256GCM
+
+    /// The key that the options give, else the environment. `nil` without any. Throws `Misuse` for a text that is none.
+    init?(_ arguments: Arguments) throws {
+        let text: String
+        let place: String
+        switch (arguments.text("key"), arguments.text("key-file")) {
+        case (_?, _?): throw Misuse("give --key or --key-file, not both")
+        case (let typed?, nil): (text, place) = (typed, "--key")
+        case (nil, let file?):
+            guard file != "-" || !arguments.operands.contains("-") else {
+                throw Misuse("- is standard input, which can be read once only")
+            }
+            (text, place) = (try InputFile.text(file), file)
+        case (nil, nil):
+            guard let set = ProcessInfo.processInfo.environment[Self.variable], !set.isEmpty else { return nil }
+            (text, place) = (set, Self.variable)
+        }
+        do {
+            cipher = try AES256GCM(hexKey: text)
+        } catch {
+            throw Misuse("\(place): the key of a product list is 64 hexadecimal digits; this is not")
+        }
+    }
+
+    static let needed = Misuse(
+        "a key is needed: --key-file FILE, or \(variable) in the environment; openssl rand -hex 32 makes one")
+}
