@@ -69,14 +69,18 @@ public struct ProductList: Sendable {
     /// what is not listed are never enabled; a subscription that is not listed enables everything, so that nobody who
     /// pays is locked out by a list that is older than the subscription.
     public func isEnabled(_ id: ProductID, by subscription: ProductID) -> Bool {
-        guard let product = self[id], !product.productType.isSubscription else { return false }
-        guard let subscribed = self[subscription] ?? self[base(of: subscription)] else { return true }
-        return index.isEnabled(id, by: subscribed)
+        index.isEnabled(id, by: index.enabling(subscription))
     }
 
     /// Everything that an active subscription of `subscription` enables.
     public func productsEnabled(by subscription: ProductID) -> Set<ProductID> {
-        Set(products.lazy.map(\.id).filter { isEnabled($0, by: subscription) })
+        enabled(among: products.lazy.map(\.id), by: subscription)
+    }
+
+    /// Those of `ids` that an active subscription of `subscription` enables.
+    func enabled(among ids: some Sequence<ProductID>, by subscription: ProductID) -> Set<ProductID> {
+        let enabling = index.enabling(subscription)
+        return Set(ids.lazy.filter { index.isEnabled($0, by: enabling) })
     }
 
     var preAcquired: Set<ProductID> { index.preAcquired }
@@ -98,17 +102,32 @@ private final class Index: Sendable {
     let preAcquiredViaSubscription: Set<ProductID>
     let withoutContent: Set<String>
     private let places: [ProductID: Int]
+    /// What the products count as that do not count as themselves.
+    private let bases: [ProductID: ProductID]
+    /// Of the subscriptions that do not enable everything.
     private let prefixes: [ProductID: PrefixSet]
+
+    /// What a subscription enables.
+    enum Enabling {
+        case everything, nothing
+        case beginning(PrefixSet)
+    }
 
     init(_ products: [ListedProduct]) {
         self.products = products
         let places = Dictionary(products.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let bases = places.reduce(into: [ProductID: ProductID]()) { bases, placed in
+            let product = products[placed.value]
+            let base = product.baseProduct ?? product.id
+            let atFullPrice = places[base].flatMap { products[$0].fullPriceProduct } ?? base
+            if atFullPrice != product.id { bases[product.id] = atFullPrice }
+        }
         self.places = places
+        self.bases = bases
         preAcquired = Set(products.lazy.filter(\.preAcquired).map(\.id))
         preAcquiredViaSubscription = Set(products.lazy.filter(\.preAcquiredViaSubscription).map(\.id))
         withoutContent = Set(
-            products.lazy.filter { $0.contentFetcherParameters == nil }
-                .map { Self.base(of: $0.id, products, places).rawValue })
+            products.lazy.filter { $0.contentFetcherParameters == nil }.map { (bases[$0.id] ?? $0.id).rawValue })
         prefixes = Dictionary(
             products.compactMap { product in product.enablesProducts.map { (product.id, PrefixSet($0)) } },
             uniquingKeysWith: { first, _ in first })
@@ -116,18 +135,24 @@ private final class Index: Sendable {
 
     subscript(id: ProductID) -> ListedProduct? { places[id].map { products[$0] } }
 
-    func base(of id: ProductID) -> ProductID { Self.base(of: id, products, places) }
-
-    private static func base(
-        of id: ProductID, _ products: [ListedProduct], _ places: [ProductID: Int]
-    ) -> ProductID {
-        let listed = places[id].map { products[$0] }
-        let base = listed.map { $0.baseProduct ?? id } ?? ListedProduct.baseByName(of: id) ?? id
-        return places[base].flatMap { products[$0].fullPriceProduct } ?? base
+    func base(of id: ProductID) -> ProductID {
+        if let base = bases[id] { return base }
+        guard places[id] == nil, let base = ListedProduct.baseByName(of: id) else { return id }
+        return bases[base] ?? base
     }
 
-    func isEnabled(_ id: ProductID, by subscription: ListedProduct) -> Bool {
-        guard subscription.productType.isSubscription else { return false }
-        return prefixes[subscription.id]?.contains(prefixOf: id.rawValue) ?? true
+    func enabling(_ subscription: ProductID) -> Enabling {
+        guard let place = places[subscription] ?? places[base(of: subscription)] else { return .everything }
+        guard products[place].productType.isSubscription else { return .nothing }
+        return prefixes[products[place].id].map(Enabling.beginning) ?? .everything
+    }
+
+    func isEnabled(_ id: ProductID, by enabling: Enabling) -> Bool {
+        guard let place = places[id], !products[place].productType.isSubscription else { return false }
+        return switch enabling {
+        case .everything: true
+        case .nothing: false
+        case .beginning(let prefixes): prefixes.contains(prefixOf: id.rawValue)
+        }
     }
 }

@@ -33,7 +33,7 @@ public struct ProductSets: Sendable, Equatable {
         let acquired = acquiredViaSubscription.union(known.preAcquiredViaSubscription)
         var allowed = purchased.union(known.preAcquired)
         if let subscription {
-            allowed.formUnion(acquired.lazy.filter { list?.isEnabled($0, by: subscription) ?? true })
+            allowed.formUnion(list?.enabled(among: acquired, by: subscription) ?? acquired)
         }
         func names(_ ids: Set<ProductID>) -> Set<String> { Set(ids.lazy.map { known.base(of: $0).rawValue }) }
         self.purchased = names(purchased)
