@@ -89,6 +89,29 @@ import Testing
         #expect(printed.output.contains("Did you mean \"productType\"?"))
     }
 
+    @Test func `lines are told whatever stands before them`() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            "products.json",
+            #"""
+            [{"identifier": "a", "productType": "consumable", "a~/\"}]": [{}, [1,
+              {"b": ["]", "\\", null]}], true, -1e3],
+              "contentFetcherParameters": {"type": "FallbackContentFetcher", "fetchersParameters": [
+                {"type": "LocalContentFetcher", "URL": "file:///a"},
+                {"type":
+                   "Carrier"}]}}
+            , 1]
+            """#)
+        let findings = try #require(try await lint([file]).json?["findings"]?.arrayValue)
+        #expect(findings.map { $0["pointer"]?.stringValue } == [#"/0/a~0~1"}]"#, "/1"])
+        #expect(findings.map { $0["line"]?.intValue } == [1, 7])
+
+        let mended = try folder.write("mended.json", try folder.text("products.json").replacing(", 1]", with: "]"))
+        let own = try #require(try await lint([mended]).json?["findings"]?.arrayValue).last
+        #expect(own?["pointer"]?.stringValue == "/0/contentFetcherParameters/fetchersParameters/1/type")
+        #expect(own?["line"]?.intValue == 6)
+    }
+
     @Test func `a pattern, fetchers of one's own and a catalogue are held against a list`() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(
