@@ -55,11 +55,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         let listed = Set(identifiers.filter { isListed($0) })
         guard !listed.isEmpty else { return [] }
         return try await translating {
-            do {
-                return Set(try await self.store.fetchProductsInfo(listed).values.map { Product($0) })
-            } catch ProductRequestError.invalidProducts {
-                return []
-            }
+            Set(try await self.store.fetchProductsInfo(listed).values.map { Product($0) })
         }
     }
 

@@ -23,6 +23,8 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible, L
         public static let purchaseDeferred = Code(rawValue: "purchaseDeferred")
         public static let purchaseNotAllowed = Code(rawValue: "purchaseNotAllowed")
         public static let purchaseFailed = Code(rawValue: "purchaseFailed")
+        /// No error: something was bought or acquired.
+        public static let purchaseSuccessful = Code(rawValue: "purchaseSuccessful")
         /// What waited for somebody's approval did not get it.
         public static let purchaseDeclined = Code(rawValue: "purchaseDeclined")
         /// The store took a purchase back: refunded, or no longer shared by the family.
@@ -30,10 +32,19 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible, L
         /// Paid; the server could not acknowledge it yet and is asked again by itself.
         public static let acknowledgementPending = Code(rawValue: "acknowledgementPending")
         public static let receiptValidationFailed = Code(rawValue: "receiptValidationFailed")
+        /// The store could not be asked what it sells; `underlying` is the `ProductRequestError`.
         public static let productsMetadataFetchingFailed = Code(rawValue: "productsMetadataFetchingFailed")
         public static let restorePurchasesFailed = Code(rawValue: "restorePurchasesFailed")
         public static let storageFailed = Code(rawValue: "storageFailed")
-        /// Not built yet.
+        /// The server could not be asked about credit, or knows no such credit.
+        public static let creditFailed = Code(rawValue: "creditFailed")
+        /// There is less credit than the items cost; nothing was spent.
+        public static let insufficientCredit = Code(rawValue: "insufficientCredit")
+        /// Content is fetched only for whoever bought or acquired the product.
+        public static let contentNotAcquired = Code(rawValue: "contentNotAcquired")
+        /// The product's `contentFetcherParameters` lack what its fetcher needs.
+        public static let invalidContentFetcherParameters = Code(rawValue: "invalidContentFetcherParameters")
+        /// Nothing in this store's configuration can do it.
         public static let unsupported = Code(rawValue: "unsupported")
     }
 

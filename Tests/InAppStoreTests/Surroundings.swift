@@ -113,8 +113,12 @@ final class Surroundings: Sendable {
 
     /// A store that has had the server's first answer, or its first failure.
     func open(customer: CustomerID? = "anna", list: ProductList = Fixture.list) async throws -> Store {
+        try await open(configuration(customer: customer, list: list))
+    }
+
+    func open(_ configuration: StoreConfiguration) async throws -> Store {
         let asked = server.calls.all.count
-        let store = try Store(configuration: configuration(customer: customer, list: list))
+        let store = try Store(configuration: configuration)
         if store.keeper.state.answer == nil {
             await server.calls.wait { $0.count > asked }
             await store.settled()

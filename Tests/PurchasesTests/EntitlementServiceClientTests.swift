@@ -348,4 +348,38 @@ import Testing
         caller.cancel()
         await #expect(throws: CancellationError.self) { try await caller.value }
     }
+
+    // MARK: - Credit
+
+    @Test func `credit is asked for and spent with the customer's own token`() async throws {
+        let transport = ScriptedTransport([
+            try answer(CreditBalance(type: "coins", earned: 100, spent: 30, prices: ["filter": 5])),
+            try answer(RedeemAnswer(type: "coins", balance: 65, items: [.init(id: "a", type: "filter", cost: 5)])),
+        ])
+        var configuration = EntitlementServiceClient.Configuration(baseURL: "http://server", key: "pk_secret")
+        configuration.customerToken = { "token of \($0)" }
+        let client = EntitlementServiceClient(configuration: configuration, transport: transport)
+        #expect(try await client.credit("coins", of: "ada").balance == 70)
+        let answer = try await client.redeem([.init(id: "a", type: "filter")], credit: "coins", of: "ada")
+        #expect(answer.balance == 65)
+        let requests = transport.requests
+        #expect(
+            requests.map(\.url) == [
+                "http://server/v1/customers/ada/credits/coins", "http://server/v1/customers/ada/credits/coins/redeem",
+            ])
+        #expect(requests.map { $0.headers["Souk-Customer-Token"] } == ["token of ada", "token of ada"])
+        #expect(requests.last?.headers["Idempotency-Key"] != nil)
+    }
+
+    @Test func `a token that cannot be had is no question, and may be had later`() async throws {
+        struct Away: Error {}
+        var configuration = EntitlementServiceClient.Configuration(baseURL: "http://server", key: "pk_secret")
+        configuration.customerToken = { _ in throw Away() }
+        let client = EntitlementServiceClient(configuration: configuration, transport: ScriptedTransport())
+        await #expect {
+            try await client.customer("ada")
+        } throws: { error in
+            (error as? PurchaseError)?.isRetryable == true
+        }
+    }
 }

@@ -151,4 +151,27 @@ import Testing
         #expect(throws: PurchaseError(.storageCorrupt)) { try AnonymousCustomer(storage: storage) }
         #expect(try storage.data(for: "anonymous-customer") == [0xFF, 0xFE])
     }
+
+    // MARK: - One user at a time
+
+    @Test func `a folder is claimed once, until the claim is released or gone`() throws {
+        let storage = try FileSecureStorage(directory: directory)
+        let claim = try storage.claim()
+        #expect(claim != nil)
+        #expect(try FileSecureStorage(directory: directory).claim() == nil)
+        claim?.release()
+        claim?.release()
+        var again = try storage.claim()
+        #expect(again != nil)
+        #expect(try storage.claim() == nil)
+        again = nil
+        #expect(try storage.claim() != nil)
+        #expect(try mode(directory + "/.claim") == 0o600)
+    }
+
+    @Test func `a folder that cannot be written to cannot be claimed`() throws {
+        let storage = try FileSecureStorage(directory: directory)
+        try FileManager.default.removeItem(atPath: directory)
+        #expect(throws: PurchaseError(.storageFailed)) { try storage.claim() }
+    }
 }

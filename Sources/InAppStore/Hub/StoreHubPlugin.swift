@@ -220,7 +220,7 @@ public final class StoreHubPlugin: PluginProtocol {
             for try await progress in store.fetchProductContent(product) {
                 var payload: JSONObject = ["productID": .string(product), "received": .number(progress.received)]
                 payload["total"] = progress.total.map { .number($0) }
-                payload["isComplete"] = .bool(progress.location != nil)
+                payload["isComplete"] = .bool(progress.isComplete)
                 emit("store.contentProgress", payload, id: id)
             }
         } catch {

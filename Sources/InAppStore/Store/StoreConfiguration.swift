@@ -7,10 +7,12 @@ import StoreModel
 
 /// What a store is made of. The one-argument initialiser suits most apps; every collaborator can be replaced.
 ///
-/// What is left `nil` is made when the store is, from the environment: `SOUK_STORE_URL` (where the App Store simulator
-/// listens; `SOUK_STORE_ACCOUNT` names the account, `default` without it), `SOUK_SERVER_URL` and `SOUK_PUBLIC_KEY` (the
-/// entitlement server and the app's public key there). On Apple platforms the App Store is the store when no simulator is
-/// named; visionOS has to be told where purchases are confirmed, so there the connection is to be given.
+/// What is left `nil` is made when the store is, out of the others: whoever replaces the transport or the connection has
+/// it used by everything that would have used the default. The defaults read the environment: `SOUK_STORE_URL` (where the
+/// App Store simulator listens; `SOUK_STORE_ACCOUNT` names the account, `default` without it), `SOUK_SERVER_URL` and
+/// `SOUK_PUBLIC_KEY` (the entitlement server and the app's public key there). On Apple platforms the App Store is the
+/// store when no simulator is named; visionOS has to be told where purchases are confirmed, so there the connection is to
+/// be given.
 ///
 ///     let store = try Store(configuration: StoreConfiguration(productListPath: "products.json"))
 public struct StoreConfiguration: Sendable {
@@ -18,24 +20,45 @@ public struct StoreConfiguration: Sendable {
     public var productListPath: String
     /// Takes the place of the file when set.
     public var productList: ProductList?
+
+    /// Where things are bought.
     public var connection: (any StoreConnection)?
+    /// Asks the connection about products and remembers the answers; give one to share it with others.
+    public var products: ProductRequest?
+    /// Who says what is true: the entitlement server.
     public var validator: (any ReceiptValidator)?
+    /// Who keeps the credit that consumables fill: the validator when it can, as the entitlement server's client does.
+    public var credits: (any CreditService)?
+    /// Keeps the content of products on the device; without one, fetching content is `unsupported`.
+    public var contentManager: (any ContentManager)?
+    /// Where the state is kept. A storage that can be claimed is claimed while the store lives.
     public var storage: (any SecureStorage)?
     /// Tells stores apart that would use the same storage: a second one is refused while the first lives.
     public var storageName: String
+    /// How the defaults of `connection` and `validator` send their requests.
+    public var transport: (any HTTPTransport)?
+    public var environment: [String: String]
+
     /// Who uses the app; `nil` until somebody logs in, and then an anonymous customer made once and kept.
     public var customer: CustomerID?
-    public var clock: any WallClock
-    public var environment: [String: String]
-    public var transport: (any HTTPTransport)?
+    /// The customer's own token, for servers that ask for it: see `EntitlementServiceClient.Configuration.customerToken`.
+    public var customerToken: (@Sendable (CustomerID) async throws -> String?)?
+
     /// How long a subscription outlives its expiry while the server cannot be asked; production only.
     public var gracePeriod: Duration
     /// After how long the server is asked again though nothing is known to have changed.
     public var validationInterval: Duration
-    /// How the payment queue names payments, waits and paces its retries.
-    public var makePaymentID: @Sendable () -> PaymentID
+
+    /// What time it is for subscriptions.
+    public var clock: any WallClock
+    /// How the payment queue and the defaults wait.
     public var sleep: @Sendable (Duration) async throws -> Void
+    /// The pause before attempt 1, 2, … to present or finish a transaction.
     public var retryPause: @Sendable (Int) -> Duration
+    /// Spreads the repetitions of the default validator; from 0 to 1.
+    public var random: @Sendable () -> Double
+    /// Names payments; never the same twice.
+    public var makePaymentID: @Sendable () -> PaymentID
 
     public init(productListPath: String) {
         self.productListPath = productListPath
@@ -46,52 +69,7 @@ public struct StoreConfiguration: Sendable {
         validationInterval = .seconds(14 * 86400)
         makePaymentID = { PaymentID(UUID()) }
         sleep = { try await Task.sleep(for: $0) }
+        random = { .random(in: 0...1) }
         retryPause = { .milliseconds(250 << min($0 - 1, 10)) }
     }
-
-    func resolvedProductList() throws -> ProductList { try productList ?? ProductList(contentsOf: productListPath) }
-
-    func resolvedConnection() throws -> any StoreConnection {
-        if let connection { return connection }
-        #if canImport(StoreKit) && !os(visionOS)
-            // A simulator may take the App Store's place there too.
-            if environment["SOUK_STORE_URL"] == nil {
-                return StoreKitConnection(configuration: .init(storage: try resolvedStorage()))
-            }
-        #endif
-        return RemoteStoreConnection(
-            configuration: .init(
-                url: try setting("SOUK_STORE_URL", "where the App Store simulator listens"),
-                account: environment["SOUK_STORE_ACCOUNT"] ?? "default", transport: resolvedTransport, sleep: sleep))
-    }
-
-    func resolvedValidator() throws -> any ReceiptValidator {
-        if let validator { return validator }
-        return EntitlementServiceClient(
-            configuration: .init(
-                baseURL: try setting("SOUK_SERVER_URL", "where the entitlement server listens"),
-                key: APIKey(try setting("SOUK_PUBLIC_KEY", "the app's public key at the entitlement server"))),
-            transport: resolvedTransport)
-    }
-
-    func resolvedStorage() throws -> any SecureStorage {
-        if let storage { return storage }
-        let folder = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
-        let directory = (folder?.path ?? NSHomeDirectory()) + "/Souk/\(storageName)"
-        return try FileSecureStorage(directory: directory)
-    }
-
-    private var resolvedTransport: any HTTPTransport { transport ?? URLSessionTransport() }
-
-    private func setting(_ name: String, _ meaning: String) throws -> String {
-        guard let value = environment[name], !value.isEmpty else {
-            throw StoreError(
-                .missingSetting, "Set \(name) to \(meaning), or give the store configuration its collaborator.")
-        }
-        return value
-    }
-}
-
-extension Duration {
-    var inSeconds: TimeInterval { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

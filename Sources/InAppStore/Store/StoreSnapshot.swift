@@ -3,6 +3,8 @@ import StoreModel
 
 /// Everything the store knows at one instant; one snapshot never mixes two states.
 public struct StoreSnapshot: Sendable, Equatable {
+    /// Whose purchases these are.
+    public var customer: CustomerID?
     /// What the app must give access to.
     public var allowedProducts: Set<String>
     /// Bought, and not taken back: consumables and subscriptions do not count.
@@ -22,12 +24,13 @@ public struct StoreSnapshot: Sendable, Equatable {
     public var features: [CustomerFeature]
 
     public init(
-        allowedProducts: Set<String> = [], purchasedProducts: Set<String> = [],
+        customer: CustomerID? = nil, allowedProducts: Set<String> = [], purchasedProducts: Set<String> = [],
         acquiredViaSubscriptionProducts: Set<String> = [], acquiredProducts: Set<String> = [],
         downloadedContentProducts: Set<String> = [], subscriptionInfo: SubscriptionInfo? = nil,
         receiptValidationStatus: ReceiptValidationStatus? = nil, appStoreLocale: String? = nil,
         features: [CustomerFeature] = []
     ) {
+        self.customer = customer
         self.allowedProducts = allowedProducts
         self.purchasedProducts = purchasedProducts
         self.acquiredViaSubscriptionProducts = acquiredViaSubscriptionProducts

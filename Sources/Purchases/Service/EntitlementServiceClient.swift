@@ -32,6 +32,9 @@ public final class EntitlementServiceClient: ReceiptValidator {
         /// Judges the server's signatures: each question then carries a nonce, and an answer that is not signed for it by one
         /// of the verifier's keys is not used (`untrustedAnswer`). `nil` takes answers unsigned.
         public var answerVerifier: (any AnswerVerifier)?
+        /// The customer's own token, which the server asks for where credit is spent, and for reads where the app wants it so;
+        /// issued by your server for whoever is logged in. Called before every question.
+        public var customerToken: (@Sendable (CustomerID) async throws -> String?)?
         /// Makes each question its own, for the server's idempotency keys and as its nonce.
         public var makeUUID: @Sendable () -> UUID = { UUID() }
 
@@ -82,7 +85,7 @@ public final class EntitlementServiceClient: ReceiptValidator {
     /// What `customer` may use now. Costs no body when nothing changed since the last answer.
     public func customer(_ customer: CustomerID) async throws -> Customer {
         let known = answers.withLock { $0[customer] }
-        var headers = standardHeaders
+        var headers = try await headers(about: customer)
         if let known { headers.add("If-None-Match", known.etag) }
         let answer = try await connection.send(
             HTTPRequest(method: .get, url: Self.path(customer), headers: headers))
@@ -99,20 +102,32 @@ public final class EntitlementServiceClient: ReceiptValidator {
     }
 
     private func present(_ batch: TransactionBatch, of customer: CustomerID) async throws -> PostTransactionsAnswer {
-        let path = Self.path(customer) + "/transactions"
-        let body = try WireJSON.encode(batch.request)
-        var headers = standardHeaders
-        headers.add("Content-Type", "application/json")
-        headers.add("Idempotency-Key", idempotencyKey(path: path, body: body))
         do {
-            return try await connection.send(
-                HTTPRequest(method: .post, url: path, headers: headers, body: .bytes(body))
-            ).decoded(PostTransactionsAnswer.self)
+            return try await post(batch.request, to: "/transactions", of: customer, PostTransactionsAnswer.self)
         } catch let error as PurchaseError {
             guard let rejection = batch.rejection(from: error) else { throw error }
             return PostTransactionsAnswer(
                 customer: try await self.customer(customer), acknowledgedTransactionIDs: [], rejected: [rejection])
         }
+    }
+
+    func post<Answer: Decodable>(
+        _ request: some Encodable, to path: String, of customer: CustomerID, _ type: Answer.Type
+    ) async throws -> Answer {
+        let path = Self.path(customer) + path
+        let body = try WireJSON.encode(request)
+        var headers = try await headers(about: customer)
+        headers.add("Content-Type", "application/json")
+        headers.add("Idempotency-Key", idempotencyKey(path: path, body: body))
+        return try await connection.send(
+            HTTPRequest(method: .post, url: path, headers: headers, body: .bytes(body))
+        ).decoded(type)
+    }
+
+    func get<Answer: Decodable>(_ path: String, of customer: CustomerID, _ type: Answer.Type) async throws -> Answer {
+        try await connection.send(
+            HTTPRequest(method: .get, url: Self.path(customer) + path, headers: try await headers(about: customer))
+        ).decoded(type)
     }
 
     /// The same for every attempt of one question, another for the next question of the same content: the server
@@ -124,10 +139,21 @@ public final class EntitlementServiceClient: ReceiptValidator {
         return Hex.encode(digest.finalize())
     }
 
-    private var standardHeaders: HTTPHeaders {
+    private func headers(about customer: CustomerID) async throws -> HTTPHeaders {
         var headers: HTTPHeaders = ["Accept": "application/json"]
+        if let token = try await token(of: customer) { headers.add("Souk-Customer-Token", token) }
         if let environment = configuration.environment { headers.add("Souk-Environment", environment.rawValue) }
         return headers
+    }
+
+    private func token(of customer: CustomerID) async throws -> String? {
+        do {
+            return try await configuration.customerToken?(customer)
+        } catch {
+            try Task.checkCancellation()
+            throw PurchaseError(
+                .unreachable, "The customer's token could not be had; try again later.", underlying: error)
+        }
     }
 
     private static func path(_ customer: CustomerID) -> String {

@@ -8,7 +8,7 @@ import Primitives
 /// a crash a key has the value before or the new one. What is read is checked against its SHA-256.
 ///
 /// Throws `PurchaseError`: `storageFailed` with the system's reason, `storageCorrupt` for a damaged value. Errors name
-/// the key, never the value. Any number of threads and processes may use one folder.
+/// the key, never the value. Any number of threads and processes may use one folder; who wants it alone claims it.
 public final class FileSecureStorage: SecureStorage {
     public struct Configuration: Sendable {
         /// Created with mode 0700 when missing, its parents too; tightened to 0700 when others could read it.
@@ -64,6 +64,8 @@ public final class FileSecureStorage: SecureStorage {
         }
         try StorageFile.flushDirectory(configuration.directory, key: key)
     }
+
+    var directory: String { configuration.directory }
 
     private func path(for key: String) throws -> String {
         let name = Self.fileName(for: key)

@@ -59,6 +59,19 @@ enum StorageFile {
         }
     }
 
+    /// The open and locked file, made when missing; `nil` while somebody else holds the lock. Closing it gives it back.
+    static func lock(_ path: String) throws -> Int32? {
+        let file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw failure("claim the folder of", path, errno) }
+        guard retrying({ Int(flock(file, LOCK_EX | LOCK_NB)) }) == 0 else {
+            let reason = errno
+            close(file)
+            if reason == EWOULDBLOCK { return nil }
+            throw failure("claim the folder of", path, reason)
+        }
+        return file
+    }
+
     /// Removing what is not there is no error.
     static func remove(_ path: String, key: String) throws {
         guard unlink(path) == 0 || errno == ENOENT else { throw failure("remove", key, errno) }

@@ -7,3 +7,14 @@ public protocol SecureStorage: Sendable {
     /// Writes durably; `nil` removes.
     func set(_ data: [UInt8]?, for key: String) throws
 }
+
+/// A storage that can tell whether somebody uses it already, in this process or in another.
+public protocol ClaimableStorage: SecureStorage {
+    /// The right to be its one user; `nil` while somebody else has it.
+    func claim() throws -> (any StorageClaim)?
+}
+
+/// Held until it is released, is no longer referenced, or the process ends.
+public protocol StorageClaim: AnyObject, Sendable {
+    func release()
+}

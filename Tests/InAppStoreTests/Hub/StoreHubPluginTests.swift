@@ -255,10 +255,15 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `content is not built yet and says so`() async throws {
+    @Test func `a product without content is there at once, and content of what is not listed is refused`() async throws
+    {
         try await run { screen, _ in
-            await #expect(throws: StoreError(.unsupported, "")) {
-                try await screen.call("store.fetchContent", ["productID": "pack"], answeredBy: "store.contentProgress")
+            let progress = try await screen.call(
+                "store.fetchContent", ["productID": "pack"], answeredBy: "store.contentProgress")
+            #expect(progress == ["productID": "pack", "received": 0, "total": 0, "isComplete": true])
+            await #expect(throws: StoreError(.invalidProductIdentifier, "")) {
+                try await screen.call(
+                    "store.fetchContent", ["productID": "unheard.of"], answeredBy: "store.contentProgress")
             }
         }
     }

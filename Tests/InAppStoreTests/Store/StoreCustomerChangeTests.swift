@@ -210,7 +210,9 @@ struct StoreCustomerChangeTests {
         let store = try await test.open(customer: boris)
         await #expect(throws: StoreError(.purchaseFailed, "")) { try await store.purchaseProduct("coins") }
         let id = try #require(test.connection.unfinished.first?.id)
-        await #expect(throws: StoreError(.purchaseFailed, "")) { try await store.validateTransaction(id.rawValue) }
+        await #expect(throws: StoreError(.receiptValidationFailed, "")) {
+            try await store.validateTransaction(id.rawValue)
+        }
         serve(only: boris)
         try await store.validateTransaction(id.rawValue)
         await finished(1)

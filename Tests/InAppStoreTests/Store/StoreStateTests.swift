@@ -13,7 +13,8 @@ struct StoreStateTests {
         _ customer: Customer?, acquired: Set<ProductID> = [], list: ProductList = Fixture.list
     ) -> StoreState {
         StoreState(
-            list: list, answer: customer.map { .init(customer: $0, receivedAt: $0.asOf) },
+            list: list, owner: .init(customer: "anna", isAnonymous: false),
+            answer: customer.map { .init(customer: $0, receivedAt: $0.asOf) },
             acquiredViaSubscription: acquired, grace: week)
     }
 

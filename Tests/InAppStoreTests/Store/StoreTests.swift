@@ -350,7 +350,7 @@ struct StoreTests {
         #expect(result.restored == ["pack"])
         #expect(!result.nothingToRestore)
         test.connection.before { call in if call == .restore { throw StoreFailure(code: .unreachable, reason: "") } }
-        #expect(await code { try await store.refreshReceipt() } == "restorePurchasesFailed")
+        #expect(await code { try await store.restorePurchases() } == "restorePurchasesFailed")
         await store.close()
     }
 
@@ -386,13 +386,6 @@ struct StoreTests {
         let info = try await store.fetchProductsInfo(["pack", "pro.monthly.half", "film.noir"])
         #expect(Set(info.keys) == ["pack", "pro.monthly.half"])
         #expect(await code { _ = try await store.fetchProductsInfo(["pack", "y", "x"]) } == "invalidProductIdentifier")
-        await store.close()
-    }
-
-    @Test func `content is not built yet and says so`() async throws {
-        let store = try await test.open()
-        #expect(await code { for try await _ in store.fetchProductContent("pack") {} } == "unsupported")
-        #expect(await code { try await store.deleteProductContent("pack") } == "unsupported")
         await store.close()
     }
 }

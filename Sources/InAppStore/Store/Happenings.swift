@@ -1,0 +1,22 @@
+import Primitives
+
+/// Tells any number of listeners what happens. What happens before anybody listens waits for the first of them, so that a
+/// store may be made long before the screen that shows what it says.
+final class Happenings<Element: Sendable>: Sendable {
+    private let broadcast = Broadcast<Element>()
+    /// The first listener's stream.
+    private let unread: Locked<AsyncStream<Element>?>
+
+    init() { unread = Locked(broadcast.stream()) }
+
+    /// What happens from now on; for the first listener also what happened before, the newest 1000.
+    func stream() -> AsyncStream<Element> {
+        unread.withLock { first in
+            defer { first = nil }
+            return first
+        } ?? broadcast.stream()
+    }
+
+    func send(_ element: Element) { broadcast.send(element) }
+    func finish() { broadcast.finish() }
+}

@@ -1,0 +1,60 @@
+import Primitives
+import StoreModel
+
+extension Store {
+    public func fetchProductContent(_ productIdentifier: String) -> AsyncThrowingStream<ContentProgress, any Error> {
+        let (stream, continuation) = AsyncThrowingStream.makeStream(of: ContentProgress.self)
+        let fetch = Task { [keeper, content, list] in
+            do {
+                guard let product = try Self.withContent(productIdentifier, in: list, keeper.board.current) else {
+                    continuation.yield(.nothing)
+                    return continuation.finish()
+                }
+                guard let content else { throw Self.contentUnsupported }
+                for try await progress in content.fetch(product.id, parameters: product.parameters) {
+                    // Whoever hears that it is there finds it in the snapshot.
+                    if progress.location != nil { await keeper.set(downloadedContent: content.downloaded) }
+                    continuation.yield(progress)
+                }
+                continuation.finish()
+            } catch {
+                continuation.finish(throwing: error)
+            }
+        }
+        continuation.onTermination = { _ in fetch.cancel() }
+        return stream
+    }
+
+    public func deleteProductContent(_ productIdentifier: String) async throws {
+        let product = try listed(productIdentifier, orThrow: .invalidProductIdentifier)
+        guard product.contentFetcherParameters != nil else { return }
+        guard let content else { throw Self.contentUnsupported }
+        try await content.delete(product.fullPriceProduct ?? product.id)
+        await keeper.set(downloadedContent: content.downloaded)
+    }
+
+    /// The folder of a product's content; `nil` when it is not on the device or there is none.
+    public func contentLocation(_ productIdentifier: String) -> String? {
+        guard let product = ProductID(rawValue: productIdentifier).flatMap({ list[$0] }) else { return nil }
+        return content?.location(of: product.fullPriceProduct ?? product.id)
+    }
+
+    /// Under which identifier a product's content is kept, and how it is fetched; `nil` when it has none.
+    private static func withContent(
+        _ identifier: String, in list: ProductList, _ snapshot: StoreSnapshot
+    ) throws -> (id: ProductID, parameters: JSONObject)? {
+        guard let product = ProductID(rawValue: identifier).flatMap({ list[$0] }) else {
+            throw StoreError(.invalidProductIdentifier, "\"\(identifier)\" is not in the product list.")
+        }
+        let base = product.fullPriceProduct ?? product.id
+        guard let parameters = product.contentFetcherParameters else { return nil }
+        guard snapshot.allowedProducts.union(snapshot.acquiredProducts).contains(base.rawValue) else {
+            throw StoreError(
+                .contentNotAcquired, "The content of \"\(identifier)\" is for whoever bought or acquired it.")
+        }
+        return (base, parameters)
+    }
+
+    private static let contentUnsupported = StoreError(
+        .unsupported, "This store has no content manager; give its configuration one.")
+}

@@ -1,0 +1,75 @@
+import HTTPCore
+import Purchases
+import StoreModel
+
+/// What consumables gave the customer to spend.
+extension Store {
+    /// How much credit of a type the customer has, as the server says. Throws `creditFailed`, `unsupported` when there is no
+    /// service of credits, `operationCancelled`.
+    public func credit(_ type: String) async throws -> CreditBalance {
+        let customer = customer
+        let balance = try await askingForCredit { try await $0.credit(type, of: customer) }
+        keeper.keep(balance, of: customer)
+        return balance
+    }
+
+    /// What the server said last about the customer's credit of a type; `nil` when it never did.
+    public func cachedCredit(_ type: String) -> CreditBalance? {
+        keeper.records.value(StoreRecords.Key.credit(type), of: customer, telling: keeper.happenings)
+    }
+
+    /// What items of these types cost. Throws as `credit(_:)`, and `creditFailed` when one of them has no price.
+    public func creditPrices(_ type: String, of itemTypes: Set<String>) async throws -> [String: Int] {
+        let prices = try await credit(type).prices
+        let unknown = itemTypes.filter { prices[$0] == nil }.sorted()
+        guard unknown.isEmpty else {
+            throw StoreError(
+                .creditFailed, "No price in \"\(type)\" for: \(unknown.joined(separator: ", ")); see the feature file.")
+        }
+        return prices.filter { itemTypes.contains($0.key) }
+    }
+
+    /// Spends credit on items, by identifier the type of each: on all of them or none. What was redeemed before costs
+    /// nothing. Throws as `credit(_:)`, and `insufficientCredit`.
+    @discardableResult
+    public func redeem(_ items: [String: String], credit type: String) async throws -> RedeemAnswer {
+        let customer = customer
+        let items = items.sorted { $0.key < $1.key }.map { RedeemRequest.Item(id: $0.key, type: $0.value) }
+        let answer = try await askingForCredit { try await $0.redeem(items, credit: type, of: customer) }
+        if let known = cachedCredit(type), customer == self.customer {
+            keeper.keep(
+                CreditBalance(
+                    type: type, earned: known.earned, spent: known.earned - answer.balance, prices: known.prices),
+                of: customer)
+        }
+        return answer
+    }
+
+    private func askingForCredit<Answer: Sendable>(
+        _ question: (any CreditService) async throws -> Answer
+    ) async throws -> Answer {
+        guard let credits else {
+            throw StoreError(.unsupported, "This store has no service of credits; give its configuration one.")
+        }
+        do {
+            return try await question(credits)
+        } catch is CancellationError {
+            throw StoreError(.operationCancelled, "The question about credit was cancelled.")
+        } catch {
+            let isShort = ((error as? PurchaseError)?.underlying as? HTTPProblem)?.code == "insufficient_credit"
+            throw StoreError(
+                isShort ? .insufficientCredit : .creditFailed,
+                (error as? PurchaseError)?.reason ?? "The server could not be asked about credit.", underlying: error)
+        }
+    }
+}
+
+extension StoreKeeper {
+    fileprivate nonisolated func keep(_ balance: CreditBalance, of customer: CustomerID) {
+        do {
+            try records.set(balance, for: StoreRecords.Key.credit(balance.type), of: customer)
+        } catch {
+            report(.storage("The credit \"\(balance.type)\" could not be written down: \(error)"))
+        }
+    }
+}

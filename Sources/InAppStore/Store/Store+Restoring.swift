@@ -1,0 +1,71 @@
+import StoreKitAdapter
+import Purchases
+import StoreModel
+
+extension Store {
+    public func refreshReceipt() async throws {
+        do {
+            _ = try await queue.restore()
+        } catch let error as PaymentError {
+            let error = StoreError.ofRestore(error)
+            guard error.code != .operationCancelled else { throw error }
+            keeper.report(
+                StoreEvent(kind: .nonCriticalError, code: error.code, sentence: error.sentence))
+        }
+        try await validateReceipt()
+    }
+
+    @discardableResult
+    public func restorePurchases() async throws -> RestoreResult {
+        do {
+            let transactions = try await queue.restore()
+            // That there is nothing is the store's answer; what the server says besides is welcome, not needed.
+            if transactions.isEmpty { try? await keeper.refresh() }
+            return RestoreResult(
+                restored: Array(Set(transactions.map(\.productID.rawValue))).sorted(),
+                paidFeatures: keeper.paidFeatures, nothingToRestore: transactions.isEmpty)
+        } catch let error as PaymentError {
+            throw StoreError.ofRestore(error)
+        }
+    }
+
+    public func validateReceipt() async throws {
+        do {
+            try await keeper.refresh()
+        } catch let error as StoreError {
+            if error.code != .operationCancelled {
+                keeper.report(StoreEvent(kind: .criticalError, code: error.code, sentence: error.sentence))
+            }
+            throw error
+        }
+    }
+
+    public func validateTransaction(_ transactionIdentifier: String) async throws {
+        let unknown = StoreError(
+            .invalidTransactionIdentifier, "\"\(transactionIdentifier)\" is not an unfinished transaction.")
+        guard let id = TransactionID(rawValue: transactionIdentifier) else { throw unknown }
+        do {
+            try await queue.redeliver(id)
+        } catch let error as PaymentError {
+            switch error.code {
+            case .unknownTransaction: throw unknown
+            case .rejected:
+                let detail = (error.underlying as? StoreError)?.sentence
+                throw StoreError(.receiptValidationFailed, detail ?? error.sentence, underlying: error)
+            default: throw StoreError.ofPurchase(error)
+            }
+        }
+    }
+}
+
+extension StoreError {
+    fileprivate static func ofRestore(_ error: PaymentError) -> StoreError {
+        let code: Code =
+            switch error.code {
+            case .cancelled, .customerChanged: .operationCancelled
+            case .acknowledgementPending: .acknowledgementPending
+            default: .restorePurchasesFailed
+            }
+        return StoreError(code, error.sentence, underlying: error)
+    }
+}

@@ -1,0 +1,54 @@
+import Primitives
+import StoreModel
+
+/// The right to be the one store on a storage, held while the store lives: under a name in this process, and at the
+/// storage itself where that can tell.
+final class StoreClaim: Sendable {
+    private static let taken = Locked<Set<String>>([])
+    private let name: String
+    private let isHeld = Locked(true)
+    private let place: (any StorageClaim)?
+
+    /// Throws `alreadyInUse`, or `storageFailed` when the storage cannot be claimed.
+    init(_ name: String, storage: any SecureStorage) throws {
+        guard Self.taken.withLock({ $0.insert(name).inserted }) else {
+            throw StoreError(
+                .alreadyInUse, "A store named \"\(name)\" is running already; share it, or give this one another name.")
+        }
+        self.name = name
+        do {
+            place = try Self.claim(storage)
+        } catch {
+            Self.taken.withLock { _ = $0.remove(name) }
+            throw error
+        }
+    }
+
+    deinit { release() }
+
+    func release() {
+        let wasHeld = isHeld.withLock { held in
+            defer { held = false }
+            return held
+        }
+        guard wasHeld else { return }
+        place?.release()
+        Self.taken.withLock { _ = $0.remove(name) }
+    }
+
+    private static func claim(_ storage: any SecureStorage) throws -> (any StorageClaim)? {
+        guard let storage = storage as? any ClaimableStorage else { return nil }
+        let claim: (any StorageClaim)?
+        do {
+            claim = try storage.claim()
+        } catch {
+            throw StoreError(.storageFailed, "The store's storage cannot be claimed: \(error)", underlying: error)
+        }
+        guard let claim else {
+            throw StoreError(
+                .alreadyInUse,
+                "Another store, perhaps of another process, uses this storage; share it, or end that one.")
+        }
+        return claim
+    }
+}

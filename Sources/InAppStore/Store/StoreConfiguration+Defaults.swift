@@ -1,0 +1,72 @@
+import Foundation
+import HTTPCore
+import Purchases
+import StoreKitAdapter
+import StoreModel
+
+/// What a store works with: what was given, and the defaults of the rest.
+extension StoreConfiguration {
+    struct Parts {
+        var productList: ProductList
+        var storage: any SecureStorage
+        var connection: any StoreConnection
+        var products: ProductRequest
+        var validator: any ReceiptValidator
+        var credits: (any CreditService)?
+        var contentManager: (any ContentManager)?
+    }
+
+    /// Throws `StoreError`: `missingSetting`, and what reading the product list throws.
+    func resolved() throws -> Parts {
+        let productList = try productList ?? ProductList(contentsOf: productListPath)
+        let storage = try storage ?? defaultStorage()
+        let connection = try connection ?? defaultConnection(storage)
+        let validator = try validator ?? defaultValidator()
+        return Parts(
+            productList: productList, storage: storage, connection: connection,
+            products: products ?? ProductRequest(connection: connection), validator: validator,
+            credits: credits ?? validator as? any CreditService, contentManager: contentManager)
+    }
+
+    private func defaultStorage() throws -> any SecureStorage {
+        let folder = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
+        return try FileSecureStorage(directory: (folder?.path ?? NSHomeDirectory()) + "/Souk/\(storageName)")
+    }
+
+    private func defaultConnection(_ storage: any SecureStorage) throws -> any StoreConnection {
+        #if canImport(StoreKit) && !os(visionOS)
+            // A simulator may take the App Store's place there too.
+            if environment["SOUK_STORE_URL"] == nil {
+                return StoreKitConnection(configuration: .init(storage: storage))
+            }
+        #endif
+        return RemoteStoreConnection(
+            configuration: .init(
+                url: try setting("SOUK_STORE_URL", "where the App Store simulator listens"),
+                account: environment["SOUK_STORE_ACCOUNT"] ?? "default", transport: transportOrDefault, sleep: sleep))
+    }
+
+    private func defaultValidator() throws -> any ReceiptValidator {
+        var configuration = EntitlementServiceClient.Configuration(
+            baseURL: try setting("SOUK_SERVER_URL", "where the entitlement server listens"),
+            key: APIKey(try setting("SOUK_PUBLIC_KEY", "the app's public key at the entitlement server")))
+        configuration.sleep = sleep
+        configuration.random = random
+        configuration.customerToken = customerToken
+        return EntitlementServiceClient(configuration: configuration, transport: transportOrDefault)
+    }
+
+    private var transportOrDefault: any HTTPTransport { transport ?? URLSessionTransport() }
+
+    private func setting(_ name: String, _ meaning: String) throws -> String {
+        guard let value = environment[name], !value.isEmpty else {
+            throw StoreError(
+                .missingSetting, "Set \(name) to \(meaning), or give the store configuration its collaborator.")
+        }
+        return value
+    }
+}
+
+extension Duration {
+    var inSeconds: TimeInterval { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}

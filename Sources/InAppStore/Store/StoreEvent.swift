@@ -1,0 +1,69 @@
+import StoreKitAdapter
+import StoreModel
+
+/// Something that happened in a store and that its owner may want to log or show.
+public struct StoreEvent: Sendable, Equatable {
+    /// How much it matters; an open set.
+    public struct Kind: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// Nothing went wrong.
+        public static let informational = Kind(rawValue: "informational")
+        /// Something did not work, and nothing is lost: it is tried again, or somebody was told.
+        public static let nonCriticalError = Kind(rawValue: "nonCriticalError")
+        /// A customer may not get what they paid for unless somebody looks at it.
+        public static let criticalError = Kind(rawValue: "criticalError")
+    }
+
+    public var kind: Kind
+    public var code: StoreError.Code
+    public var sentence: String
+    public var productID: ProductID?
+    public var transactionID: TransactionID?
+
+    public init(
+        kind: Kind, code: StoreError.Code, sentence: String, productID: ProductID? = nil,
+        transactionID: TransactionID? = nil
+    ) {
+        self.kind = kind
+        self.code = code
+        self.sentence = sentence
+        self.productID = productID
+        self.transactionID = transactionID
+    }
+}
+
+extension StoreEvent {
+    /// What an app should hear of a completion besides its transaction.
+    init?(_ completion: PaymentCompletion) {
+        switch completion.event {
+        case .purchased, .renewalChanged: return nil
+        case .revoked(let transaction):
+            self.init(
+                kind: .informational, code: .purchaseRevoked,
+                sentence: "The store took \(transaction.productID) back.", productID: transaction.productID,
+                transactionID: transaction.id)
+        case .failed(let failure):
+            self.init(
+                kind: .informational, code: failure.code == .declined ? .purchaseDeclined : .purchaseFailed,
+                sentence: "\(completion.productID) was not bought: \(failure.reason)", productID: completion.productID)
+        }
+    }
+
+    /// A purchase that somebody waited for was made: with the store's transaction, or acquired through a subscription.
+    static func purchased(_ product: ProductID, _ transaction: StoreTransaction?) -> StoreEvent {
+        StoreEvent(
+            kind: .informational, code: .purchaseSuccessful,
+            sentence: transaction == nil
+                ? "\(product) was acquired through a subscription." : "\(product) was bought.",
+            productID: product, transactionID: transaction?.id)
+    }
+
+    /// A purchase that somebody waited for failed; `nil` for what the customer decided, or has yet to hear of.
+    static func failed(_ product: ProductID?, _ error: any Error) -> StoreEvent? {
+        let error = error as? StoreError ?? StoreError(.purchaseFailed, "The purchase failed: \(error)")
+        guard ![.operationCancelled, .purchaseDeferred].contains(error.code) else { return nil }
+        return StoreEvent(
+            kind: .nonCriticalError, code: error.code, sentence: error.sentence, productID: product)
+    }
+}

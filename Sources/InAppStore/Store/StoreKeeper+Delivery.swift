@@ -1,0 +1,88 @@
+import Foundation
+import StoreKitAdapter
+import StoreModel
+
+/// What becomes of the store's transactions.
+extension StoreKeeper {
+    /// Presents transactions to the server and says what became of each. One that names a former customer of this device
+    /// waits for them: nobody may have what somebody else paid for. A token that nobody here had is for the server to
+    /// judge.
+    func deliver(_ transactions: [StoreTransaction]) async -> [TransactionID: DeliveryVerdict] {
+        do {
+            let tokens = tokensOfThisDevice
+            let (own, answer) = try await inTurn { [validator] customer in
+                let own = Self.transactions(transactions, of: customer, othersHere: tokens)
+                return (own, own.isEmpty ? nil : try await validator.validate(own, for: customer))
+            } note: { (_, answer: TransactionValidation?) in
+                answer?.customer
+            }
+            return hold(allBut: own, of: transactions).merging(verdicts(on: own, answer)) { $1 }
+        } catch {
+            let own = Self.transactions(transactions, of: owner.customer, othersHere: tokensOfThisDevice)
+            if !Task.isCancelled, !own.isEmpty {
+                let sentence = "The server could not be asked about \(own.count) transactions; they are kept."
+                report(StoreEvent(kind: .nonCriticalError, code: .receiptValidationFailed, sentence: sentence))
+            }
+            return own.reduce(into: hold(allBut: own, of: transactions)) { $0[$1.id] = .unavailable(error) }
+        }
+    }
+
+    /// All but those that name one of `othersHere`.
+    private static func transactions(
+        _ all: [StoreTransaction], of customer: CustomerID, othersHere tokens: [UUID]
+    ) -> [StoreTransaction] {
+        let own = customer.appAccountToken
+        return all.filter { transaction in
+            transaction.appAccountToken.map { $0 == own || !tokens.contains($0) } ?? true
+        }
+    }
+
+    private func hold(
+        allBut own: [StoreTransaction], of all: [StoreTransaction]
+    ) -> [TransactionID: DeliveryVerdict] {
+        let own = Set(own.map(\.id))
+        return all.reduce(into: [:]) { verdicts, transaction in
+            guard !own.contains(transaction.id) else { return }
+            let error = StoreError(
+                .acknowledgementPending,
+                "Transaction \(transaction.id) belongs to another customer of this device; it is presented when they "
+                    + "log in.")
+            report(
+                StoreEvent(
+                    kind: .nonCriticalError, code: error.code, sentence: error.sentence,
+                    transactionID: transaction.id))
+            verdicts[transaction.id] = .held(error)
+        }
+    }
+
+    private func verdicts(
+        on transactions: [StoreTransaction], _ answer: TransactionValidation?
+    ) -> [TransactionID: DeliveryVerdict] {
+        guard let answer else { return [:] }
+        let rejected = Dictionary(
+            answer.rejected.compactMap { rejection in
+                transactions.indices.contains(rejection.index) ? (transactions[rejection.index].id, rejection) : nil
+            }, uniquingKeysWith: { first, _ in first })
+        return transactions.reduce(into: [:]) { verdicts, transaction in
+            verdicts[transaction.id] = verdict(
+                on: transaction, isAcknowledged: answer.acknowledged.contains(transaction.id),
+                rejection: rejected[transaction.id])
+        }
+    }
+
+    private func verdict(
+        on transaction: StoreTransaction, isAcknowledged: Bool, rejection: RejectedTransaction?
+    ) -> DeliveryVerdict {
+        if isAcknowledged { return .acknowledged }
+        guard let rejection else {
+            return .unavailable(
+                StoreError(.acknowledgementPending, "The server has not acknowledged transaction \(transaction.id)."))
+        }
+        let error = StoreError(.receiptValidationFailed, "\(rejection.code): \(rejection.detail)")
+        report(
+            StoreEvent(
+                kind: rejection.retryable ? .nonCriticalError : .criticalError, code: .receiptValidationFailed,
+                sentence: error.sentence, transactionID: transaction.id))
+        return rejection.retryable ? .unavailable(error) : .rejected(error)
+    }
+}

@@ -1,0 +1,97 @@
+import Primitives
+import StoreModel
+
+/// What the server is asked, and what becomes of its answers.
+extension StoreKeeper {
+    /// Asks the server what the customer may use now. Throws `operationCancelled`, else `receiptValidationFailed`.
+    func refresh() async throws {
+        questions += 1
+        defer {
+            questions -= 1
+            watch()
+        }
+        do {
+            _ = try await inTurn { [validator] customer in
+                try await validator.customer(customer)
+            } note: {
+                $0
+            }
+        } catch is CancellationError {
+            throw StoreError(.operationCancelled, "The question to the server was cancelled.")
+        } catch {
+            throw StoreError(
+                .receiptValidationFailed, "The server could not be asked; what is known stays.", underlying: error)
+        }
+    }
+
+    /// The question of the clock: a failure is noted and the next attempt awaited.
+    func ask() -> Task<Void, Never> {
+        Task { [weak self] in
+            try? await self?.refresh()
+            await self?.asked()
+        }
+    }
+
+    private func asked() {
+        question = nil
+        watch()
+    }
+
+    /// Runs one conversation with the server after the one before has ended. What it says of a customer is kept, unless
+    /// they have logged out meanwhile.
+    func inTurn<Answer: Sendable>(
+        _ ask: @escaping @Sendable (CustomerID) async throws -> Answer,
+        note: @escaping @Sendable (Answer) -> Customer?
+    ) async throws -> Answer {
+        try await turns.take { [weak self] in
+            guard let self else { throw CancellationError() }
+            let customer = owner.customer
+            do {
+                let answer = try await ask(customer)
+                if let news = note(answer) { await noteAnswer(news, about: customer) }
+                return answer
+            } catch {
+                // Who gave up says nothing about the server.
+                if Task.isCancelled { throw CancellationError() }
+                await noteFailure(about: customer)
+                throw error
+            }
+        }
+    }
+
+    private func noteAnswer(_ answer: Customer, about customer: CustomerID) {
+        guard customer == owner.customer else { return }
+        commit { [now] in $0.note(answer, at: now) }
+        write(state.answer)
+        acquireWhatComesByItself()
+        reportUnknownSubscription()
+    }
+
+    private func noteFailure(about customer: CustomerID) {
+        guard customer == owner.customer else { return }
+        let isFirst = state.answer?.failingSince == nil
+        commit { [now] in $0.noteFailure(at: now) }
+        if isFirst { write(state.answer) }
+    }
+
+    /// An answer that cannot be written is used all the same, and asked for again at the next launch.
+    private func write(_ answer: StoreState.Answer?) {
+        guard let answer else { return }
+        do {
+            try records.set(answer, for: StoreRecords.Key.answer, of: owner.customer)
+        } catch {
+            report(.storage("The server's answer could not be written down: \(error)"))
+        }
+    }
+
+    /// A subscription that the list does not know enables everything, which somebody should hear of.
+    private func reportUnknownSubscription() {
+        guard let info = state.subscriptionInfo(at: now), !info.isExpired else { return }
+        let product = info.subscription.productID
+        guard state.list[product] == nil, unknownSubscriptions.insert(product).inserted else { return }
+        let sentence = "The subscription \"\(product)\" is not in the product list; it enables every product."
+        report(
+            StoreEvent(
+                kind: .informational, code: .invalidProductIdentifier, sentence: sentence, productID: product))
+    }
+}

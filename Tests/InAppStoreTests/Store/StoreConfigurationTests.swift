@@ -1,0 +1,153 @@
+import Foundation
+import HTTPCore
+import Primitives
+import Purchases
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// Remembers where requests go, and answers none.
+private final class Nowhere: HTTPTransport {
+    let hosts = CallLog<String>()
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        hosts.record(String(request.url.split(separator: "/")[1]))
+        throw HTTPError(.connectionFailed, "Nobody is there.")
+    }
+}
+
+@Suite(.timeLimit(.minutes(2)))
+final class StoreConfigurationTests {
+    private let test = Surroundings()
+    private let folder = NSTemporaryDirectory() + "souk-store-\(UUID().uuidString)"
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    private func settings(_ transport: any HTTPTransport) -> StoreConfiguration {
+        var configuration = StoreConfiguration(productListPath: "")
+        configuration.productList = Fixture.list
+        configuration.storage = test.storage
+        configuration.storageName = test.name
+        configuration.transport = transport
+        configuration.environment = [
+            "SOUK_STORE_URL": "http://store", "SOUK_SERVER_URL": "http://server", "SOUK_PUBLIC_KEY": "pk_1",
+        ]
+        configuration.sleep = { _ in try await Gate().pass() }
+        return configuration
+    }
+
+    @Test func `one path is enough, and everything else has a default`() throws {
+        let configuration = StoreConfiguration(productListPath: "products.json")
+        #expect(configuration.productListPath == "products.json")
+        #expect(configuration.gracePeriod == .seconds(7 * 86400))
+        #expect(configuration.validationInterval == .seconds(14 * 86400))
+        let collaborators: [Any?] = [
+            configuration.productList, configuration.connection, configuration.products, configuration.validator,
+            configuration.credits, configuration.storage, configuration.transport, configuration.customer,
+        ]
+        #expect(collaborators.allSatisfy { $0 == nil }, "made when the store is")
+    }
+
+    @Test func `a replaced transport is used by the connection and by the validator`() async throws {
+        let nowhere = Nowhere()
+        let store = try Store(configuration: settings(nowhere))
+        await nowhere.hosts.wait { Set($0).isSuperset(of: ["store", "server"]) }
+        await store.close()
+    }
+
+    @Test func `a replaced connection is used for products, purchases and the storefront`() async throws {
+        let nowhere = Nowhere()
+        var configuration = settings(nowhere)
+        configuration.connection = test.connection
+        configuration.validator = test.server
+        let store = try Store(configuration: configuration)
+        #expect(try await store.productList().count == 4)
+        #expect(store.appStoreLocale == "en_US")
+        try await store.purchaseProduct("pack")
+        #expect(test.connection.payments.count == 1)
+        await store.close()
+        #expect(nowhere.hosts.all.isEmpty)
+    }
+
+    @Test func `a replaced product request is asked instead of a new one`() async throws {
+        let elsewhere = ScriptedStoreConnection(products: Array(Fixture.products.prefix(1)))
+        var configuration = test.configuration()
+        configuration.products = ProductRequest(connection: elsewhere)
+        let store = try Store(configuration: configuration)
+        #expect(try await store.productList().map(\.id) == ["pro.monthly"])
+        await #expect(throws: ProductRequestError.self) { try await store.purchaseProduct("pack") }
+        await store.close()
+        #expect(test.connection.calls.all.allSatisfy { if case .products = $0 { false } else { true } })
+    }
+
+    @Test func `a replaced storage keeps the state and the anonymous customer`() async throws {
+        let store = try await test.open(customer: nil)
+        await store.close()
+        #expect(try test.storage.data(for: "validation") != nil)
+        #expect(try test.storage.data(for: "anonymous-customer") != nil)
+    }
+
+    @Test func `a replaced clock decides what has expired`() async throws {
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        var configuration = test.configuration()
+        let later = ManualClock(Fixture.start + Fixture.month)
+        configuration.clock = later
+        let store = try await test.open(configuration)
+        #expect(store.subscriptionInfo?.isExpired == true)
+        #expect(store.receiptValidationStatus?.validatedAt == later.now())
+        await store.close()
+    }
+
+    @Test func `a replaced list takes the place of the file, which is then not read`() async throws {
+        var configuration = test.configuration()
+        configuration.productListPath = "/nowhere/products.json"
+        configuration.productList = ProductList([ListedProduct(id: "pack", productType: .nonConsumable)])
+        let store = try await test.open(configuration)
+        #expect(try await store.productList().map(\.id) == ["pack"])
+        await store.close()
+        configuration.productList = nil
+        #expect(throws: StoreError(.productListUnreadable, "")) { try Store(configuration: configuration) }
+    }
+
+    @Test func `payments are named as the configuration says`() async throws {
+        var configuration = test.configuration()
+        let id = PaymentID(UUID())
+        configuration.makePaymentID = { id }
+        let store = try await test.open(configuration)
+        try await store.purchaseProduct("pack")
+        #expect(test.connection.payments.map(\.id) == [id])
+        await store.close()
+    }
+
+    // MARK: - One store
+
+    @Test func `a second store on the same folder is refused under any name, until the first ends`() async throws {
+        var configuration = test.configuration()
+        configuration.storage = try FileSecureStorage(directory: folder)
+        let first = try await test.open(configuration)
+        configuration.storageName = "another"
+        configuration.storage = try FileSecureStorage(directory: folder)
+        #expect {
+            try Store(configuration: configuration)
+        } throws: { error in
+            (error as? StoreError)?.code == .alreadyInUse && "\(error)".contains("another process")
+        }
+        await first.close()
+        let second = try Store(configuration: configuration)
+        await second.close()
+    }
+
+    @Test func `a store that could not be made leaves its name and its folder to the next`() async throws {
+        var configuration = test.configuration()
+        configuration.storage = try FileSecureStorage(directory: folder)
+        configuration.customer = nil
+        try configuration.storage?.set([0xff], for: "anonymous-customer")
+        #expect(throws: StoreError(.storageFailed, "")) { try Store(configuration: configuration) }
+        configuration.customer = "anna"
+        let store = try Store(configuration: configuration)
+        await store.close()
+    }
+}

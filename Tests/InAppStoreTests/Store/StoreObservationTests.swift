@@ -1,0 +1,111 @@
+import Foundation
+import Observation
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+@Suite(.timeLimit(.minutes(2)))
+struct StoreObservationTests {
+    private let test = Surroundings()
+
+    /// Opens `changed` when what `read` looked at may have changed.
+    private func observe(_ read: () -> Void) -> Gate {
+        let changed = Gate()
+        withObservationTracking(read) { changed.open() }
+        return changed
+    }
+
+    @Test(arguments: [
+        "allowedProducts", "purchasedProducts", "acquiredViaSubscriptionProducts", "acquiredProducts",
+        "downloadedContentProducts", "subscriptionInfo", "receiptValidationStatus", "appStoreLocale", "snapshot",
+    ])
+    func `whoever observes a property hears that it changes`(name: String) async throws {
+        let content = ScriptedContentManager()
+        var configuration = test.configuration()
+        configuration.contentManager = content
+        let store = try await test.open(configuration)
+        let changed = observe {
+            switch name {
+            case "allowedProducts": _ = store.allowedProducts
+            case "purchasedProducts": _ = store.purchasedProducts
+            case "acquiredViaSubscriptionProducts": _ = store.acquiredViaSubscriptionProducts
+            case "acquiredProducts": _ = store.acquiredProducts
+            case "downloadedContentProducts": _ = store.downloadedContentProducts
+            case "subscriptionInfo": _ = store.subscriptionInfo
+            case "receiptValidationStatus": _ = store.receiptValidationStatus
+            case "appStoreLocale": _ = store.appStoreLocale
+            default: _ = store.snapshot
+            }
+        }
+        test.say(
+            Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
+        try await store.validateReceipt()
+        try await changed.pass()
+        #expect(store.purchasedProducts == ["pack"])
+        await store.close()
+    }
+
+    @Test func `what ends by the clock is heard of at its instant`() async throws {
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        let store = try await test.open()
+        try await store.acquireAllEnabledProducts()
+        #expect(!store.allowedProducts.isEmpty)
+        let ended = observe { _ = store.allowedProducts }
+        await test.clock.waiters(atLeast: 1)
+        test.clock.advance(to: Fixture.start + Fixture.month)
+        try await ended.pass()
+        #expect(store.allowedProducts.isEmpty)
+        await store.close()
+    }
+
+    @Test func `an answer that says nothing new is not heard of`() async throws {
+        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        let store = try await test.open()
+        _ = try await store.productList()
+        let heard = Locked(false)
+        withObservationTracking {
+            _ = store.allowedProducts
+        } onChange: {
+            heard.withLock { $0 = true }
+        }
+        try await store.validateReceipt()
+        #expect(!heard.withLock { $0 })
+        await store.close()
+    }
+
+    @Test func `a snapshot never mixes two states`() async throws {
+        // Boris has the pack and no subscription, Anna a subscription and everything it enables.
+        test.server.answer { customer in
+            customer == "boris"
+                ? Fixture.customer(customer, purchases: [Fixture.purchase("pack")])
+                : Fixture.customer(customer, subscriptions: [Fixture.subscription("basic.monthly")])
+        }
+        let store = try await test.open(customer: "anna")
+        let reader = Task {
+            var mixed: [StoreSnapshot] = []
+            var read = 0
+            while !Task.isCancelled {
+                let snapshot = store.snapshot
+                read += 1
+                if snapshot.customer == "boris", snapshot.subscriptionInfo != nil { mixed.append(snapshot) }
+                if snapshot.customer == "anna", !snapshot.purchasedProducts.isEmpty { mixed.append(snapshot) }
+                if !snapshot.allowedProducts.isSubset(of: snapshot.acquiredProducts) { mixed.append(snapshot) }
+                await Task.yield()
+            }
+            return (mixed, read)
+        }
+        for _ in 0..<50 {
+            try await store.logIn("boris")
+            try await store.logIn("anna")
+            try await store.acquireAllEnabledProducts()
+        }
+        reader.cancel()
+        let (mixed, read) = await reader.value
+        #expect(mixed.isEmpty)
+        #expect(read > 1)
+        await store.close()
+    }
+}
