@@ -50,7 +50,7 @@ extension Store {
     {
         let owner = keeper.owner
         let answer = await queue.purchase(
-            product.id, quantity: quantity,
+            try await sold(as: product), quantity: quantity,
             appAccountToken: owner.isAnonymous ? nil : owner.customer.appAccountToken, offer: offer)
         if case .failed(let error) = answer.outcome { throw StoreError.ofPurchase(error) }
         return answer.transaction

@@ -29,14 +29,14 @@ extension Store {
         let product = try listed(productIdentifier, orThrow: .invalidProductIdentifier)
         guard product.contentFetcherParameters != nil else { return }
         guard let content else { throw Self.contentUnsupported }
-        try await content.delete(product.fullPriceProduct ?? product.id)
+        try await content.delete(list.base(of: product.id))
         await keeper.set(downloadedContent: content.downloaded)
     }
 
     /// The folder of a product's content; `nil` when it is not on the device or there is none.
     public func contentLocation(_ productIdentifier: String) -> String? {
         guard let product = ProductID(rawValue: productIdentifier).flatMap({ list[$0] }) else { return nil }
-        return content?.location(of: product.fullPriceProduct ?? product.id)
+        return content?.location(of: list.base(of: product.id))
     }
 
     /// Under which identifier a product's content is kept, and how it is fetched; `nil` when it has none.
@@ -46,7 +46,7 @@ extension Store {
         guard let product = ProductID(rawValue: identifier).flatMap({ list[$0] }) else {
             throw StoreError(.invalidProductIdentifier, "\"\(identifier)\" is not in the product list.")
         }
-        let base = product.fullPriceProduct ?? product.id
+        let base = list.base(of: product.id)
         guard let parameters = product.contentFetcherParameters else { return nil }
         guard snapshot.allowedProducts.union(snapshot.acquiredProducts).contains(base.rawValue) else {
             throw StoreError(

@@ -3,8 +3,8 @@ import StoreModel
 
 extension Store {
     public func productList() async throws -> [StoreProduct] {
-        let sold = Set(list.products.filter { !$0.isSubscribersOnly && $0.fullPriceProduct == nil }.map(\.id))
-        return try await ask(for: sold).products
+        let shown = list.products.filter { $0.fullPriceProduct == nil && $0.baseProduct == nil }
+        return try await describe(shown).values.sorted { $0.id < $1.id }
     }
 
     public func fetchProductsInfo(_ productIdentifiers: Set<String>) async throws -> [String: StoreProduct] {
@@ -17,11 +17,36 @@ extension Store {
             throw StoreError(
                 .invalidProductIdentifier, "Not in the product list: \(unknown.joined(separator: ", ")).")
         }
-        let sold = asked.filter { !$0.isSubscribersOnly }
-        // A discount is shown beside the full price.
-        let products = try await ask(for: Set(sold.map(\.id) + sold.compactMap(\.fullPriceProduct))).products
-            .filter { productIdentifiers.contains($0.id.rawValue) }
-        return Dictionary(products.map { ($0.id.rawValue, $0) }, uniquingKeysWith: { first, _ in first })
+        return Dictionary(uniqueKeysWithValues: try await describe(asked).map { ($0.key.rawValue, $0.value) })
+    }
+
+    /// The identifier that is bought when a product is: its own, or the variant's that is sold in its place.
+    func sold(as product: ListedProduct) async throws -> ProductID {
+        guard !product.variants.isEmpty else { return product.id }
+        // Where the customer shops is known with the first prices.
+        if keeper.state.storefront == nil { _ = try await Self.ask(requests, for: [product.id], telling: keeper) }
+        return variant(of: product)
+    }
+
+    private func variant(of product: ListedProduct) -> ProductID {
+        variants.variant(of: product.id, in: list, country: keeper.state.storefront?.countryCode)
+    }
+
+    /// What the store says of products: each under its own identifier, with the price at which it is sold.
+    private func describe(_ products: [ListedProduct]) async throws -> [ProductID: StoreProduct] {
+        let products = products.filter { !$0.isSubscribersOnly }
+        // A discount is shown beside the full price; which variant is sold is known with the storefront.
+        let related = products.flatMap { product in
+            [product.id, product.fullPriceProduct].compactMap { $0 }
+                + product.variants.compactMap { ListedProduct.variantID($0, of: product.id) }
+        }
+        let answers = try await ask(for: Set(related)).products
+        let known = Dictionary(answers.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        return products.reduce(into: [:]) { described, product in
+            guard var answer = known[variant(of: product)] else { return }
+            answer.id = product.id
+            described[product.id] = answer
+        }
     }
 
     /// Asks for prices before anybody needs them; who asks later shares this request or repeats it.
@@ -41,8 +66,11 @@ extension Store {
 
     private func ask(for ids: Set<ProductID>) async throws -> ProductAnswer {
         do {
-            return try await Self.ask(requests, for: ids, telling: keeper)
+            let answer = try await Self.ask(requests, for: ids, telling: keeper)
+            report(unsold: answer.invalidProductIDs)
+            return answer
         } catch ProductRequestError.invalidProducts, ProductRequestError.noProducts {
+            report(unsold: ids.sorted())
             return ProductAnswer(products: [], invalidProductIDs: ids.sorted())
         } catch is CancellationError {
             throw StoreError(.operationCancelled, "The question about products was cancelled.")
@@ -51,6 +79,17 @@ extension Store {
                 .productsMetadataFetchingFailed, "The store could not be asked about products; try again later.",
                 underlying: error)
         }
+    }
+
+    /// Each product once in a run.
+    private func report(unsold ids: [ProductID]) {
+        let news = unsold.withLock { known in ids.filter { known.insert($0).inserted } }
+        guard !news.isEmpty else { return }
+        let names = news.map(\.rawValue).joined(separator: ", ")
+        keeper.report(
+            StoreEvent(
+                kind: .nonCriticalError, code: .invalidProductIdentifier,
+                sentence: "The store does not sell what the product list names: \(names)."))
     }
 
     /// Asks for products, and tells the keeper in which storefront they are sold.

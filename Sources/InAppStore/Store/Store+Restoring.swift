@@ -22,7 +22,7 @@ extension Store {
             // That there is nothing is the store's answer; what the server says besides is welcome, not needed.
             if transactions.isEmpty { try? await keeper.refresh() }
             return RestoreResult(
-                restored: Array(Set(transactions.map(\.productID.rawValue))).sorted(),
+                restored: Array(Set(transactions.map { list.base(of: $0.productID).rawValue })).sorted(),
                 paidFeatures: keeper.paidFeatures, nothingToRestore: transactions.isEmpty)
         } catch let error as PaymentError {
             throw StoreError.ofRestore(error)

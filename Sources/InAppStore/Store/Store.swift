@@ -24,6 +24,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     let requests: ProductRequest
     let content: (any ContentManager)?
     let credits: (any CreditService)?
+    let variants: VariantSelector
     private let connection: any StoreConnection
     private let claim: StoreClaim
     private let completions = Happenings<StoreTransaction>()
@@ -45,6 +46,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         requests = parts.products
         content = parts.contentManager
         credits = parts.credits
+        variants = configuration.variantSelector
         queue = PaymentQueue(
             configuration: .init(
                 connection: parts.connection, products: parts.products, makePaymentID: configuration.makePaymentID,

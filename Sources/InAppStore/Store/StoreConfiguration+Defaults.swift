@@ -18,7 +18,7 @@ extension StoreConfiguration {
 
     /// Throws `StoreError`: `missingSetting`, and what reading the product list throws.
     func resolved() throws -> Parts {
-        let productList = try productList ?? ProductList(contentsOf: productListPath)
+        let productList = try productList ?? ProductList(contentsOf: productListPath, decryptor: productListDecryptor)
         let storage = try storage ?? defaultStorage()
         let connection = try connection ?? defaultConnection(storage)
         let validator = try validator ?? defaultValidator()

@@ -21,6 +21,11 @@ public struct StoreConfiguration: Sendable {
     /// Takes the place of the file when set.
     public var productList: ProductList?
 
+    /// Opens the list's file when it is encrypted (`souk catalog encrypt`).
+    public var productListDecryptor: (any ProductListDecryptor)?
+    /// Which variant of a product is sold in its place.
+    public var variantSelector: VariantSelector
+
     /// Where things are bought.
     public var connection: (any StoreConnection)?
     /// Asks the connection about products and remembers the answers; give one to share it with others.
@@ -65,6 +70,7 @@ public struct StoreConfiguration: Sendable {
         clock = SystemClock()
         environment = ProcessInfo.processInfo.environment
         storageName = "default"
+        variantSelector = .base
         gracePeriod = .seconds(7 * 86400)
         validationInterval = .seconds(14 * 86400)
         makePaymentID = { PaymentID(UUID()) }

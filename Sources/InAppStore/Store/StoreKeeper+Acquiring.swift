@@ -4,7 +4,7 @@ import StoreModel
 extension StoreKeeper {
     /// Adds a product that an active subscription enables to those acquired; durable when it returns.
     func acquire(_ product: ProductID) throws {
-        guard enabledNow().contains(product) else {
+        guard let subscription = activeSubscription, state.list.isEnabled(product, by: subscription) else {
             throw StoreError(
                 .invalidProductForPurchasing,
                 "\"\(product)\" is for subscribers only, and no active subscription enables it.")
@@ -14,28 +14,14 @@ extension StoreKeeper {
 
     /// Adds everything that the active subscription enables; durable when it returns.
     func acquireAll() throws {
-        guard state.subscriptionInfo(at: now)?.isExpired == false else {
+        guard let subscription = activeSubscription else {
             throw StoreError(
                 .acquireAllRequestedForNonSubscriber, "Only subscribers can acquire what a subscription enables.")
         }
-        try add(acquired: enabledNow())
+        try add(acquired: state.list.productsEnabled(by: subscription))
     }
 
-    func acquireWhatComesByItself() {
-        let state = state
-        let due = Set(state.list.products.filter(\.preAcquiredViaSubscription).map(\.id)).intersection(enabledNow())
-        guard !due.isSubset(of: state.acquiredViaSubscription) else { return }
-        do {
-            try add(acquired: due)
-        } catch {
-            report(.storage("What the subscription brings by itself could not be written down: \(error)"))
-        }
-    }
-
-    private func enabledNow() -> Set<ProductID> {
-        let state = state
-        return state.enabledProducts(by: state.subscriptionInfo(at: now))
-    }
+    private var activeSubscription: ProductID? { state.subscriptionInfo(at: now)?.activeProduct }
 
     private func add(acquired products: Set<ProductID>) throws {
         let all = state.acquiredViaSubscription.union(products)

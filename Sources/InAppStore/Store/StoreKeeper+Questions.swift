@@ -63,7 +63,6 @@ extension StoreKeeper {
         guard customer == owner.customer else { return }
         commit { [now] in $0.note(answer, at: now) }
         write(state.answer)
-        acquireWhatComesByItself()
         reportUnknownSubscription()
     }
 
@@ -88,7 +87,9 @@ extension StoreKeeper {
     private func reportUnknownSubscription() {
         guard let info = state.subscriptionInfo(at: now), !info.isExpired else { return }
         let product = info.subscription.productID
-        guard state.list[product] == nil, unknownSubscriptions.insert(product).inserted else { return }
+        guard state.list[state.list.base(of: product)] == nil, unknownSubscriptions.insert(product).inserted else {
+            return
+        }
         let sentence = "The subscription \"\(product)\" is not in the product list; it enables every product."
         report(
             StoreEvent(

@@ -37,17 +37,14 @@ struct StoreState: Sendable, Equatable {
 
     func snapshot(at now: Date) -> StoreSnapshot {
         let info = subscriptionInfo(at: now)
-        let purchased = Set((answer?.customer.purchases ?? []).filter(Self.isOwned).map(\.productID))
-        let enabled = enabledProducts(by: info)
-        let allowed =
-            enabled.intersection(acquiredViaSubscription).union(purchased)
-            .union(list.products.filter(\.preAcquired).map(\.id))
+        let sets = ProductSets(
+            list: list, purchased: Set((answer?.customer.purchases ?? []).filter(Self.isOwned).map(\.productID)),
+            acquiredViaSubscription: acquiredViaSubscription, subscription: info?.activeProduct,
+            downloadedContent: downloadedContent)
         return StoreSnapshot(
-            customer: owner.customer, allowedProducts: texts(allowed), purchasedProducts: texts(purchased),
-            acquiredViaSubscriptionProducts: texts(acquiredViaSubscription),
-            acquiredProducts: texts(purchased.union(acquiredViaSubscription)),
-            downloadedContentProducts: texts(
-                downloadedContent.union(list.products.filter { $0.contentFetcherParameters == nil }.map(\.id))),
+            customer: owner.customer, allowedProducts: sets.allowed, purchasedProducts: sets.purchased,
+            acquiredViaSubscriptionProducts: sets.acquiredViaSubscription, acquiredProducts: sets.acquired,
+            downloadedContentProducts: sets.downloadedContent,
             subscriptionInfo: info,
             receiptValidationStatus: answer.map {
                 ReceiptValidationStatus(
@@ -63,20 +60,12 @@ struct StoreState: Sendable, Equatable {
             })
     }
 
-    /// All products, not subscriptions themselves, that the active subscription enables; empty without one.
-    func enabledProducts(by info: SubscriptionInfo?) -> Set<ProductID> {
-        guard let info, !info.isExpired else { return [] }
-        let candidates = list.products.filter { !$0.productType.isSubscription }
-        guard let subscribed = list[info.subscription.productID] else { return Set(candidates.map(\.id)) }
-        return Set(candidates.map(\.id).filter(subscribed.enables))
-    }
-
     private static func isOwned(_ purchase: CustomerPurchase) -> Bool {
         purchase.revokedAt == nil && purchase.kind != .consumable && purchase.kind != .autoRenewableSubscription
     }
+}
 
-    /// Discounts count as the product at full price.
-    private func texts(_ ids: Set<ProductID>) -> Set<String> {
-        Set(ids.map { (list[$0]?.fullPriceProduct ?? $0).rawValue })
-    }
+extension SubscriptionInfo {
+    /// The product while it gives access.
+    var activeProduct: ProductID? { isExpired ? nil : subscription.productID }
 }

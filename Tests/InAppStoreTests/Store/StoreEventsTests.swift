@@ -1,0 +1,137 @@
+import Primitives
+import Purchases
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+@Suite(.timeLimit(.minutes(2)))
+struct StoreEventsTests {
+    private let test = Surroundings()
+
+    /// What happened until the store was closed, of these codes.
+    private func events(_ codes: Set<StoreError.Code>, _ body: (Store) async throws -> Void) async throws
+        -> [StoreEvent]
+    {
+        let store = try await test.open()
+        let events = store.events
+        try await body(store)
+        await store.close()
+        var all: [StoreEvent] = []
+        for await event in events where codes.contains(event.code) { all.append(event) }
+        return all
+    }
+
+    @Test func `a purchase that succeeds is told with its transaction`() async throws {
+        let told = try await events([.purchaseSuccessful]) { try await $0.purchaseProduct("pack") }
+        #expect(told.map(\.kind) == [.informational])
+        #expect(told.first?.productID == "pack")
+        #expect(told.first?.transactionID == test.connection.finished.first)
+        #expect(told.first?.transactionID != nil)
+    }
+
+    @Test func `an acquisition is told without one`() async throws {
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        let told = try await events([.purchaseSuccessful]) { try await $0.purchaseProduct("film.noir") }
+        #expect(told.map(\.productID) == ["film.noir"])
+        #expect(told.map(\.transactionID) == [nil])
+    }
+
+    @Test func `a purchase that fails is told, and one that the customer cancelled is not`() async throws {
+        let codes: Set<StoreError.Code> = [
+            .purchaseFailed, .invalidProductForPurchasing, .operationCancelled, .purchaseDeferred,
+        ]
+        let told = try await events(codes) { store in
+            try? await store.purchaseProduct("unheard.of")
+            for code in [StoreFailure.Code.cancelled, .paymentFailed] {
+                test.connection.whenPaying { payment, store in
+                    store.send(
+                        StoreUpdate(
+                            paymentID: payment.id, productID: payment.productID,
+                            state: .failed(StoreFailure(code: code, reason: "No."))))
+                }
+                try? await store.purchaseProduct("pack")
+            }
+        }
+        #expect(told.map(\.code) == [.invalidProductForPurchasing, .purchaseFailed])
+        #expect(told.allSatisfy { $0.kind == .nonCriticalError })
+        #expect(told.map(\.productID) == ["unheard.of", "pack"])
+    }
+
+    @Test func `a validation that was asked for and failed is critical, one that was given up is none`() async throws {
+        let told = try await events([.receiptValidationFailed]) { store in
+            test.breakServer()
+            try? await store.validateReceipt()
+            test.server.answer { _ in throw CancellationError() }
+            try? await store.validateReceipt()
+        }
+        #expect(told.map(\.kind) == [.criticalError])
+    }
+
+    @Test func `what happened before anybody listened is told to who listens first`() async throws {
+        let store = try await test.open()
+        try await store.purchaseProduct("pack")
+        let (first, second) = (store.events, store.events)
+        await store.close()
+        var heard: [StoreError.Code] = []
+        for await event in first { heard.append(event.code) }
+        #expect(heard == [.purchaseSuccessful])
+        for await event in second { Issue.record("\(event)") }
+    }
+
+    @Test func `transactions that were completed before anybody listened are told to who listens first`()
+        async throws
+    {
+        let store = try await test.open()
+        test.connection.send(
+            StoreUpdate(
+                productID: "pack",
+                state: .purchased(ScriptedStoreConnection.transaction("7", "pack"), alreadyOwned: false)))
+        await test.connection.calls.wait { $0.contains(.finish("7")) }
+        var completed = store.completedTransactions.makeAsyncIterator()
+        #expect(await completed.next()?.id == "7")
+        await store.close()
+        #expect(await completed.next() == nil)
+    }
+
+    // MARK: - Refreshing
+
+    @Test func `refreshing asks the store, then the server`() async throws {
+        test.connection.set(restorable: [ScriptedStoreConnection.transaction("1", "pack")])
+        let store = try await test.open()
+        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        let asked = test.server.calls.all.count
+        try await store.refreshReceipt()
+        #expect(store.allowedProducts == ["pack"])
+        #expect(Array(test.server.calls.all[asked...]) == [.validate(["1"], "anna"), .customer("anna")])
+        await store.close()
+    }
+
+    @Test func `a store that cannot be asked is an event, and the server is asked all the same`() async throws {
+        test.connection.before { call in if call == .restore { throw StoreFailure(code: .unreachable, reason: "") } }
+        let told = try await events([.restorePurchasesFailed]) { store in
+            test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+            try await store.refreshReceipt()
+            #expect(store.allowedProducts == ["pack"])
+        }
+        #expect(told.map(\.kind) == [.nonCriticalError])
+    }
+
+    @Test func `who cancels at the store is told so, and the server is not asked`() async throws {
+        let store = try await test.open()
+        test.connection.before { call in if call == .restore { throw StoreFailure(code: .cancelled, reason: "") } }
+        let asked = test.server.calls.all.count
+        await #expect(throws: StoreError(.operationCancelled, "")) { try await store.refreshReceipt() }
+        await #expect(throws: StoreError(.operationCancelled, "")) { try await store.restorePurchases() }
+        #expect(test.server.calls.all.count == asked)
+        await store.close()
+    }
+
+    @Test func `a server that cannot be asked is the answer of refreshing`() async throws {
+        let store = try await test.open()
+        test.breakServer()
+        await #expect(throws: StoreError(.receiptValidationFailed, "")) { try await store.refreshReceipt() }
+        await store.close()
+    }
+}
