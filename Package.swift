@@ -28,7 +28,10 @@ let modules: [Module] = [
     Module(
         name: "InAppStore",
         imports: ["StoreModel", "PluginHub", "HTTPCore", "Purchases", "StoreKitAdapter", "Primitives"],
-        exclude: ["Hub/store.policy.json"]),
+        exclude: ["Hub/store.policy.json"],
+        testImports: [
+            "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPListener", "SQLStorage", "SignedData",
+        ]),
     Module(
         name: "AppStoreSimulator",
         imports: ["StoreModel", "StoreKitAdapter", "SignedData", "HTTPCore", "SQLStorage", "Primitives"]),

@@ -1,0 +1,104 @@
+import Purchases
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// The seed's sentences against a simulator and a server over HTTP.
+@Suite(.timeLimit(.minutes(2)))
+struct RealPurchaseTests {
+    private func device(_ world: RealWorld, _ body: (Store) async throws -> Void) async throws {
+        let store = try Store(configuration: world.configuration(line: Line(), storage: MemorySecureStorage()))
+        do {
+            try await body(store)
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+
+    @Test func `a product is bought, and found again by another device that restores`() async throws {
+        try await RealWorld.run { world in
+            try await device(world) { store in
+                try await store.purchaseProduct("pack")
+                #expect(store.allowedProducts == ["pack"])
+                try await world.settle(deviceIsOnline: true)
+            }
+            try await device(world) { store in
+                let restored = try await store.restorePurchases()
+                #expect(restored.restored == ["pack"])
+                #expect(store.allowedProducts == ["pack"])
+            }
+        }
+    }
+
+    @Test func `a subscription acquires nothing by itself, and everything it enables on request`() async throws {
+        try await RealWorld.run { world in
+            try await device(world) { store in
+                await #expect(throws: StoreError(.acquireAllRequestedForNonSubscriber, "")) {
+                    try await store.acquireAllEnabledProducts()
+                }
+                try await store.purchaseProduct("pro.weekly")
+                #expect(store.subscriptionInfo?.isExpired == false)
+                #expect(store.allowedProducts == [])
+                try await store.purchaseProduct("film.noir")
+                #expect(store.allowedProducts == ["film.noir"])
+                await #expect(throws: StoreError(.invalidProductForPurchasing, "")) {
+                    try await store.purchaseProduct("hat")
+                }
+                try await store.acquireAllEnabledProducts()
+                #expect(store.allowedProducts == ["film.noir", "film.warm"])
+                let paid = try await world.simulator.transactions(of: "ada").map(\.productID)
+                #expect(paid == ["pro.weekly"], "the store sold the subscription and nothing else")
+            }
+        }
+    }
+
+    @Test func `a subscription that ends takes what it enabled, and one that renews keeps it`() async throws {
+        try await RealWorld.run { world in
+            try await device(world) { store in
+                try await store.purchaseProduct("pro.weekly")
+                try await store.acquireAllEnabledProducts()
+                _ = try await world.simulator.advance(.init(seconds: RealWorld.week + 1))
+                try await world.settle(deviceIsOnline: true)
+                try await store.validateReceipt()
+                #expect(store.allowedProducts == ["film.noir", "film.warm"])
+                try await world.simulator.cancel("pro.weekly", for: "ada")
+                _ = try await world.simulator.advance(.init(seconds: RealWorld.week))
+                #expect(store.allowedProducts == [])
+                #expect(
+                    store.acquiredProducts == ["film.noir", "film.warm"], "still acquired, for the next subscription")
+            }
+        }
+    }
+
+    @Test func `consumables fill a credit that items are bought with`() async throws {
+        try await RealWorld.run { world in
+            try await device(world) { store in
+                try await store.purchaseConsumableProduct("coins", quantity: 3)
+                #expect(try await store.credit("coins").balance == 30)
+                #expect(try await store.creditPrices("coins", of: ["frame"]) == ["frame": 15])
+                #expect(try await store.redeem(["a": "frame"], credit: "coins").balance == 15)
+                #expect(try await store.redeem(["a": "frame", "b": "frame"], credit: "coins").balance == 0)
+                await #expect(throws: StoreError(.insufficientCredit, "")) {
+                    try await store.redeem(["c": "frame"], credit: "coins")
+                }
+                #expect(store.cachedCredit("coins")?.balance == 0)
+                await #expect(throws: StoreError(.creditFailed, "")) { try await store.credit("gems") }
+            }
+        }
+    }
+
+    @Test func `a refund is heard of without anybody asking`() async throws {
+        try await RealWorld.run { world in
+            try await device(world) { store in
+                try await store.purchaseProduct("pack")
+                let transaction = try #require(try await world.simulator.transactions(of: "ada").first)
+                try await world.simulator.refund(transaction.transactionID)
+                #expect(await store.reaches { $0.allowedProducts == [] } != nil)
+            }
+        }
+    }
+}
