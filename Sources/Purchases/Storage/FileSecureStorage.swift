@@ -27,7 +27,7 @@ public final class FileSecureStorage: SecureStorage {
 
     public init(configuration: Configuration) throws {
         self.configuration = configuration
-        try StorageFile.makePrivateDirectory(configuration.directory)
+        try Self.makePrivateDirectory(configuration.directory)
     }
 
     public convenience init(directory: String) throws {
@@ -37,7 +37,10 @@ public final class FileSecureStorage: SecureStorage {
     public func data(for key: String) throws -> [UInt8]? {
         let path = try path(for: key)
         let limit = configuration.maximumBytes + Envelope.overhead
-        guard let content = try StorageFile.read(path, upTo: limit, key: key) else { return nil }
+        guard
+            let content = try Self.explaining(
+                key, { () throws(FileFailure) in try DurableFile.read(path, upTo: limit) })
+        else { return nil }
         guard let value = Envelope.open(content) else {
             throw PurchaseError(
                 .storageCorrupt, "The stored value of \"\(key)\" is damaged; remove the file \(path) to start anew.")
@@ -58,11 +61,13 @@ public final class FileSecureStorage: SecureStorage {
                 return count
             }
             let temporary = "\(configuration.directory)/.new-\(getpid())-\(number)"
-            try StorageFile.write(Envelope.seal(data), to: path, by: temporary, key: key)
+            try Self.explaining(key) { () throws(FileFailure) in
+                try DurableFile.write(Envelope.seal(data), to: path, by: temporary)
+            }
         } else {
-            try StorageFile.remove(path, key: key)
+            guard unlink(path) == 0 || errno == ENOENT else { throw Self.failure("remove", key, errno) }
         }
-        try StorageFile.flushDirectory(configuration.directory, key: key)
+        try Self.explaining(key) { () throws(FileFailure) in try DurableFile.flush(configuration.directory) }
     }
 
     var directory: String { configuration.directory }
@@ -86,6 +91,44 @@ public final class FileSecureStorage: SecureStorage {
                 ? String(Character(scalar)) : "%" + Hex.encode([byte])
         }
         return name.joined() + ".value"
+    }
+
+    private static func makePrivateDirectory(_ path: String) throws {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw PurchaseError(
+                .storageFailed, "The folder \(path) cannot be made; choose one this user may write to.",
+                underlying: error)
+        }
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw failure("open the folder", path, errno) }
+        guard status.st_mode & 0o077 != 0 else { return }
+        guard chmod(path, 0o700) == 0 else { throw failure("protect the folder", path, errno) }
+    }
+
+    /// Tells of a file's failure by the key whose value it holds.
+    private static func explaining<Result>(
+        _ key: String, _ body: () throws(FileFailure) -> Result
+    ) throws(PurchaseError) -> Result {
+        do {
+            return try body()
+        } catch  where error.action == "read" && error.errorNumber == EFBIG {
+            throw PurchaseError(
+                .storageCorrupt,
+                "The stored value of \"\(key)\" is longer than any that was written; remove \(error.path).")
+        } catch {
+            throw failure(error.action, key, error.errorNumber)
+        }
+    }
+
+    static func failure(_ action: String, _ subject: String, _ number: Int32) -> PurchaseError {
+        PurchaseError(
+            .storageFailed,
+            "The secure storage cannot \(action) \"\(subject)\" (\(String(cString: strerror(number)))); "
+                + "check permissions and free space.",
+            underlying: POSIXError(POSIXErrorCode(rawValue: number) ?? .EIO))
     }
 
     /// The form of a file: a mark with the format's version, the SHA-256 of the value, the value.
