@@ -13,7 +13,7 @@ SELF_TESTED := $(GATES) fuzz run-tests
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check self-test format bench crash chaos api fuzz clean $(GATES)
+.PHONY: help run test check self-test format bench crash chaos api archives fuzz clean $(GATES)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -70,7 +70,11 @@ lives: ## Live random lives in the simulator and in a naive store, LIVES=500 of 
 	@SOUK_LIVES=$(or $(LIVES),500) SOUK_LIFE_STEPS=$(or $(STEPS),200) SOUK_LIFE_SEED=$(or $(SEED),1) \
 		Scripts/run-tests --filter RandomLivesTests
 
-fuzz: ## Look for bytes that crash us, TIME=600 seconds in each of four paths (check does it for a minute)
+archives: ## Change ARCHIVES=20000 archives at random and extract them; zipfile must read what we accept alike
+	@Scripts/install-dependencies test
+	@SOUK_ARCHIVES=$(or $(ARCHIVES),20000) Scripts/run-tests --filter MutationTests
+
+fuzz: ## Look for bytes that crash us, TIME=600 seconds in each of five paths (check does it for a minute)
 	@Scripts/install-dependencies test
 	@Scripts/fuzz --time $(or $(TIME),600)
 

@@ -22,6 +22,7 @@ let modules: [Module] = [
     Module(name: "SQLStorage", imports: ["Primitives", "CSQLite"]),
     Module(name: "HTTPListener", imports: ["HTTPCore", "Primitives", "CMicrohttpd"]),
     Module(name: "CurlTransport", imports: ["HTTPCore", "Primitives", "CCurl"]),
+    Module(name: "ZipExtraction", imports: ["StoreModel", "Primitives", "CArchive"]),
     Module(name: "StoreKitAdapter", imports: ["StoreModel", "HTTPCore", "Primitives"]),
     Module(name: "Purchases", imports: ["StoreModel", "HTTPCore", "Primitives"]),
     Module(name: "WebPages", imports: ["HTTPCore", "PluginHub", "Primitives"]),
@@ -53,6 +54,8 @@ let systemLibraries: [Target] = [
         providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
     .systemLibrary(
         name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+    .systemLibrary(
+        name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
 ]
 
 /// The commit, for `souk version`.

@@ -8,6 +8,7 @@ let programs: [(name: String, products: [String])] = [
     ("Answering", ["HTTPCore"]),
     ("Keeping", ["SQLStorage"]),
     ("Judging", ["SignedData"]),
+    ("Unpacking", ["ZipExtraction", "StoreModel"]),
     ("Serving", ["HTTPListener", "HTTPCore"]),
     ("Asking", ["StoreKitAdapter", "HTTPCore"]),
     ("Owning", ["Purchases"]),

@@ -1,3 +1,4 @@
+import CArchive
 import CBuildInfo
 import CCurl
 import CMicrohttpd
@@ -19,7 +20,7 @@ enum VersionCommand {
             ("openssl", String(cString: OpenSSL_version(OPENSSL_VERSION_STRING))),
             ("sqlite", String(cString: sqlite3_libversion())),
             ("libmicrohttpd", String(cString: MHD_get_version())),
-            ("libcurl", curlVersion),
+            ("libcurl", curlVersion), ("libarchive", archiveVersion),
         ]
         if arguments.has("json") {
             Terminal.print(json: [
@@ -31,6 +32,11 @@ enum VersionCommand {
             for (name, version) in libraries { Terminal.print("\(name) \(version)") }
         }
         return .success
+    }
+
+    /// libarchive says `libarchive 3.6.2`.
+    private static var archiveVersion: String {
+        String(cString: archive_version_string()).split(separator: " ").last.map(String.init) ?? "unknown"
     }
 
     /// The first word of what libcurl says of itself is `libcurl/7.88.1`.

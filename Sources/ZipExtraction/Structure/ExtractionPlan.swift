@@ -1,0 +1,76 @@
+import StoreModel
+
+/// Everything an archive says of itself, read, judged and found to be one thing only, before a byte is written.
+///
+/// What is not decided here is whether the data is what the checksums say.
+struct ExtractionPlan: Equatable {
+    /// In the order of their data.
+    let entries: [ZipEntry]
+    let totalBytes: Int
+
+    /// What every file may have, however small the archive, without being taken for a bomb.
+    static let bytesFreeOfRatio = 1 << 20
+
+    /// Throws `ExtractionError` for everything `Documentation/Content.md` lists, `CancellationError` when `checkpoint` does.
+    init(_ file: ArchiveFile, limits: ExtractionLimits, checkpoint: () throws -> Void = {}) throws {
+        let end = try DirectoryEnd(file)
+        guard end.entries <= limits.entries else {
+            throw Self.excess(
+                "The archive has \(end.entries) files and folders; at most \(limits.entries) are allowed.")
+        }
+        // Each entry with its name, and a kibibyte for what else may be said of it.
+        guard end.size / (ZipEntry.headerLength + min(limits.nameBytes, 65535) + 1024) <= end.entries else {
+            throw Self.excess("The archive's directory has \(end.size) bytes, too many for its \(end.entries) entries.")
+        }
+        let directory = try file.bytes(end.size, at: end.offset)
+        var (entries, names, position, total) = ([ZipEntry](), NameTree(), 0, 0)
+        entries.reserveCapacity(end.entries)
+        for _ in 0..<end.entries {
+            try checkpoint()
+            let entry = try ZipEntry(in: directory, at: &position, limits: limits)
+            try names.insert(entry.name)
+            total = try Self.sum(total, entry, limits)
+            entries.append(entry)
+        }
+        guard position == directory.count else {
+            throw ExtractionError.corrupt("The archive's directory has more entries than its end says; make it anew.")
+        }
+        guard !Self.isBomb(total, from: file.size, limits) else {
+            throw Self.excess("The archive grows to more than \(limits.ratio) times its size; it is taken for a bomb.")
+        }
+        entries.sort { $0.offset < $1.offset }
+        var used = 0
+        for entry in entries {
+            try checkpoint()
+            let range = try LocalHeader(of: entry, in: file, before: end.offset).range
+            guard range.lowerBound >= used else {
+                throw ExtractionError.corrupt(
+                    "\(entry.name.shown) shares its bytes with another entry; make the archive anew.",
+                    entry: entry.name.shown)
+            }
+            used = range.upperBound
+        }
+        (self.entries, totalBytes) = (entries, total)
+    }
+
+    private static func sum(_ total: Int, _ entry: ZipEntry, _ limits: ExtractionLimits) throws(ExtractionError) -> Int
+    {
+        guard entry.size <= limits.totalBytes - total else {
+            throw excess("The archive holds more than \(limits.totalBytes) bytes, which are allowed.", entry)
+        }
+        guard !isBomb(entry.size, from: entry.compressedSize, limits) else {
+            throw excess(
+                "\(entry.name.shown) grows to more than \(limits.ratio) times its size; it is taken for a bomb.", entry)
+        }
+        return total + entry.size
+    }
+
+    private static func isBomb(_ size: Int, from compressed: Int, _ limits: ExtractionLimits) -> Bool {
+        size > bytesFreeOfRatio && size / max(1, limits.ratio) > compressed
+    }
+
+    private static func excess(_ reason: String, _ entry: ZipEntry? = nil) -> ExtractionError {
+        ExtractionError(
+            .limitExceeded, reason + " Make a smaller archive, or raise the limit.", entry: entry?.name.shown)
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import StoreModel
+
+@testable import ZipExtraction
+
+/// Archives as they come, extracted beside a file that must stay what it is.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzArchives(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    Fuzzing.must { try Data(Fuzzing.bytes(start, count)).write(to: URL(fileURLWithPath: place.archive)) }
+    let limits = ExtractionLimits(entries: 100, totalBytes: 1 << 20)
+    do {
+        let extraction = try Extraction(
+            place.archive, into: place.folder, limits: limits, progress: place.check, cancellation: Cancellation())
+        try extraction.run()
+        Fuzzing.claim(place.isTidy(["archive.zip", "film", "outside"]), "the content and nothing else is there")
+        Fuzzing.must { try FileManager.default.removeItem(atPath: place.folder) }
+    } catch {
+        Fuzzing.claim(error is ExtractionError, "every refusal has a code")
+        Fuzzing.claim(place.isTidy(["archive.zip", "outside"]), "a refused archive leaves nothing")
+    }
+    return 0
+}
+
+private let place = Place()
+
+/// In memory where there is a folder for that, because every extraction is flushed to its disk.
+private struct Place {
+    let root: String
+    var archive: String { root + "/archive.zip" }
+    var folder: String { root + "/film" }
+
+    init() {
+        let base = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
+        root = "\(base)/souk-fuzz-\(getpid())"
+        Fuzzing.must {
+            try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+            try Data("outside".utf8).write(to: URL(fileURLWithPath: root + "/outside"))
+        }
+    }
+
+    func check(_ progress: ExtractionProgress) {
+        Fuzzing.claim(progress.written <= progress.total, "no more is written than was said")
+    }
+
+    func isTidy(_ names: [String]) -> Bool {
+        (try? FileManager.default.contentsOfDirectory(atPath: root).sorted()) == names
+            && FileManager.default.contents(atPath: root + "/outside") == Data("outside".utf8)
+    }
+}
+
+@_cdecl("LLVMFuzzerInitialize")
+public func initializeArchives(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
+    // A file, a folder and a deflated file by zipfile; the last with its sizes behind the data and the end of zip64.
+    let seeds = [
+        "UEsDBBQAAAAAAAAAIQDHp4s7BAAAAAQAAAABAAAAYXRleHRQSwMEFAAAAAAAAAAhAAAAAAAAAAAAAAAAAAIAAABmL1"
+            + "BLAwQUAAAACAAAACEArzhhtQ4AAABRAAAAAwAAAGYvYktJTctJLElNUUihEgMAUEsBAhQDFAAAAAAAAAAhAMenizsE"
+            + "AAAABAAAAAEAAAAAAAAAAAAAAIABAAAAAGFQSwECFAMUAAAAAAAAACEAAAAAAAAAAAAAAAAAAgAAAAAAAAAAAAAAgA"
+            + "EjAAAAZi9QSwECFAMUAAAACAAAACEArzhhtQ4AAABRAAAAAwAAAAAAAAAAAAAAgAFDAAAAZi9iUEsFBgAAAAADAAMA"
+            + "kAAAAHIAAAAAAA==",
+        "UEsDBC0ACAgIAAAAIQAAAAAA//////////8CABQAw6QBABAAAAAAAAAAAAAAAAAAAAAAACsuKUpNzE1NAQBQSwcIYx"
+            + "si2QoAAAAAAAAACAAAAAAAAABQSwECLQMtAAgICAAAACEAYxsi2QoAAAAIAAAAAgAAAAAAAAAAAAAAgAEAAAAAw6RQ"
+            + "SwYGLAAAAAAAAAAtAC0AAAAAAAAAAAABAAAAAAAAAAEAAAAAAAAAMAAAAAAAAABWAAAAAAAAAFBLBgcAAAAAhgAAAA"
+            + "AAAAABAAAAUEsFBgAAAAD///////////////8AAA==",
+    ]
+    Fuzzing.plant(seeds.map { Array(Data(base64Encoded: $0)!) })
+    atexit { try? FileManager.default.removeItem(atPath: place.root) }
+    return 0
+}

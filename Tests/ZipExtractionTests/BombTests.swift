@@ -1,0 +1,97 @@
+import Foundation
+import StoreModel
+import Testing
+
+@testable import ZipExtraction
+
+@Suite struct BombTests {
+    private let surroundings: Surroundings
+
+    init() throws { surroundings = try Surroundings() }
+
+    @Test func `a file that says it grows beyond the ratio is refused unread`() async throws {
+        let bomb = ForgedArchive.Entry.deflated("bomb", [1]).saying { $0.size = 5 << 20 }
+        try await surroundings.refuse(ForgedArchive([bomb]), as: .limitExceeded)
+    }
+
+    @Test func `many small files that grow beyond the ratio together are refused`() async throws {
+        let files = (0..<12).map { ForgedArchive.Entry.deflated("file\($0)", [1]).saying { $0.size = 1 << 20 } }
+        try await surroundings.refuse(ForgedArchive(files), as: .limitExceeded)
+    }
+
+    @Test func `zeros that deflate made a thousand times smaller are refused, or extracted where that is allowed`()
+        async throws
+    {
+        let zeros = [UInt8](repeating: 0, count: 2 << 20)
+        let small = try await ArchiveJudge.deflatedZeros(zeros.count)
+        let bomb = ForgedArchive.Entry.file("zeros", zeros).with {
+            $0.data = small
+            $0.say { header in (header.method, header.compressedSize) = (8, small.count) }
+        }
+        try await surroundings.refuse(ForgedArchive([bomb]), as: .limitExceeded)
+        try await surroundings.extract(ForgedArchive([bomb]), limits: ExtractionLimits(ratio: 1100))
+        #expect(try surroundings.content()["zeros"]?.utf8.count == zeros.count)
+    }
+
+    @Test func `data that goes on beyond its size is cut off there and refused`() async throws {
+        let zeros = [UInt8](repeating: 0, count: 2 << 20)
+        let small = try await ArchiveJudge.deflatedZeros(zeros.count)
+        let liar = ForgedArchive.Entry.file("zeros", [0]).with {
+            $0.data = small
+            $0.say { header in (header.method, header.compressedSize) = (8, small.count) }
+        }
+        try await surroundings.refuse(ForgedArchive([liar]), as: .corrupt)
+    }
+
+    @Test func `more bytes in all than allowed are refused, as many as allowed are not`() async throws {
+        let archive = ForgedArchive([.file("a", "123"), .file("b", "4567")])
+        try await surroundings.refuse(archive, as: .limitExceeded, limits: ExtractionLimits(totalBytes: 6))
+        try await surroundings.extract(archive, limits: ExtractionLimits(totalBytes: 7))
+    }
+
+    @Test func `sizes whose sum no number holds are refused`() async throws {
+        let huge = (0..<3).map { number in
+            ForgedArchive.Entry.deflated("\(number)", [1]).with {
+                $0.say { $0.size = 0xFFFF_FFFF }
+                $0.central.extra = ForgedArchive.zip64Field(Int.max)
+                $0.local.extra = ForgedArchive.zip64Field(Int.max)
+            }
+        }
+        let limits = ExtractionLimits(totalBytes: .max, ratio: .max)
+        try await surroundings.refuse(ForgedArchive(huge), as: .limitExceeded, limits: limits)
+        try await surroundings.refuse(ForgedArchive(Array(huge.prefix(1))), as: .corrupt, limits: limits)
+    }
+
+    @Test func `more entries than allowed are refused, as many as allowed are not`() async throws {
+        let archive = ForgedArchive((0..<5).map { .file("\($0)") })
+        try await surroundings.refuse(archive, as: .limitExceeded, limits: ExtractionLimits(entries: 4))
+        try await surroundings.extract(archive, limits: ExtractionLimits(entries: 5))
+    }
+
+    @Test func `a number of entries that is a lie is refused, whichever way it lies`() async throws {
+        for count in [0, 1, 3, 4000] {
+            var archive = ForgedArchive([.file("a"), .file("b")])
+            archive.end.count = count
+            try await surroundings.refuse(archive, as: .corrupt)
+        }
+    }
+
+    @Test func `a directory fattened with what is said of one entry is refused`() async throws {
+        let fat = ForgedArchive.Entry.file("a").with {
+            $0.central.extra = le(0x9999, 2) + le(60_000, 2) + [UInt8](repeating: 0, count: 60_000)
+        }
+        try await surroundings.refuse(ForgedArchive([fat]), as: .limitExceeded)
+    }
+
+    @Test func `entries that share their data are refused`() async throws {
+        var twice = ForgedArchive([.file("a"), .file("b")])
+        twice.entries[1].offset = 0
+        try await surroundings.refuse(twice, as: .corrupt)
+        // One file's data holds the other with its header: each file is read well by itself.
+        let inner = ForgedArchive([.file("inner")]).bytes.prefix(30 + 5 + 4)
+        var nested = ForgedArchive([.file("outer", Array(inner)), .file("inner")])
+        nested.entries[1].offset = 30 + 5
+        let error = await #expect(throws: ExtractionError(.corrupt, "")) { try await surroundings.extract(nested) }
+        #expect(error?.reason.contains("shares its bytes") == true)
+    }
+}

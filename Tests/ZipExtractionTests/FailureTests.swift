@@ -1,0 +1,217 @@
+import Foundation
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import ZipExtraction
+
+/// Disks, permissions, cancellations and kills: the old content stays, and nothing else is left.
+@Suite struct FailureTests {
+    private let surroundings: Surroundings
+
+    init() throws { surroundings = try Surroundings() }
+
+    @Test func `a missing archive, a folder and a pipe are no archives`() async throws {
+        let before = try surroundings.snapshot()
+        let missing = await #expect(throws: ExtractionError(.fileFailed, "")) {
+            try await ZipExtractor().extract(surroundings.root + "/none.zip", into: surroundings.folder)
+        }
+        #expect(missing?.reason.contains("No such file") == true)
+        await #expect(throws: ExtractionError(.unsupportedFormat, "")) {
+            try await ZipExtractor().extract(surroundings.root, into: surroundings.folder)
+        }
+        #expect(try surroundings.snapshot() == before)
+        let pipe = surroundings.root + "/pipe"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        await #expect(throws: ExtractionError(.unsupportedFormat, "")) {
+            try await ZipExtractor().extract(pipe, into: surroundings.folder)
+        }
+    }
+
+    @Test func `a place that is a file, a link or below a file is refused`() async throws {
+        for place in ["outside.txt", "link", "outside.txt/film", "none/film"] {
+            let before = try surroundings.snapshot()
+            let archive = try surroundings.write(ForgedArchive([.file("a")]).bytes)
+            await #expect(throws: ExtractionError(.fileFailed, "")) {
+                try await ZipExtractor().extract(archive, into: "\(surroundings.root)/\(place)")
+            }
+            #expect(try surroundings.snapshot() == before)
+        }
+    }
+
+    @Test(arguments: [
+        (ENOSPC, ExtractionError.Code.diskFull), (EDQUOT, .diskFull), (EFBIG, .diskFull), (EACCES, .notPermitted),
+        (EPERM, .notPermitted), (EROFS, .notPermitted), (EIO, .fileFailed),
+    ])
+    func `what the system says of a disk is told as what it is`(number: Int32, code: ExtractionError.Code) {
+        let error = ExtractionError(FileFailure("write", "/content/film", number))
+        #expect(error.code == code)
+        #expect(error.reason.contains("/content/film"))
+        #expect(error.underlying as? FileFailure == FileFailure("write", "/content/film", number))
+    }
+
+    @Test(.enabled(if: TinyDisk.isAvailable, "mounting a small disk takes root"))
+    func `a full disk is told as such, and keeps the old content`() async throws {
+        let disk = try TinyDisk(at: surroundings.root + "/disk", bytes: 1 << 20)
+        defer { disk.remove() }
+        let folder = disk.path + "/film"
+        let small = try surroundings.write(ForgedArchive([.file("a", "old")]).bytes)
+        try await ZipExtractor().extract(small, into: folder)
+        let files = (0..<9).map { ForgedArchive.Entry.file("\($0)", [UInt8](repeating: 1, count: 200_000)) }
+        let large = try surroundings.write(ForgedArchive(files).bytes)
+        await #expect(throws: ExtractionError(.diskFull, "")) { try await ZipExtractor().extract(large, into: folder) }
+        #expect(try Surroundings.snapshot(of: disk.path) == ["film": "folder 700", "film/a": "file 600: old"])
+        try disk.makeReadOnly()
+        await #expect(throws: ExtractionError(.notPermitted, "")) {
+            try await ZipExtractor().extract(small, into: folder)
+        }
+        #expect(try Surroundings.snapshot(of: disk.path) == ["film": "folder 700", "film/a": "file 600: old"])
+    }
+
+    @Test(.enabled(if: geteuid() != 0, "root may do everything"))
+    func `a folder that one may not write to, and an archive one may not read, are told as such`() async throws {
+        let archive = try surroundings.write(ForgedArchive([.file("a")]).bytes)
+        chmod(surroundings.root + "/content", 0o500)
+        await #expect(throws: ExtractionError(.notPermitted, "")) {
+            try await ZipExtractor().extract(archive, into: surroundings.folder)
+        }
+        chmod(surroundings.root + "/content", 0o700)
+        chmod(archive, 0)
+        await #expect(throws: ExtractionError(.notPermitted, "")) {
+            try await ZipExtractor().extract(archive, into: surroundings.folder)
+        }
+    }
+
+    @Test func `a cancelled task ends with its error at any moment before the exchange, and leaves nothing`()
+        async throws
+    {
+        let content = [UInt8](repeating: 1, count: 600_000)
+        let bytes = ForgedArchive([.file("a", content), .file("b", content)]).bytes
+        let before = try surroundings.snapshot()
+        for moment in 0..<5 {
+            let steps = Locked(0)
+            let (started, task) = (AsyncStream<Void>.makeStream(), Locked<Task<Void, any Error>?>(nil))
+            let extraction = Task {
+                for await _ in started.stream {}
+                try await surroundings.extract(bytes: bytes) { _ in
+                    let step = steps.withLock { count in
+                        defer { count += 1 }
+                        return count
+                    }
+                    if step == moment { task.withLock { $0 }?.cancel() }
+                }
+            }
+            task.withLock { $0 = extraction }
+            started.continuation.finish()
+            await #expect(throws: CancellationError.self) { try await extraction.value }
+            #expect(try surroundings.snapshot() == before)
+        }
+    }
+
+    @Test func `a task that is cancelled before it begins extracts nothing`() async throws {
+        let before = try surroundings.snapshot()
+        let extraction = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await surroundings.extract(ForgedArchive([.file("a")]))
+        }
+        await #expect(throws: CancellationError.self) { try await extraction.value }
+        #expect(try surroundings.snapshot() == before)
+    }
+
+    @Test func `a fault in the last entry leaves nothing of the ones before`() async throws {
+        var archive = ForgedArchive((0..<20).map { .file("folder\($0)/file") })
+        archive.entries[19].data[0] ^= 1
+        try await surroundings.refuse(archive, as: .corrupt)
+    }
+
+    @Test func `a process killed at any moment leaves the old content, and what else it left is removed next time`()
+        async throws
+    {
+        let content = [UInt8](repeating: 1, count: 600_000)
+        let bytes = ForgedArchive([.file("a", content), .file("b", content)]).bytes
+        let (root, moments) = (surroundings.root, Locked(0))
+        try await surroundings.extract(bytes: bytes) { _ in
+            // What lies on the disk now is what a kill now would leave.
+            let number = moments.withLock { count in
+                count += 1
+                return count
+            }
+            try? FileManager.default.copyItem(atPath: root + "/content", toPath: "\(root)/killed-\(number)")
+        }
+        let killed = moments.withLock { $0 }
+        #expect(killed > 4)
+        for number in 1...killed {
+            let folder = "\(root)/killed-\(number)"
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(names.count { $0.hasPrefix(".film.new-") } == 1)
+            #expect(try Surroundings.snapshot(of: folder)["film/old.txt"] == "file 644: content/film/old.txt")
+            let archive = try surroundings.write(ForgedArchive([.file("new")]).bytes)
+            try await ZipExtractor().extract(archive, into: folder + "/film")
+            #expect(Set(try Surroundings.snapshot(of: folder).keys) == ["film", "film/new", "outside.txt"])
+        }
+    }
+
+    @Test func `many extractions into one folder end with one of them whole`() async throws {
+        let archives = try (0..<8).map { number in
+            try surroundings.write(
+                ForgedArchive([.file("a", "\(number)"), .file("b", "\(number)")]).bytes, "\(number)")
+        }
+        let folder = surroundings.folder
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for archive in archives {
+                group.addTask { for _ in 0..<5 { try await ZipExtractor().extract(archive, into: folder) } }
+            }
+            try await group.waitForAll()
+        }
+        let content = try surroundings.content()
+        #expect(content.count == 2 && content["a"] == content["b"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: surroundings.root + "/content").count == 2)
+    }
+
+    @Test func `an archive that is exchanged while it is extracted changes nothing`() async throws {
+        let archive = try surroundings.write(ForgedArchive([.file("a", "judged")]).bytes)
+        let other = ForgedArchive([.file("b", "never judged")]).bytes
+        try await ZipExtractor().extract(archive, into: surroundings.folder, limits: ExtractionLimits()) { _ in
+            unlink(archive)
+            try? Data(other).write(to: URL(fileURLWithPath: archive))
+        }
+        #expect(try surroundings.content() == ["a": "judged"])
+    }
+}
+
+/// A disk of a few blocks, in memory.
+private struct TinyDisk {
+    let path: String
+
+    /// Linux lets root mount, unless a container forbids it.
+    static let isAvailable: Bool = {
+        let probe = FileManager.default.temporaryDirectory.appendingPathComponent("disk-\(UUID().uuidString)").path
+        guard let disk = try? TinyDisk(at: probe, bytes: 1 << 16) else { return false }
+        disk.remove()
+        return true
+    }()
+
+    init(at path: String, bytes: Int) throws {
+        self.path = path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try Self.run("mount", ["-t", "tmpfs", "-o", "size=\(bytes),mode=700", "tmpfs", path])
+    }
+
+    func makeReadOnly() throws { try Self.run("mount", ["-o", "remount,ro", path]) }
+
+    func remove() {
+        try? Self.run("umount", [path])
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    private static func run(_ program: String, _ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try #require(OutsideJudge.path(of: program)))
+        process.arguments = arguments
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw POSIXError(.EPERM) }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import StoreModel
+import Testing
+
+@testable import ZipExtraction
+
+/// A folder with content in it, and around it what no archive may ever touch.
+///
+///     surroundings/outside.txt, outside/file, link -> outside, content/film/old.txt
+final class Surroundings: Sendable {
+    let root: String
+    /// What archives are extracted into; has `old.txt` at first.
+    var folder: String { root + "/content/film" }
+    private let base: String
+
+    init() throws {
+        base = FileManager.default.temporaryDirectory.appendingPathComponent("zip-\(UUID().uuidString)").path
+        root = base + "/surroundings"
+        try FileManager.default.createDirectory(atPath: root + "/content/film", withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: root + "/outside", withIntermediateDirectories: true)
+        for name in ["outside.txt", "outside/file", "content/outside.txt", "content/film/old.txt"] {
+            try Data(name.utf8).write(to: URL(fileURLWithPath: "\(root)/\(name)"))
+        }
+        try FileManager.default.createSymbolicLink(atPath: root + "/link", withDestinationPath: "outside")
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: base) }
+
+    func extract(
+        _ forged: ForgedArchive, limits: ExtractionLimits = ExtractionLimits(),
+        progress: @escaping @Sendable (ExtractionProgress) -> Void = { _ in }
+    ) async throws {
+        try await extract(bytes: forged.bytes, limits: limits, progress: progress)
+    }
+
+    func extract(
+        bytes: [UInt8], limits: ExtractionLimits = ExtractionLimits(),
+        progress: @escaping @Sendable (ExtractionProgress) -> Void = { _ in }
+    ) async throws {
+        try await ZipExtractor().extract(try write(bytes), into: folder, limits: limits, progress: progress)
+    }
+
+    /// An archive beside the surroundings.
+    func write(_ bytes: [UInt8], _ name: String = "archive") throws -> String {
+        let path = "\(base)/\(name).zip"
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    /// Extracting it must fail with `code`, and change nothing.
+    func refuse(
+        _ forged: ForgedArchive, as code: ExtractionError.Code, limits: ExtractionLimits = ExtractionLimits(),
+        _ comment: Comment? = nil, at location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let before = try snapshot()
+        await #expect(throws: ExtractionError(code, ""), comment, sourceLocation: location) {
+            try await self.extract(forged, limits: limits)
+        }
+        #expect(try snapshot() == before, comment, sourceLocation: location)
+    }
+
+    /// Every file, folder and link with its mode and what it holds.
+    func snapshot() throws -> [String: String] { try Self.snapshot(of: root) }
+
+    /// What is in the folder, relative to it.
+    func content() throws -> [String: String] {
+        try Self.snapshot(of: folder).filter { !$0.value.hasPrefix("folder") }.mapValues {
+            String($0.drop { $0 != ":" }.dropFirst(2))
+        }
+    }
+
+    /// Everything but the content.
+    func outside() throws -> [String: String] {
+        try snapshot().filter { !$0.key.hasPrefix("content/film") }
+    }
+
+    static func snapshot(of root: String) throws -> [String: String] {
+        var found: [String: String] = [:]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: root) {
+            let path = "\(root)/\(name)"
+            var status = stat()
+            guard lstat(path, &status) == 0 else { continue }
+            let mode = String(status.st_mode & 0o7777, radix: 8)
+            switch status.st_mode & S_IFMT {
+            case S_IFREG:
+                found[name] =
+                    "file \(mode): " + String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+            case S_IFLNK: found[name] = "link: " + (try FileManager.default.destinationOfSymbolicLink(atPath: path))
+            case S_IFDIR: found[name] = "folder \(mode)"
+            default: found[name] = "special"
+            }
+        }
+        return found
+    }
+}
