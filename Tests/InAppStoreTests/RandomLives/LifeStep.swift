@@ -1,0 +1,53 @@
+import Foundation
+import Primitives
+import StoreModel
+import StoreTestSupport
+
+/// One thing that happens to a customer and their device.
+enum LifeStep: Hashable, Sendable {
+    case buy(ProductID)
+    case buyAndCrash(ProductID, after: Int)
+    case subscribe
+    case acquire(ProductID)
+    case acquireAll
+    case restore
+    case refresh
+    /// Time passes for everybody.
+    case wait(days: Int)
+    case cancelRenewal
+    case resumeRenewal
+    case refund(ProductID)
+    case cut(Set<Line.End>)
+    case mend
+    case crash
+    case logOutAndIn
+
+    static func life(of length: Int, _ chance: inout SeededNumbers) -> [LifeStep] {
+        (0..<length).map { _ in random(&chance) }
+    }
+
+    private static func random(_ chance: inout SeededNumbers) -> LifeStep {
+        let sold: [ProductID] = ["pack", "lens", "coins"]
+        switch Int.random(in: 0..<28, using: &chance) {
+        case 0..<4: return .buy(pick(sold, &chance))
+        case 4: return .buyAndCrash(pick(sold, &chance), after: Int.random(in: 0..<8, using: &chance))
+        case 5..<8: return .subscribe
+        case 8..<10: return .acquire(pick(["film.noir", "film.warm", "hat"], &chance))
+        case 10..<12: return .acquireAll
+        case 12: return .restore
+        case 13: return .refresh
+        case 14..<18: return .wait(days: Int.random(in: 1...12, using: &chance))
+        case 18: return .cancelRenewal
+        case 19: return .resumeRenewal
+        case 20..<22: return .refund(pick(sold + ["pro.weekly"], &chance))
+        case 22..<24: return .cut(pick([[.store], [.server], [.store, .server]], &chance))
+        case 24..<26: return .mend
+        case 26: return .crash
+        default: return .logOutAndIn
+        }
+    }
+
+    private static func pick<Value>(_ values: [Value], _ chance: inout SeededNumbers) -> Value {
+        values[Int.random(in: values.indices, using: &chance)]
+    }
+}

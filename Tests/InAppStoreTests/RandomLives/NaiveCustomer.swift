@@ -1,0 +1,67 @@
+import Foundation
+import StoreModel
+
+/// What a customer has, written down as simply as can be: what is so at the store, and what their device was last told.
+struct NaiveCustomer {
+    /// What the store would say.
+    struct Goods: Equatable {
+        /// Bought and not refunded, but for consumables.
+        var owned: Set<ProductID> = []
+        /// When the subscription ends, or renews.
+        var subscribedUntil: Date?
+
+        func isSubscribed(at now: Date) -> Bool { subscribedUntil.map { now < $0 } ?? false }
+    }
+
+    private(set) var now: Date
+    private(set) var goods = Goods()
+    private var renews = false
+    private(set) var told = Goods()
+    private(set) var acquired: Set<ProductID> = []
+
+    init(at now: Date) { self.now = now }
+
+    var isSubscribed: Bool { goods.isSubscribed(at: now) }
+
+    /// What the device must allow.
+    var allowed: Set<String> {
+        let enabled = acquired.filter { $0.rawValue.hasPrefix("film.") }
+        return Set((told.isSubscribed(at: now) ? told.owned.union(enabled) : told.owned).map(\.rawValue))
+    }
+
+    var mayAcquire: Bool { told.isSubscribed(at: now) }
+
+    // MARK: - At the store
+
+    mutating func buy(_ product: ProductID) {
+        if product == "pro.weekly" {
+            goods.subscribedUntil = now + RealWorld.week
+            renews = true
+        } else if product != "coins" {
+            goods.owned.insert(product)
+        }
+    }
+
+    mutating func refund(_ product: ProductID) {
+        goods.owned.remove(product)
+        guard product == "pro.weekly" else { return }
+        goods.subscribedUntil = nil
+        renews = false
+    }
+
+    mutating func setRenewal(_ isOn: Bool) { renews = isOn }
+
+    mutating func wait(_ seconds: TimeInterval) {
+        now += seconds
+        while renews, let end = goods.subscribedUntil, end <= now { goods.subscribedUntil = end + RealWorld.week }
+    }
+
+    // MARK: - On the device
+
+    mutating func hear() { told = goods }
+
+    /// Somebody else was there in between.
+    mutating func forget() { (told, acquired) = (Goods(), []) }
+
+    mutating func acquire(_ products: Set<ProductID>) { acquired.formUnion(products) }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+
+@testable import InAppStore
+
+/// One life, lived by a store in the real world and by a naive customer.
+final class RandomLife {
+    struct Difference: Error {
+        var step: Int
+        var description: String
+    }
+
+    private let world: RealWorld
+    private let disk = MemorySecureStorage()
+    private var line = Line()
+    private var store: Store
+    private var naive: NaiveCustomer
+
+    static func live(_ steps: [LifeStep]) async throws {
+        try await RealWorld.run { world in
+            let life = try RandomLife(world)
+            do {
+                for (index, step) in steps.enumerated() { try await life.live(step, index) }
+            } catch {
+                await life.end()
+                throw error
+            }
+            await life.end()
+        }
+    }
+
+    private init(_ world: RealWorld) throws {
+        self.world = world
+        naive = NaiveCustomer(at: world.now)
+        store = try Self.launch(world, disk, line)
+    }
+
+    private static func launch(_ world: RealWorld, _ disk: MemorySecureStorage, _ line: Line) throws -> Store {
+        try Store(configuration: world.configuration(line: line, storage: DeviceStorage(disk, writtenBy: line)))
+    }
+
+    private func end() async { await store.close() }
+
+    private func live(_ step: LifeStep, _ index: Int) async throws {
+        let complaint: String?
+        do {
+            complaint = try await perform(step)
+            try await settle()
+        } catch {
+            throw Difference(step: index, description: "\(step) threw \(error)")
+        }
+        if let complaint { throw Difference(step: index, description: "\(step): \(complaint)") }
+        let allowed = store.snapshot.allowedProducts
+        guard allowed == naive.allowed else {
+            throw Difference(
+                step: index,
+                description: "after \(step), allowed are \(allowed.sorted()), should be \(naive.allowed.sorted())")
+        }
+        let isSubscribed = store.snapshot.subscriptionInfo?.isExpired == false
+        guard isSubscribed == naive.mayAcquire else {
+            throw Difference(
+                step: index, description: "after \(step), subscribed is \(isSubscribed), should be \(naive.mayAcquire)")
+        }
+    }
+
+    /// The server hears of everything from the store, and the device from the server, when the line is up.
+    private func settle() async throws {
+        try await world.settle(deviceIsOnline: line.isUp(.store) && line.isUp(.server))
+        guard line.isUp(.server) else { return }
+        try await store.validateReceipt()
+        naive.hear()
+    }
+
+    // MARK: - Steps
+
+    /// What went otherwise than it must.
+    private func perform(_ step: LifeStep) async throws -> String? {
+        switch step {
+        case .buy(let product): return await buy(product)
+        case .buyAndCrash(let product, let requests):
+            line.die(after: requests)
+            try? await store.purchaseProduct(product.rawValue)
+            try await crash()
+            if try await isSold(product) { naive.buy(product) }
+        case .subscribe:
+            return naive.isSubscribed ? nil : await buy("pro.weekly")
+        case .acquire(let product):
+            let mayAcquire = naive.mayAcquire && product != "hat"
+            if mayAcquire { naive.acquire([product]) }
+            return await expect(mayAcquire ? nil : .invalidProductForPurchasing) {
+                try await store.purchaseProduct(product.rawValue)
+            }
+        case .acquireAll:
+            let mayAcquire = naive.mayAcquire
+            if mayAcquire { naive.acquire(["film.noir", "film.warm"]) }
+            return await expect(mayAcquire ? nil : .acquireAllRequestedForNonSubscriber) {
+                try await store.acquireAllEnabledProducts()
+            }
+        case .restore:
+            let isPossible = line.isUp(.store) && (line.isUp(.server) || hasNothing)
+            return await expect(
+                isPossible ? nil : line.isUp(.store) ? .acknowledgementPending : .restorePurchasesFailed
+            ) {
+                try await store.restorePurchases()
+            }
+        case .refresh:
+            return await expect(line.isUp(.server) ? nil : .receiptValidationFailed) {
+                try await store.refreshReceipt()
+            }
+        case .wait(let days):
+            let seconds = TimeInterval(days) * 86400 + 1
+            _ = try await world.simulator.advance(.init(seconds: seconds))
+            naive.wait(seconds)
+        case .cancelRenewal: if naive.isSubscribed { try await setRenewal(false) }
+        case .resumeRenewal: if naive.isSubscribed { try await setRenewal(true) }
+        case .refund(let product): try await refund(product)
+        case .cut(let ends): line.cut(ends)
+        case .mend: line.mend([.store, .server])
+        case .crash: try await crash()
+        case .logOutAndIn:
+            try await store.logOut()
+            naive.forget()
+            return await expect(line.isUp(.server) ? nil : .receiptValidationFailed) { try await store.logIn("ada") }
+        }
+        return nil
+    }
+
+    private var hasNothing: Bool { naive.goods.owned.isEmpty && !naive.isSubscribed }
+
+    private func buy(_ product: ProductID) async -> String? {
+        let isOwned = naive.goods.owned.contains(product)
+        if line.isUp(.store) { naive.buy(product) }
+        // What is owned is given back by the store, and may have been acknowledged before.
+        if isOwned, line.isUp(.store), !line.isUp(.server) {
+            try? await store.purchaseProduct(product.rawValue)
+            return nil
+        }
+        let refusal: StoreError.Code? =
+            !line.isUp(.store) ? .purchaseFailed : line.isUp(.server) ? nil : .acknowledgementPending
+        return await expect(refusal) { try await store.purchaseProduct(product.rawValue) }
+    }
+
+    /// The app dies and is launched again on the same device, with a line as good as before.
+    private func crash() async throws {
+        let down = Set([Line.End.store, .server].filter { !line.isUp($0) })
+        let wasDead = line.isDead
+        line.die()
+        await store.close()
+        line = Line()
+        if !wasDead { line.cut(down) }
+        store = try Self.launch(world, disk, line)
+    }
+
+    private func isSold(_ product: ProductID) async throws -> Bool {
+        try await world.simulator.transactions(of: "ada").contains {
+            $0.productID == product && $0.revocationDate == nil
+        }
+    }
+
+    private func setRenewal(_ isOn: Bool) async throws {
+        if isOn {
+            _ = try await world.simulator.resume("pro.weekly", for: "ada")
+        } else {
+            try await world.simulator.cancel("pro.weekly", for: "ada")
+        }
+        naive.setRenewal(isOn)
+    }
+
+    private func refund(_ product: ProductID) async throws {
+        let bought = try await world.simulator.transactions(of: "ada").filter {
+            $0.productID == product && $0.revocationDate == nil
+        }
+        guard let latest = bought.last, product != "pro.weekly" || naive.isSubscribed else { return }
+        try await world.simulator.refund(latest.transactionID)
+        naive.refund(product)
+    }
+
+    private func expect(_ code: StoreError.Code?, _ body: () async throws -> Void) async -> String? {
+        do {
+            try await body()
+            return code.map { "did not throw \($0.rawValue)" }
+        } catch let error as StoreError {
+            return error.code == code
+                ? nil : "threw \(error.code.rawValue) (\(error)), not \(code?.rawValue ?? "nothing")"
+        } catch is ProductRequestError {
+            return code == .purchaseFailed ? nil : "threw ProductRequestError"
+        } catch {
+            return "threw \(error)"
+        }
+    }
+}
