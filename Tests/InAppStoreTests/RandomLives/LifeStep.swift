@@ -36,7 +36,7 @@ enum LifeStep: Hashable, Sendable {
         case 10..<12: return .acquireAll
         case 12: return .restore
         case 13: return .refresh
-        case 14..<18: return .wait(days: Int.random(in: 1...12, using: &chance))
+        case 14..<18: return .wait(days: pick([1, 3, 6, 7, 8, 12], &chance))
         case 18: return .cancelRenewal
         case 19: return .resumeRenewal
         case 20..<22: return .refund(pick(sold + ["pro.weekly"], &chance))

@@ -12,9 +12,9 @@ struct StoreRandomLivesTests {
 
     @Test func `the store allows what a naive customer may use, through random lives`() async throws {
         let first = Self.number("SOUK_LIFE_SEED") ?? 1
-        for seed in first..<first + (Self.number("SOUK_STORE_LIVES") ?? 8) {
+        for seed in first..<first + (Self.number("SOUK_STORE_LIVES") ?? 12) {
             var chance = SeededNumbers(state: UInt64(seed))
-            let steps = LifeStep.life(of: Self.number("SOUK_LIFE_STEPS") ?? 30, &chance)
+            let steps = LifeStep.life(of: Self.number("SOUK_LIFE_STEPS") ?? 40, &chance)
             guard let difference = await Self.difference(steps) else { continue }
             let (shortest, last) = await Self.shortened(Array(steps.prefix(difference.step + 1)), difference)
             Issue.record(
