@@ -15,11 +15,14 @@ import StoreModel
 /// | command | `store.restore` | | event `store.restoreResult` `{restored, nothingToRestore, error?}` |
 /// | command | `store.acquireAll` | | event `store.acquired` `{productIDs}` |
 /// | command | `store.fetchContent` | `{productID}` | event `store.contentProgress` `{productID, received, total?, isComplete}` |
+/// | command | `store.deleteContent` | `{productID}` | event `store.contentDeleted` `{productID}` |
+/// | command | `store.validate` | | event `store.validated` `{validatedAt?, error?}` |
 /// | query | `store.products` | | `{products}` |
 /// | query | `store.allowedProducts` | | `{productIDs}` |
 /// | query | `store.features` | | `{features: [{name, isActive, until?}]}` |
+/// | query | `store.status` | | `{customer, allowed, purchased, acquired, downloaded, subscription?, validatedAt?, failingSince?, locale?}` |
 /// | event | `store.featuresChanged` | | `{features}`, the current value first |
-/// | event | `store.event` | | `{type, code, message}` |
+/// | event | `store.event` | | `{type, code, message, productID?, transactionID?}` |
 /// | view query | `store.storefront` | | products with prices, a button to buy each |
 ///
 /// An answering event carries the command's id. `outcome` is `purchased`, `pendingAcknowledgement`, `deferred`,
@@ -29,18 +32,22 @@ public final class StoreHubPlugin: PluginProtocol {
     public static let policy = Policy(
         name: "store",
         receive: .init(
-            commands: ["store.purchase", "store.restore", "store.acquireAll", "store.fetchContent"],
-            queries: ["store.products", "store.allowedProducts", "store.features"],
+            commands: [
+                "store.purchase", "store.restore", "store.acquireAll", "store.fetchContent", "store.deleteContent",
+                "store.validate",
+            ],
+            queries: ["store.products", "store.allowedProducts", "store.features", "store.status"],
             viewControllerQueries: ["store.storefront"]),
         publish: [
             "store.purchaseResult", "store.restoreResult", "store.acquired", "store.contentProgress",
+            "store.contentDeleted", "store.validated",
             "store.featuresChanged", "store.event",
         ])
 
     private let sender: any MessageSending
-    private let store: Store
-    private let client: any PurchaseClientProtocol
-    private let subjects: [String: EventSubject]
+    let store: Store
+    let client: any PurchaseClientProtocol
+    let subjects: [String: EventSubject]
     private let products = Locked<[StoreProduct]>([])
     private let features = Locked(PaidFeatures())
     private let announced: Locked<JSONObject>
@@ -103,6 +110,10 @@ public final class StoreHubPlugin: PluginProtocol {
         case "store.fetchContent":
             let product = try payload.require("productID", as: String.self)
             start { await $0.fetchContent(product, id: command.id) }
+        case "store.deleteContent":
+            let product = try payload.require("productID", as: String.self)
+            start { await $0.deleteContent(product, id: command.id) }
+        case "store.validate": start { await $0.validate(id: command.id) }
         default: throw unsupported(.command, command)
         }
     }
@@ -112,6 +123,7 @@ public final class StoreHubPlugin: PluginProtocol {
         case "store.products": return ["products": .array(knownProducts().map(Self.describe))]
         case "store.allowedProducts":
             return ["productIDs": .array(store.allowedProducts.sorted().map { .string($0) })]
+        case "store.status": return Self.payload(store.snapshot)
         case "store.features": return Self.payload(features.withLock { $0 }, at: store.keeper.now)
         default: throw unsupported(.query, query)
         }
@@ -137,95 +149,8 @@ public final class StoreHubPlugin: PluginProtocol {
         }
     }
 
-    private func emit(_ event: String, _ payload: JSONObject, id: MessageID? = nil) {
+    func emit(_ event: String, _ payload: JSONObject, id: MessageID? = nil) {
         subjects[event]?.send(EventOutput(result: .success(payload), correlationId: id))
-    }
-
-    private func purchase(_ id: String, quantity: Int, offer: String?, id message: MessageID?) async {
-        var result: JSONObject = ["productID": .string(id)]
-        do {
-            var transaction: StoreTransaction?
-            var isPending = false
-            if quantity == 1 {
-                // What is not in the list may be another plugin's to sell.
-                let listed = ProductID(rawValue: id).flatMap { store.list[$0] }
-                let known = try await listed == nil ? nil : store.fetchProductsInfo([id])[id]
-                let product = known.map { Product($0) } ?? Product(productIdentifier: id)
-                let purchase = try await client.purchase(product, with: try await promoOffer(offer, of: product))
-                transaction = purchase.transaction
-                isPending = purchase.isPendingAcknowledgement
-            } else {
-                transaction = try await store.purchaseConsumable(id, quantity: quantity)
-            }
-            result["outcome"] = isPending ? "pendingAcknowledgement" : "purchased"
-            result["transactionID"] = transaction.map { .string($0.id.rawValue) }
-        } catch {
-            let description = Self.describe(error)
-            result["outcome"] = .string(Self.outcomes[description.code] ?? "failed")
-            result["error"] = ["code": .string(description.code), "message": .string(description.message)]
-        }
-        emit("store.purchaseResult", result, id: message)
-    }
-
-    /// The offer as a plugin signs it, else by its identifier alone, for stores that ask for no signature.
-    private func promoOffer(_ identifier: String?, of product: Product) async throws -> PromoOffer? {
-        guard let identifier else { return nil }
-        let discount =
-            product.discounts.first { $0.identifier == identifier }
-            ?? ProductDiscount(identifier: identifier, type: .promotional)
-        do {
-            return try await client.getPromotionalOffer(for: discount, product: product)
-        } catch let error as PurchaseError where error.code == .noSuitablePlugin {
-            return PromoOffer(productDiscount: discount, identifier: identifier)
-        }
-    }
-
-    private static let outcomes = [
-        "cancelledByUser": "cancelled", "operationCancelled": "cancelled", "purchaseDeferred": "deferred",
-        "acknowledgementPending": "pendingAcknowledgement",
-    ]
-
-    private func restore(id: MessageID?) async {
-        do {
-            let result = try await client.restorePurchases()
-            emit(
-                "store.restoreResult",
-                [
-                    "restored": .array(result.restored.map { .string($0) }),
-                    "nothingToRestore": .bool(result.nothingToRestore),
-                ], id: id)
-        } catch {
-            let description = Self.describe(error)
-            emit(
-                "store.restoreResult",
-                [
-                    "restored": [], "nothingToRestore": false,
-                    "error": ["code": .string(description.code), "message": .string(description.message)],
-                ], id: id)
-        }
-    }
-
-    private func acquireAll(id: MessageID?) async {
-        do {
-            try await store.acquireAllEnabledProducts()
-            let acquired = store.acquiredViaSubscriptionProducts.sorted().map { JSONValue.string($0) }
-            emit("store.acquired", ["productIDs": .array(acquired)], id: id)
-        } catch {
-            subjects["store.acquired"]?.send(EventOutput(result: .failure(error), correlationId: id))
-        }
-    }
-
-    private func fetchContent(_ product: String, id: MessageID?) async {
-        do {
-            for try await progress in store.fetchProductContent(product) {
-                var payload: JSONObject = ["productID": .string(product), "received": .number(progress.received)]
-                payload["total"] = progress.total.map { .number($0) }
-                payload["isComplete"] = .bool(progress.isComplete)
-                emit("store.contentProgress", payload, id: id)
-            }
-        } catch {
-            subjects["store.contentProgress"]?.send(EventOutput(result: .failure(error), correlationId: id))
-        }
     }
 
     // MARK: - What goes out by itself
@@ -263,12 +188,7 @@ public final class StoreHubPlugin: PluginProtocol {
 
     private func relayEvents() async {
         for await event in store.events {
-            emit(
-                "store.event",
-                [
-                    "type": .string(event.kind.rawValue), "code": .string(event.code.rawValue),
-                    "message": .string(event.sentence),
-                ])
+            emit("store.event", Self.payload(event))
         }
     }
 
@@ -282,56 +202,5 @@ public final class StoreHubPlugin: PluginProtocol {
     private func loadProducts() async {
         guard let loaded = try? await store.productList() else { return }
         products.withLock { $0 = loaded }
-    }
-
-    // MARK: - Payloads
-
-    /// One entry a feature: active if any purchase gives it now, and until the latest end of those that do.
-    static func payload(_ features: PaidFeatures, at now: Date) -> JSONObject {
-        let byName = Dictionary(grouping: features.features, by: \.name)
-        let entries = byName.keys.sorted().map { name -> JSONValue in
-            let active = (byName[name] ?? []).filter { $0.isActive(at: now) }
-            var entry: JSONValue = ["name": .string(name), "isActive": .bool(!active.isEmpty)]
-            let ends = (active.isEmpty ? byName[name] ?? [] : active).map(\.endDate)
-            if !ends.contains(nil), let last = ends.compactMap({ $0 }).max() {
-                entry["until"] = .string(RFC3339.string(from: last))
-            }
-            return entry
-        }
-        return ["features": .array(entries)]
-    }
-
-    private static func describe(_ product: StoreProduct) -> JSONValue {
-        [
-            "productID": .string(product.id.rawValue), "kind": .string(product.kind.rawValue),
-            "displayName": .string(product.displayName), "displayPrice": .string(product.displayPrice),
-            "price": ["amount": .string("\(product.price.amount)"), "currency": .string(product.price.currency)],
-        ]
-    }
-
-    private static func describe(_ error: any Error) -> (code: String, message: String) {
-        switch error {
-        case let error as PurchaseError: (error.code.rawValue, error.reason)
-        case let error as StoreError: (error.code.rawValue, error.sentence)
-        case let error as PluginError: (error.code.rawValue, error.sentence)
-        case ProductRequestError.invalidProducts(let ids):
-            ("invalidProducts", "The store does not sell \(ids.joined(separator: ", ")).")
-        case ProductRequestError.noProducts: ("noProducts", "The store answered without any product.")
-        case ProductRequestError.requestFailed(let error):
-            ("requestFailed", "The store could not be asked about products: \(error)")
-        case is CancellationError: ("operationCancelled", "The operation was cancelled.")
-        default: ("failed", "\(error)")
-        }
-    }
-}
-
-extension PaidFeature {
-    /// The first instant without it; `nil` for what does not end.
-    fileprivate var endDate: Date? {
-        switch paymentType {
-        case .subscription(let periods): periods.current.endDate
-        case .until(let end): end
-        case .oneOff, .consumable: nil
-        }
     }
 }

@@ -17,12 +17,15 @@ struct StoreHubPluginTests {
         let policy = Policy(
             name: "screen",
             send: .init(
-                commands: ["store.purchase", "store.restore", "store.acquireAll", "store.fetchContent"],
-                queries: ["store.products", "store.allowedProducts", "store.features"],
+                commands: [
+                    "store.purchase", "store.restore", "store.acquireAll", "store.fetchContent", "store.deleteContent",
+                    "store.validate",
+                ],
+                queries: ["store.products", "store.allowedProducts", "store.features", "store.status"],
                 viewControllerQueries: ["store.storefront"]),
             subscribe: [
                 "store.purchaseResult", "store.restoreResult", "store.acquired", "store.contentProgress",
-                "store.featuresChanged", "store.event",
+                "store.contentDeleted", "store.validated", "store.featuresChanged", "store.event",
             ])
         private let sender: any MessageSending
 
@@ -268,7 +271,51 @@ struct StoreHubPluginTests {
         }
     }
 
+    @Test func `content is removed on command, and of what is not listed nothing is`() async throws {
+        try await run { screen, _ in
+            let removed = try await screen.call(
+                "store.deleteContent", ["productID": "pack"], answeredBy: "store.contentDeleted")
+            #expect(removed == ["productID": "pack"])
+            await #expect(throws: StoreError(.invalidProductIdentifier, "")) {
+                try await screen.call(
+                    "store.deleteContent", ["productID": "unheard.of"], answeredBy: "store.contentDeleted")
+            }
+            #expect(throws: PluginError(.missingField, "")) { try screen.send("store.deleteContent") }
+        }
+    }
+
+    @Test func `a validation on command says when the server spoke last, and what went wrong`() async throws {
+        try await run { screen, _ in
+            let done = try await screen.call("store.validate", answeredBy: "store.validated")
+            #expect(done == ["validatedAt": "2026-01-01T00:00:00Z"])
+            test.breakServer()
+            let failed = try await screen.call("store.validate", answeredBy: "store.validated")
+            #expect(failed["error"]?["code"] == "receiptValidationFailed")
+            #expect(failed["validatedAt"] == "2026-01-01T00:00:00Z")
+        }
+    }
+
     // MARK: - What can be asked and heard
+
+    @Test func `the status is the store's snapshot`() async throws {
+        try await run { screen, store in
+            let purchases = [Fixture.purchase("pack")]
+            test.say(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: purchases))
+            try await store.validateReceipt()
+            try await store.purchaseProduct("film.noir")
+            let status = try screen.ask("store.status")
+            #expect(status["customer"] == "anna")
+            #expect(status["allowed"] == ["film.noir", "pack"])
+            #expect(status["purchased"] == ["pack"])
+            #expect(status["acquired"] == ["film.noir", "pack"])
+            #expect(status["downloaded"]?.arrayValue?.contains("coins") == true)
+            #expect(
+                status["subscription"]
+                    == ["productID": "pro.monthly", "isExpired": false, "until": "2026-01-31T00:00:00Z"])
+            #expect(status["validatedAt"] == "2026-01-01T00:00:00Z")
+            #expect(status["failingSince"] == nil)
+        }
+    }
 
     @Test func `products are told with their prices, and shown`() async throws {
         try await run { screen, store in

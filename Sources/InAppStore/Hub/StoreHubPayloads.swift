@@ -1,0 +1,94 @@
+import Foundation
+import PluginHub
+import Primitives
+import Purchases
+import StoreKitAdapter
+import StoreModel
+
+/// What the store's messages carry.
+extension StoreHubPlugin {
+    /// One entry a feature: active if any purchase gives it now, and until the latest end of those that do.
+    static func payload(_ features: PaidFeatures, at now: Date) -> JSONObject {
+        let byName = Dictionary(grouping: features.features, by: \.name)
+        let entries = byName.keys.sorted().map { name -> JSONValue in
+            let active = (byName[name] ?? []).filter { $0.isActive(at: now) }
+            var entry: JSONValue = ["name": .string(name), "isActive": .bool(!active.isEmpty)]
+            let ends = (active.isEmpty ? byName[name] ?? [] : active).map(\.endDate)
+            if !ends.contains(nil), let last = ends.compactMap({ $0 }).max() {
+                entry["until"] = .string(RFC3339.string(from: last))
+            }
+            return entry
+        }
+        return ["features": .array(entries)]
+    }
+
+    static func describe(_ product: StoreProduct) -> JSONValue {
+        [
+            "productID": .string(product.id.rawValue), "kind": .string(product.kind.rawValue),
+            "displayName": .string(product.displayName), "displayPrice": .string(product.displayPrice),
+            "price": ["amount": .string("\(product.price.amount)"), "currency": .string(product.price.currency)],
+        ]
+    }
+
+    static func describe(_ error: any Error) -> (code: String, message: String) {
+        switch error {
+        case let error as PurchaseError: (error.code.rawValue, error.reason)
+        case let error as StoreError: (error.code.rawValue, error.sentence)
+        case let error as PluginError: (error.code.rawValue, error.sentence)
+        case ProductRequestError.invalidProducts(let ids):
+            ("invalidProducts", "The store does not sell \(ids.joined(separator: ", ")).")
+        case ProductRequestError.noProducts: ("noProducts", "The store answered without any product.")
+        case ProductRequestError.requestFailed(let error):
+            ("requestFailed", "The store could not be asked about products: \(error)")
+        case is CancellationError: ("operationCancelled", "The operation was cancelled.")
+        default: ("failed", "\(error)")
+        }
+    }
+
+    static func payload(_ error: any Error) -> JSONValue {
+        let description = describe(error)
+        return ["code": .string(description.code), "message": .string(description.message)]
+    }
+
+    static func payload(_ event: StoreEvent) -> JSONObject {
+        var payload: JSONObject = [
+            "type": .string(event.kind.rawValue), "code": .string(event.code.rawValue),
+            "message": .string(event.sentence),
+        ]
+        payload["productID"] = event.productID.map { .string($0.rawValue) }
+        payload["transactionID"] = event.transactionID.map { .string($0.rawValue) }
+        return payload
+    }
+
+    static func payload(_ snapshot: StoreSnapshot) -> JSONObject {
+        func list(_ products: Set<String>) -> JSONValue { .array(products.sorted().map { .string($0) }) }
+        var payload: JSONObject = [
+            "allowed": list(snapshot.allowedProducts), "purchased": list(snapshot.purchasedProducts),
+            "acquired": list(snapshot.acquiredProducts), "downloaded": list(snapshot.downloadedContentProducts),
+        ]
+        payload["customer"] = snapshot.customer.map { .string($0.rawValue) }
+        payload["subscription"] = snapshot.subscriptionInfo.map { info in
+            [
+                "productID": .string(info.productID), "isExpired": .bool(info.isExpired),
+                "until": .string(RFC3339.string(from: info.subscription.effectiveUntil)),
+            ]
+        }
+        payload["validatedAt"] = text(snapshot.receiptValidationStatus?.validatedAt)
+        payload["failingSince"] = text(snapshot.receiptValidationStatus?.failingSince)
+        payload["locale"] = snapshot.appStoreLocale.map { .string($0) }
+        return payload
+    }
+
+    static func text(_ date: Date?) -> JSONValue? { date.map { .string(RFC3339.string(from: $0)) } }
+}
+
+extension PaidFeature {
+    /// The first instant without it; `nil` for what does not end.
+    var endDate: Date? {
+        switch paymentType {
+        case .subscription(let periods): periods.current.endDate
+        case .until(let end): end
+        case .oneOff, .consumable: nil
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import PluginHub
+import Primitives
+import Purchases
+import StoreKitAdapter
+import StoreModel
+
+/// What the store's commands do; each ends with its event.
+extension StoreHubPlugin {
+    func purchase(_ id: String, quantity: Int, offer: String?, id message: MessageID?) async {
+        var result: JSONObject = ["productID": .string(id)]
+        do {
+            var transaction: StoreTransaction?
+            var isPending = false
+            if quantity == 1 {
+                // What is not in the list may be another plugin's to sell.
+                let listed = ProductID(rawValue: id).flatMap { store.list[$0] }
+                let known = try await listed == nil ? nil : store.fetchProductsInfo([id])[id]
+                let product = known.map { Product($0) } ?? Product(productIdentifier: id)
+                let purchase = try await client.purchase(product, with: try await promoOffer(offer, of: product))
+                transaction = purchase.transaction
+                isPending = purchase.isPendingAcknowledgement
+            } else {
+                transaction = try await store.purchaseConsumable(id, quantity: quantity)
+            }
+            result["outcome"] = isPending ? "pendingAcknowledgement" : "purchased"
+            result["transactionID"] = transaction.map { .string($0.id.rawValue) }
+        } catch {
+            let description = Self.describe(error)
+            result["outcome"] = .string(Self.outcomes[description.code] ?? "failed")
+            result["error"] = Self.payload(error)
+        }
+        emit("store.purchaseResult", result, id: message)
+    }
+
+    /// The offer as a plugin signs it, else by its identifier alone, for stores that ask for no signature.
+    private func promoOffer(_ identifier: String?, of product: Product) async throws -> PromoOffer? {
+        guard let identifier else { return nil }
+        let discount =
+            product.discounts.first { $0.identifier == identifier }
+            ?? ProductDiscount(identifier: identifier, type: .promotional)
+        do {
+            return try await client.getPromotionalOffer(for: discount, product: product)
+        } catch let error as PurchaseError where error.code == .noSuitablePlugin {
+            return PromoOffer(productDiscount: discount, identifier: identifier)
+        }
+    }
+
+    private static let outcomes = [
+        "cancelledByUser": "cancelled", "operationCancelled": "cancelled", "purchaseDeferred": "deferred",
+        "acknowledgementPending": "pendingAcknowledgement",
+    ]
+
+    func restore(id: MessageID?) async {
+        do {
+            let result = try await client.restorePurchases()
+            emit(
+                "store.restoreResult",
+                [
+                    "restored": .array(result.restored.map { .string($0) }),
+                    "nothingToRestore": .bool(result.nothingToRestore),
+                ], id: id)
+        } catch {
+            emit(
+                "store.restoreResult",
+                [
+                    "restored": [], "nothingToRestore": false,
+                    "error": Self.payload(error),
+                ], id: id)
+        }
+    }
+
+    func acquireAll(id: MessageID?) async {
+        do {
+            try await store.acquireAllEnabledProducts()
+            let acquired = store.acquiredViaSubscriptionProducts.sorted().map { JSONValue.string($0) }
+            emit("store.acquired", ["productIDs": .array(acquired)], id: id)
+        } catch {
+            subjects["store.acquired"]?.send(EventOutput(result: .failure(error), correlationId: id))
+        }
+    }
+
+    func fetchContent(_ product: String, id: MessageID?) async {
+        do {
+            for try await progress in store.fetchProductContent(product) {
+                var payload: JSONObject = ["productID": .string(product), "received": .number(progress.received)]
+                payload["total"] = progress.total.map { .number($0) }
+                payload["isComplete"] = .bool(progress.isComplete)
+                emit("store.contentProgress", payload, id: id)
+            }
+        } catch {
+            subjects["store.contentProgress"]?.send(EventOutput(result: .failure(error), correlationId: id))
+        }
+    }
+
+    func deleteContent(_ product: String, id: MessageID?) async {
+        do {
+            try await store.deleteProductContent(product)
+            emit("store.contentDeleted", ["productID": .string(product)], id: id)
+        } catch {
+            subjects["store.contentDeleted"]?.send(EventOutput(result: .failure(error), correlationId: id))
+        }
+    }
+
+    func validate(id: MessageID?) async {
+        var result: JSONObject = [:]
+        do {
+            try await store.validateReceipt()
+        } catch {
+            result["error"] = Self.payload(error)
+        }
+        result["validatedAt"] = Self.text(store.receiptValidationStatus?.validatedAt)
+        emit("store.validated", result, id: id)
+    }
+}

@@ -1,0 +1,173 @@
+import Primitives
+import Purchases
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// Whoever is cancelled is told so, and what was begun ends as if nobody had waited for it.
+@Suite(.timeLimit(.minutes(2)))
+struct StoreCancellationTests {
+    private let test = Surroundings()
+
+    /// Cancels `action` once it waits, and expects it to say that it was cancelled.
+    private func cancel(
+        _ action: @escaping @Sendable () async throws -> Void, once waits: () async -> Void,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let task = Task { try await action() }
+        await waits()
+        task.cancel()
+        await #expect(throws: StoreError(.operationCancelled, ""), sourceLocation: sourceLocation) {
+            try await task.value
+        }
+    }
+
+    private func holdUp(_ isHeld: @escaping @Sendable (ScriptedStoreConnection.Call) -> Bool) -> Gate {
+        let gate = Gate()
+        test.connection.before { call in if isHeld(call) { try await gate.pass() } }
+        return gate
+    }
+
+    private func isPayment(_ call: ScriptedStoreConnection.Call) -> Bool {
+        if case .pay = call { true } else { false }
+    }
+
+    @Test(arguments: [1, 3])
+    func `a purchase that is paid after its caller left is delivered and completed`(quantity: Int) async throws {
+        let store = try await test.open()
+        let paid = Gate()
+        test.connection.whenPaying { payment, store in
+            Task {
+                try await paid.pass()
+                store.sell(payment)
+            }
+        }
+        await cancel {
+            if quantity == 1 { return try await store.purchaseProduct("pack") }
+            try await store.purchaseConsumableProduct("coins", quantity: quantity)
+        } once: {
+            await test.connection.calls.wait { [isPayment] in $0.contains(where: isPayment) }
+        }
+        var completed = store.completedTransactions.makeAsyncIterator()
+        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        paid.open()
+        #expect(await completed.next()?.quantity == quantity)
+        #expect(store.purchasedProducts == ["pack"])
+        await store.close()
+        #expect(test.connection.finished.count == 1)
+    }
+
+    @Test func `a purchase cancelled before the store was asked buys nothing`() async throws {
+        let store = try await test.open()
+        let purchase = Task {
+            while !Task.isCancelled { await Task.yield() }
+            try await store.purchaseProduct("pack")
+        }
+        purchase.cancel()
+        await #expect(throws: StoreError(.operationCancelled, "")) { try await purchase.value }
+        #expect(test.connection.payments.isEmpty)
+        await store.close()
+    }
+
+    @Test func `a purchase whose caller leaves while the server judges it is acknowledged all the same`()
+        async throws
+    {
+        let store = try await test.open()
+        let mayJudge = Gate()
+        test.server.judge { transactions, customer in
+            try await mayJudge.pass()
+            return TransactionValidation(
+                customer: Fixture.customer(customer, purchases: [Fixture.purchase("pack")]),
+                acknowledged: Set(transactions.map(\.id)))
+        }
+        await cancel {
+            try await store.purchaseProduct("pack")
+        } once: {
+            await test.server.calls.wait { $0.contains { if case .validate = $0 { true } else { false } } }
+        }
+        #expect(test.connection.finished.isEmpty)
+        mayJudge.open()
+        #expect(await store.reaches { $0.allowedProducts == ["pack"] } != nil)
+        await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
+        await store.close()
+    }
+
+    @Test(arguments: ["refreshReceipt", "restorePurchases"])
+    func `a restore that is cancelled asks the server nothing`(name: String) async throws {
+        let store = try await test.open()
+        _ = holdUp { $0 == .restore }
+        let asked = test.server.calls.all.count
+        await cancel {
+            if name == "refreshReceipt" { return try await store.refreshReceipt() }
+            try await store.restorePurchases()
+        } once: {
+            await test.connection.calls.wait { $0.contains(.restore) }
+        }
+        await store.close()
+        #expect(test.server.calls.all.count == asked)
+    }
+
+    @Test func `a validation that is cancelled leaves what is known, and the next one works`() async throws {
+        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        let store = try await test.open()
+        let before = store.snapshot
+        test.server.answer { _ in
+            try await Gate().pass()
+            return Fixture.customer()
+        }
+        let asked = test.server.calls.all.count
+        await cancel {
+            try await store.validateReceipt()
+        } once: {
+            await test.server.calls.wait { $0.count > asked }
+        }
+        var after = store.snapshot
+        after.appStoreLocale = before.appStoreLocale
+        #expect(after == before)
+        test.say(Fixture.customer())
+        try await store.validateReceipt()
+        #expect(store.purchasedProducts == [])
+        await store.close()
+    }
+
+    @Test func `a transaction whose validation is cancelled stays unfinished, and is acknowledged later`()
+        async throws
+    {
+        let store = try await test.open()
+        test.breakServer()
+        await #expect(throws: StoreError(.acknowledgementPending, "")) { try await store.purchaseProduct("pack") }
+        let id = try #require(test.connection.unfinished.first?.id)
+        let mayJudge = Gate()
+        test.server.judge { transactions, customer in
+            try await mayJudge.pass()
+            return TransactionValidation(
+                customer: Fixture.customer(customer), acknowledged: Set(transactions.map(\.id)))
+        }
+        let asked = test.server.calls.all.count
+        await cancel {
+            try await store.validateTransaction(id.rawValue)
+        } once: {
+            await test.server.calls.wait { $0.count > asked }
+        }
+        mayJudge.open()
+        await test.connection.calls.wait { $0.contains(.finish(id)) }
+        await store.close()
+    }
+
+    @Test func `questions about products that are cancelled leave the others undisturbed`() async throws {
+        let gate = holdUp { if case .products = $0 { true } else { false } }
+        let store = try await test.open()
+        let other = Task { try await store.productList().count }
+        await cancel {
+            _ = try await store.fetchProductsInfo(["pack"])
+        } once: {
+            await test.connection.calls.wait { $0.contains { if case .products = $0 { true } else { false } } }
+        }
+        gate.open()
+        #expect(try await other.value == 4)
+        await store.close()
+    }
+}
