@@ -54,19 +54,14 @@ struct DeliveriesRoutes: Sendable {
         return visit.later {
             try await idempotent.respond(to: visit, body: [], namesCustomer: false) { request in
                 let now = realClock.now()
-                let answer = try await ledger.database.write { connection in
-                    if let kept = try request?.kept(connection) { return kept }
+                return try await ledger.write(once: request) { connection, _ in
                     let list = DeliveryList(connection: connection, book: visit.book)
                     guard let row = try list.delivery(id) else { throw Refusal.noSuchDelivery }
                     guard try DeliveryList.state(of: row) != .pending else { throw Refusal.deliveryPending }
                     try list.replay(row, at: now)
                     guard let replayed = try list.delivery(id) else { throw Refusal.noSuchDelivery }
-                    let answer = KeptAnswer(json: try DeliveryList.json(replayed))
-                    try request?.keep(answer, connection)
-                    return answer
+                    return KeptAnswer(json: try DeliveryList.json(replayed))
                 }
-                news.tell()
-                return answer
             }
         }
     }

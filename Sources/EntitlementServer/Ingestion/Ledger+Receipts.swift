@@ -20,8 +20,7 @@ extension Ledger {
         respond: @escaping @Sendable (CustomerID?, ReceiptStanding) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         let book = Book(app: app, environment: receipt.environment)
-        return try await write { connection, outcome in
-            if let kept = try request?.kept(connection) { return kept }
+        return try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: book)
             let purchases = Set(receipt.facts.map(\.original))
             for fact in receipt.facts { try transaction.append(fact) }
@@ -36,11 +35,8 @@ extension Ledger {
                     guard let answer else { return try settled.answer(about: purchases) }
                     return try WireJSON.decode(Customer.self, from: answer.bytes)
                 }, purchases: { try settled.answer(about: purchases) })
-            let response = try respond(holder, standing)
-            var kept = request
-            kept?.customer = holder
-            try kept?.keep(response, connection)
-            return response
+            outcome.subject = holder
+            return try respond(holder, standing)
         }
     }
 }

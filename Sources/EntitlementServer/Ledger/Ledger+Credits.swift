@@ -26,13 +26,11 @@ extension Ledger {
         _ items: [RedeemRequest.Item], of key: CustomerKey, type: String, in credit: CreditTable.Credit,
         as request: IdempotentRequest?, respond: @escaping @Sendable (RedeemAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
-        try await write { connection, outcome in
-            if let kept = try request?.kept(connection) { return kept }
+        try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: key.book)
             let customer = try transaction.register(key.customer)
             let response = try respond(try transaction.redeem(items, of: customer, type: type, in: credit))
             try settle(transaction, asking: nil, &outcome)
-            try request?.keep(response, connection)
             return response
         }
     }

@@ -19,14 +19,11 @@ extension Ledger {
         _ alias: CustomerID, into key: CustomerKey, as request: IdempotentRequest?,
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
-        try await write { connection, outcome in
-            if let kept = try request?.kept(connection) { return kept }
+        try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: key.book)
             let customer = try transaction.register(key.customer)
             try transaction.merge(alias, into: customer)
-            let response = try respond(try finish(transaction, asking: customer, &outcome))
-            try request?.keep(response, connection)
-            return response
+            return try respond(try finish(transaction, asking: customer, &outcome))
         }
     }
 
@@ -37,16 +34,13 @@ extension Ledger {
         _ original: TransactionID, from key: CustomerKey, to receiver: CustomerID, as request: IdempotentRequest?,
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
-        try await write { connection, outcome in
-            if let kept = try request?.kept(connection) { return kept }
+        try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: key.book)
             let giver = try transaction.customer(named: key.customer) ?? key.customer
             guard try transaction.holders(of: original).contains(giver) else { throw CustomerRefusal.unknownPurchase }
             let receiver = try transaction.register(receiver)
             try transaction.transfer(original, to: receiver)
-            let response = try respond(try finish(transaction, asking: receiver, &outcome))
-            try request?.keep(response, connection)
-            return response
+            return try respond(try finish(transaction, asking: receiver, &outcome))
         }
     }
 

@@ -61,14 +61,11 @@ extension Ledger {
         code: String, for key: CustomerKey, grantID: String, as request: IdempotentRequest?,
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
-        try await write { connection, outcome in
-            if let kept = try request?.kept(connection) { return kept }
+        try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: key.book)
             let customer = try transaction.register(key.customer)
             try transaction.redeem(code: code, for: customer, grantID: grantID)
-            let response = try respond(try finish(transaction, asking: customer, &outcome))
-            try request?.keep(response, connection)
-            return response
+            return try respond(try finish(transaction, asking: customer, &outcome))
         }
     }
 }

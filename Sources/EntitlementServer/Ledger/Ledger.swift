@@ -42,6 +42,8 @@ struct Ledger: Sendable {
         var departed: Set<CustomerKey> = []
         /// How many facts were new, by kind.
         var appended: [String: Int] = [:]
+        /// Whom the answer turned out to be about, where the request does not say.
+        var subject: CustomerID?
     }
 
     /// The one way to write: `body` settles its transactions into the outcome, and readers see it after the commit.
@@ -62,6 +64,24 @@ struct Ledger: Sendable {
         for (kind, number) in settled.appended { metrics.facts.add(kind, number) }
         news.tell()
         return settled.result
+    }
+
+    /// `write` for what its sender may repeat: `body` makes the answer, which is kept in the same commit. A repetition gets
+    /// the kept answer and changes nothing; with `nil` every call counts.
+    ///
+    /// Throws `Refusal.idempotencyMismatch` when the key was used for another request.
+    func write(
+        once request: IdempotentRequest?,
+        _ body: @escaping @Sendable (any SQLConnection, inout Outcome) throws -> KeptAnswer
+    ) async throws -> KeptAnswer {
+        try await write { connection, outcome in
+            guard var request else { return try body(connection, &outcome) }
+            if let kept = try request.kept(connection) { return kept }
+            let answer = try body(connection, &outcome)
+            request.customer = outcome.subject ?? request.customer
+            try request.keep(answer, connection)
+            return answer
+        }
     }
 
     func transaction(_ connection: any SQLConnection, on book: Book) -> LedgerTransaction {
@@ -141,8 +161,7 @@ struct Ledger: Sendable {
         respond: @escaping @Sendable (Recorded, StoredAnswer?) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         let environments = Set(facts.map(\.environment) + [environment]).sorted { $0.rawValue < $1.rawValue }
-        return try await write { connection, outcome in
-            if let kept = try request?.kept(connection) { return kept }
+        return try await write(once: request) { connection, outcome in
             var recorded = Recorded()
             var answer: StoredAnswer?
             for book in environments.map({ Book(app: app, environment: $0) }) {
@@ -158,9 +177,7 @@ struct Ledger: Sendable {
                 try settle(transaction, asking: asked, &outcome)
                 if let asked { answer = outcome.answers[CustomerKey(book: book, customer: asked)] }
             }
-            let response = try respond(recorded, answer)
-            try request?.keep(response, connection)
-            return response
+            return try respond(recorded, answer)
         }
     }
 
@@ -195,14 +212,11 @@ struct Ledger: Sendable {
         _ grant: Grant, to key: CustomerKey, as request: IdempotentRequest?,
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
-        try await write { connection, outcome in
-            if let kept = try request?.kept(connection) { return kept }
+        try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: key.book)
             let customer = try transaction.register(key.customer)
             try transaction.add(grant, to: customer)
-            let response = try respond(try finish(transaction, asking: customer, &outcome))
-            try request?.keep(response, connection)
-            return response
+            return try respond(try finish(transaction, asking: customer, &outcome))
         }
     }
 
