@@ -15,7 +15,7 @@ final class Acceptor: Sendable {
         case exhausted
     }
 
-    /// How long a thread that found no descriptor or memory leaves the others to give some back.
+    /// How long a thread that found no descriptor, memory or connection to close leaves the others to give some back.
     private static let pauseMilliseconds: Int32 = 100
 
     private let listening: ListeningSocket
@@ -48,23 +48,33 @@ final class Acceptor: Sendable {
 
     private func run(_ daemons: [MHDDaemon]) {
         var turn = 0
+        var isRoomAwaited = false
         var mustPause = false
         while !isStopping.withLock({ $0 }) {
-            let accepts = !mustPause && connections.hasRoom()
-            wait(forConnections: accepts, atMost: mustPause ? Self.pauseMilliseconds : -1)
+            let isAsked = wait(
+                forConnections: !isRoomAwaited && !mustPause, atMost: mustPause ? Self.pauseMilliseconds : -1)
+            isRoomAwaited = false
             mustPause = false
-            guard accepts else { continue }
+            guard isAsked else { continue }
+            guard connections.hasRoom() else {
+                isRoomAwaited = connections.makeRoom()
+                mustPause = !isRoomAwaited
+                continue
+            }
             var accepted = accept(for: daemons[turn])
             while accepted == .connection {
                 turn = (turn + 1) % daemons.count
                 guard connections.hasRoom(), !isStopping.withLock({ $0 }) else { break }
                 accepted = accept(for: daemons[turn])
             }
-            mustPause = accepted == .exhausted
+            guard accepted == .exhausted else { continue }
+            _ = connections.makeRoom()
+            mustPause = true
         }
     }
 
-    private func wait(forConnections: Bool, atMost milliseconds: Int32) {
+    /// Whether a connection waits to be accepted, if asked for. Returns early when woken up: there is room, or an end.
+    private func wait(forConnections: Bool, atMost milliseconds: Int32) -> Bool {
         // poll passes over a negative descriptor.
         var events = [
             pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0),
@@ -72,6 +82,7 @@ final class Acceptor: Sendable {
         ]
         _ = poll(&events, 2, milliseconds)
         if events[0].revents != 0 { wakeUp.clear() }
+        return events[1].revents != 0
     }
 
     private func accept(for daemon: MHDDaemon) -> Accepted {

@@ -50,8 +50,25 @@ final class Connection: Sendable {
         }
     }
 
+    /// A connection that waits for its client: for a request, or for the rest of one. Sorted by who has waited longest.
+    struct Wait: Comparable {
+        let connection: Connection
+        let since: ContinuousClock.Instant
+        fileprivate let generation: Int
+
+        static func < (left: Wait, right: Wait) -> Bool {
+            (left.since, left.connection.number) < (right.since, right.connection.number)
+        }
+
+        static func == (left: Wait, right: Wait) -> Bool {
+            left.connection === right.connection && left.generation == right.generation
+        }
+    }
+
     private struct State {
         var isOpen = true
+        /// Its socket is shut, and microhttpd will close it.
+        var isEnding = false
         var phase = Phase.awaitingFirstRequest
         /// Counts changes of phase, so that nothing on the way of a request has to look at a clock.
         var generation = 0
@@ -64,9 +81,14 @@ final class Connection: Sendable {
     }
 
     let socket: Int32
+    /// Counts the connections of a listener.
+    private let number: Int
     private let state = Locked(State())
 
-    init(socket: Int32) { self.socket = socket }
+    init(socket: Int32, number: Int) {
+        self.socket = socket
+        self.number = number
+    }
 
     // MARK: - Phases
 
@@ -136,10 +158,34 @@ final class Connection: Sendable {
                 return nil
             }
             // microhttpd closes the descriptor only after `willClose`, so it is still this connection's.
-            if let limit = deadlines.limit(of: state.phase), now - seen.since >= limit { shut(socket, SHUT_RDWR) }
+            if let limit = deadlines.limit(of: state.phase), now - seen.since >= limit { end(&state) }
             return nil
         }
         abandoned?.abandon()
+    }
+
+    /// `nil` while a request is being answered, and before `watch` has seen that it is not.
+    var wait: Wait? {
+        state.withLock { state in
+            guard state.isOpen, !state.isEnding, state.phase != .serving, let seen = state.seen,
+                seen.generation == state.generation
+            else { return nil }
+            return Wait(connection: self, since: seen.since, generation: seen.generation)
+        }
+    }
+
+    /// Closes it, unless it no longer waits as it did; says whether.
+    func end(_ wait: Wait) -> Bool {
+        state.withLock { state in
+            guard state.isOpen, !state.isEnding, state.generation == wait.generation else { return false }
+            end(&state)
+            return true
+        }
+    }
+
+    private func end(_ state: inout State) {
+        state.isEnding = true
+        shut(socket, SHUT_RDWR)
     }
 
     /// Lets a connection end whose next request has not arrived whole: what is there already is still answered.

@@ -11,6 +11,10 @@ final class ConnectionRegistry: Sendable {
         /// until its number comes back, which is soon: the lowest free one is always next.
         var admitted: Set<Int32> = []
         var isRoomAwaited = false
+        /// Those that have waited longest for their clients, the last one longest of all. What has moved since is passed
+        /// over; the others have still waited longer than anybody else.
+        var leaving: [Connection.Wait] = []
+        var opened = 0
         var lingering: [(socket: Int32, until: ContinuousClock.Instant)] = []
         var isDraining = false
         var forbidsParking = false
@@ -18,9 +22,12 @@ final class ConnectionRegistry: Sendable {
 
     private static let lingerPeriod = Duration.seconds(2)
     private static let maximumLingering = 256
+    /// How many are sought out at once: a flood of clients should not cost a look at every connection for each of them.
+    private static let leavingAtOnce = 256
 
     private let deadlines: Connection.Deadlines
     private let maximum: Int
+    private let patience: Duration
     private let roomMade: @Sendable () -> Void
     private let state = Locked(State())
     /// Not marked Sendable by Dispatch, whose objects may be used from every thread.
@@ -28,8 +35,13 @@ final class ConnectionRegistry: Sendable {
     private let queue = DispatchQueue(label: "HTTPListener.sweeper")
 
     /// `roomMade` is called when a connection has closed after `hasRoom` said no.
-    init(maximum: Int, deadlines: Connection.Deadlines, roomMade: @escaping @Sendable () -> Void) {
+    ///
+    /// - Parameter patience: how long a connection may wait for its client before it can be closed for another one's.
+    init(
+        maximum: Int, patience: Duration, deadlines: Connection.Deadlines, roomMade: @escaping @Sendable () -> Void
+    ) {
         self.maximum = maximum
+        self.patience = patience
         self.deadlines = deadlines
         self.roomMade = roomMade
         timer = DispatchSource.makeTimerSource(queue: queue)
@@ -53,6 +65,24 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
+    /// Closes the connection that has waited longest for its client; `false` when none has for long enough. It is gone when
+    /// `roomMade` is called, if `hasRoom` was asked before.
+    func makeRoom() -> Bool {
+        if endLongestWait() { return true }
+        let now = ContinuousClock.now
+        let connections = state.withLock { Array($0.connections.values) }
+        let waits = connections.compactMap(\.wait).filter { now - $0.since >= patience }.sorted()
+        state.withLock { $0.leaving = waits.prefix(Self.leavingAtOnce).reversed() }
+        return endLongestWait()
+    }
+
+    private func endLongestWait() -> Bool {
+        while let wait = state.withLock({ $0.leaving.popLast() }) {
+            if wait.connection.end(wait) { return true }
+        }
+        return false
+    }
+
     /// The socket was accepted; it counts as a connection from now on.
     func admit(_ socket: Int32) { state.withLock { _ = $0.admitted.insert(socket) } }
 
@@ -61,14 +91,18 @@ final class ConnectionRegistry: Sendable {
 
     // MARK: - Life
 
-    func open(_ connection: Connection) {
-        let (isDraining, forbidsParking) = state.withLock { state in
-            state.admitted.remove(connection.socket)
+    /// microhttpd has made a connection of an admitted socket.
+    func open(_ socket: Int32) -> Connection {
+        let (connection, isDraining, forbidsParking) = state.withLock { state in
+            state.admitted.remove(socket)
+            state.opened += 1
+            let connection = Connection(socket: socket, number: state.opened)
             state.connections[ObjectIdentifier(connection)] = connection
-            return (state.isDraining, state.forbidsParking)
+            return (connection, state.isDraining, state.forbidsParking)
         }
         if isDraining { connection.stopReading() }
         if forbidsParking { connection.forbidParking() }
+        return connection
     }
 
     func close(_ connection: Connection) {

@@ -17,7 +17,7 @@ final class Service: Sendable {
         self.handler = handler
         self.limits = limits
         connections = ConnectionRegistry(
-            maximum: max(1, limits.maximumConnections),
+            maximum: max(1, limits.maximumConnections), patience: limits.givesWayAfter,
             deadlines: .init(
                 firstHeaders: limits.headerTimeout, nextHeaders: limits.headerTimeout + limits.idleTimeout,
                 body: limits.bodyTimeout), roomMade: roomMade)
@@ -141,8 +141,7 @@ private enum Callbacks {
         guard let context, let connection, let slot else { return }
         let service = Unmanaged<Service>.fromOpaque(context).takeUnretainedValue()
         if event == .CONNECTION_NOTIFY_STARTED {
-            let opened = Connection(socket: souk_mhd_connection_socket(connection))
-            service.connections.open(opened)
+            let opened = service.connections.open(souk_mhd_connection_socket(connection))
             slot.pointee = Unmanaged.passRetained(opened).toOpaque()
         } else if let stored = slot.pointee {
             service.connections.close(Unmanaged<Connection>.fromOpaque(stored).takeRetainedValue())

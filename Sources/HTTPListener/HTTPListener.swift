@@ -101,8 +101,11 @@ extension HTTPListener {
         /// 0 lets the system choose.
         public var port = 0
         public var threads = 2
-        /// Further connections wait in the system's queue.
+        /// Each takes a descriptor. For one more, the connection that has waited longest for its client is closed; where
+        /// all have a request that is being answered, it waits in the system's queue.
         public var maximumConnections = 1024
+        /// How long a connection may wait for a request, or for the rest of one, before it can be closed for another one.
+        public var givesWayAfter: Duration = .seconds(1)
         /// Request line and headers; more is answered 431, a longer target alone 414.
         public var maximumHeaderBytes = 16 << 10
         /// More is answered 413.

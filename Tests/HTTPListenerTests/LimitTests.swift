@@ -199,20 +199,21 @@ import Testing
         }
     }
 
-    @Test func `connections over the limit wait until one is free`() async throws {
-        try await withListener(echo) {
-            $0.maximumConnections = 2
-            $0.threads = 1
-            $0.headerTimeout = .seconds(3600)
-            $0.idleTimeout = .seconds(3600)
-        } body: { address, _ in
-            let first = try RawClient(port: address.port)
-            let second = try RawClient(port: address.port)
-            for client in [first, second] {
-                await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-                var reader = AnswerReader(client)
-                #expect(try await reader.next().status == 200)
+    @Test func `where every connection is being answered, another one waits until one is free`() async throws {
+        let gate = Signal()
+        let handler = AnyHTTPHandler { request in
+            guard request.url == "/slow" else { return echo.respond(to: request) }
+            return .suspended {
+                await gate.wait()
+                return HTTPResponse(status: 200, body: .text("slow"))
             }
+        }
+        try await withListener(handler) {
+            $0.maximumConnections = 2
+            $0.givesWayAfter = .zero
+        } body: { address, _ in
+            let clients = [try RawClient(port: address.port), try RawClient(port: address.port)]
+            for client in clients { await client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n") }
             let third = try RawClient(port: address.port)
             let isAnswered = Locked(false)
             let answer = Task {
@@ -222,12 +223,88 @@ import Testing
                 isAnswered.withLock { $0 = true }
                 return answer.body
             }
-            await second.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            var reader = AnswerReader(second)
-            _ = try await reader.next()
+            // Longer than the pause after which the acceptor looks again.
+            try await Task.sleep(for: .milliseconds(300))
             #expect(!isAnswered.withLock { $0 })
-            first.reset()
+            gate.fire()
+            for client in clients {
+                var reader = AnswerReader(client)
+                #expect(try await reader.next().body == "slow")
+            }
             #expect(try await answer.value == "GET /third\n")
+        }
+    }
+
+    @Test func `where all connections wait for their clients, the one that has waited longest gives way`() async throws
+    {
+        try await withListener(echo) {
+            $0.maximumConnections = 3
+            $0.threads = 1
+            $0.givesWayAfter = .zero
+            $0.headerTimeout = .seconds(3600)
+            $0.bodyTimeout = .seconds(3600)
+        } body: { address, _ in
+            let request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+            let (idle, dripping, sending) = (
+                try RawClient(port: address.port), try RawClient(port: address.port), try RawClient(port: address.port)
+            )
+            await idle.send(request)
+            var reader = AnswerReader(idle)
+            _ = try await reader.next()
+            await dripping.send("GET / HTTP/1.1\r\nHost: x\r\nX: ")
+            await sending.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
+            // All of them in turn, each for one more: which one had waited longest is for the clock to say.
+            var open = [idle, dripping, sending]
+            for _ in 0..<3 {
+                let next = try RawClient(port: address.port)
+                await next.send(request)
+                var reader = AnswerReader(next)
+                #expect(try await reader.next().status == 200)
+                open.append(next)
+            }
+            for client in open.prefix(3) { #expect(try await client.receiveToEnd() == "") }
+            for client in open.suffix(3) {
+                await client.send(request)
+                var reader = AnswerReader(client)
+                #expect(try await reader.next().status == 200)
+            }
+        }
+    }
+
+    @Test func `a connection does not give way before its time`() async throws {
+        try await withListener(echo) {
+            $0.maximumConnections = 1
+            $0.givesWayAfter = .seconds(3600)
+            $0.headerTimeout = .seconds(3600)
+        } body: { address, _ in
+            let first = try RawClient(port: address.port)
+            let second = try RawClient(port: address.port)
+            await second.send("GET /second HTTP/1.1\r\nHost: x\r\n\r\n")
+            try await Task.sleep(for: .milliseconds(500))
+            await first.send("GET /first HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            #expect(try await first.receiveToEnd().hasSuffix("GET /first\n"))
+            var reader = AnswerReader(second)
+            #expect(try await reader.next().body == "GET /second\n")
+        }
+    }
+
+    @Test func `clients that never ask do not keep out those who do`() async throws {
+        try await withListener(echo) {
+            $0.maximumConnections = 32
+            $0.givesWayAfter = .zero
+            $0.headerTimeout = .seconds(3600)
+        } body: { address, _ in
+            var silent: [RawClient] = []
+            for number in 0..<400 {
+                let client = try RawClient(port: address.port)
+                if number % 2 == 0 { await client.send("G") }
+                silent.append(client)
+                guard number % 40 == 39 else { continue }
+                let honest = try RawClient(port: address.port)
+                await honest.send("GET /\(number) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                #expect(try await honest.receiveToEnd().hasSuffix("GET /\(number)\n"))
+            }
+            #expect(silent.count == 400)
         }
     }
 
@@ -237,6 +314,7 @@ import Testing
         try await withListener(echo) {
             $0.maximumConnections = limit
             $0.headerTimeout = .seconds(3600)
+            $0.givesWayAfter = .seconds(3600)
         } body: { address, _ in
             let answered = try await withThrowingTaskGroup(of: Int.self) { group in
                 for client in 0..<8 {

@@ -62,10 +62,13 @@ final class SoukService: @unchecked Sendable {
     private let input = Pipe()
 
     /// Starts it and reads its first line. Throws when it ends instead.
-    init(_ arguments: [String]) throws {
+    ///
+    /// - Parameter openFiles: how many it may have open before it asks for more.
+    init(_ arguments: [String], openFiles: Int? = nil) throws {
         let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: SoukExecutable.path())
-        process.arguments = arguments + ["--stop-with-parent"]
+        let words = [SoukExecutable.path()] + arguments + ["--stop-with-parent"]
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", (openFiles.map { "ulimit -Sn \($0); " } ?? "") + "exec \"$@\"", "sh"] + words
         process.standardInput = input
         process.standardOutput = output
         try process.run()
@@ -80,9 +83,19 @@ final class SoukService: @unchecked Sendable {
 
     var url: String { greeting["listening"]?.stringValue ?? "" }
 
-    /// Ends it as a user would (SIGTERM) and gives its exit status.
+    var processID: Int32 { process.processIdentifier }
+
+    /// Asks it to end, as a user would (SIGTERM).
+    func terminate() { process.terminate() }
+
+    /// Asks it to end and gives its exit status.
     func stop() -> Int32 {
         process.terminate()
+        return waitForEnd()
+    }
+
+    /// Its exit status, 128 and the signal's number for a signal, once it has ended.
+    func waitForEnd() -> Int32 {
         process.waitUntilExit()
         return process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus
     }

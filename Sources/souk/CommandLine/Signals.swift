@@ -12,18 +12,25 @@ import Primitives
 
 /// The wish to stop: SIGTERM, SIGINT, SIGHUP, or the end of standard input for a process whose starter asked for that.
 ///
-/// From when it is made, a signal no longer ends the process, and is not forgotten before somebody waits.
+/// From when it is made, the first signal no longer ends the process, and is not forgotten before somebody waits. A second
+/// one ends it at once: whoever sends it does not want to wait until everything has come to its end.
 final class StopSignal: Sendable {
     private let wishes = Broadcast<Void>(replaysLast: true)
     private let sources = Locked<[any DispatchSourceSignal]>([])
+    private let hasCome = Locked(false)
 
     init(alsoAtEndOfInput: Bool = false) {
-        let wishes = wishes
+        let (wishes, hasCome) = (wishes, hasCome)
+        let queue = DispatchQueue(label: "StopSignal")
         sources.withLock { sources in
             sources = [SIGTERM, SIGINT, SIGHUP].map { number in
                 signal(number, SIG_IGN)
-                let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-                source.setEventHandler { wishes.send(()) }
+                let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+                source.setEventHandler {
+                    if hasCome.withLock({ $0 }) { _exit(128 + number) }
+                    hasCome.withLock { $0 = true }
+                    wishes.send(())
+                }
                 source.resume()
                 return source
             }

@@ -22,7 +22,7 @@ enum LedgerCommands {
             """
     ) { arguments in
         let features = try arguments.text("features").map { try CatalogCommands.featureMap(in: $0) } ?? FeatureMap()
-        let clock = try await followedClock(arguments)
+        let clock = try await FollowedClock.started(by: arguments)
         let report = try await LedgerFile(arguments).beside { database in
             let apps = try LedgerReplay.apps(in: database).map {
                 EntitlementService.Configuration.App(bundleID: $0, features: features)
@@ -33,17 +33,6 @@ enum LedgerCommands {
         await clock?.stop()
         tell(report, asJSON: arguments.has("json"))
         return report.differenceCount == 0 ? .success : .doesNotHold
-    }
-
-    private static func followedClock(_ arguments: Arguments) async throws -> FollowedClock? {
-        guard let url = arguments.text("clock") else { return nil }
-        let clock = FollowedClock(url: url, transport: CurlTransport.platformDefault())
-        do {
-            try await clock.start()
-        } catch let error as StoreFailure {
-            throw Misuse("--clock \(url): \(error.reason)")
-        }
-        return clock
     }
 
     private static func shown(_ replay: LedgerReplay) async throws -> LedgerReplay.Report {

@@ -16,7 +16,7 @@ enum ServeCommand {
         details: """
             The first line of standard output is one JSON object: where it listens and, for each app that is new to the
             database, a public key and the file that holds its secret key. Standard error has the log, a JSON object a line.
-            It stops on SIGTERM and SIGINT.
+            On SIGTERM or SIGINT it answers what was asked, and stops; on a second one it ends at once.
 
             Each option can be an environment variable (--tls-key is SOUK_TLS_KEY) or a member of the file (tlsKey)
             instead; a flag wins over the environment, which wins over the file. The file can say more:
@@ -32,7 +32,10 @@ enum ServeCommand {
         // What the listener refuses by itself has a name too.
         let makeRequestID = EntitlementService.Configuration.uniqueRequestIDs()
         configuration.refusalHeaders = { ["Souk-Request-Id": makeRequestID()] }
-        let clock = try await followedClock(arguments)
+        guard arguments.text("clock") == nil || !arguments.texts("root").isEmpty else {
+            throw Misuse("--clock is for a simulator: give its root certificate with --root as well")
+        }
+        let clock = try await FollowedClock.started(by: arguments)
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         let doorway = try Doorway(configuration)
         let figures = try await doorway.whileClosed {
@@ -68,21 +71,16 @@ enum ServeCommand {
         case (nil, nil): break
         default: throw Misuse("--tls-certificate and --tls-key go together")
         }
+        configuration.maximumConnections = try Descriptors.connections(
+            try arguments.integer("max-connections", in: 1...1_000_000)
+        ) { sentence in
+            let line: JSONValue = [
+                "time": .string(RFC3339.string(from: Date())), "level": "warning", "requestID": "descriptors",
+                "warning": .string(sentence),
+            ]
+            Terminal.note(line.text(pretty: false))
+        }
         return configuration
-    }
-
-    private static func followedClock(_ arguments: Arguments) async throws -> FollowedClock? {
-        guard let url = arguments.text("clock") else { return nil }
-        guard !arguments.texts("root").isEmpty else {
-            throw Misuse("--clock is for a simulator: give its root certificate with --root as well")
-        }
-        let clock = FollowedClock(url: url, transport: CurlTransport.platformDefault())
-        do {
-            try await clock.start()
-        } catch let error as StoreFailure {
-            throw Misuse("--clock \(url): \(error.reason)")
-        }
-        return clock
     }
 
     /// The secret key goes into a file that only its owner may read; it is never printed. The public one has a file as

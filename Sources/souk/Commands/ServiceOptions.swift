@@ -53,7 +53,10 @@ struct ServiceOptions: Sendable {
         answerMemory =
             try arguments.integer("answer-memory", in: 0...1 << 30).map { $0 << 20 } ?? Int(ProcessMemory.limit() / 8)
         metrics = try arguments.integer("metrics-port", in: 0...65535).map { port in
-            HTTPListener.Configuration(host: arguments.text("host") ?? "127.0.0.1", port: port)
+            var configuration = HTTPListener.Configuration(host: arguments.text("host") ?? "127.0.0.1", port: port)
+            // Nobody but a monitor or two; the files are for customers.
+            configuration.maximumConnections = 64
+            return configuration
         }
         webhooks = try Self.webhooks(arguments, bundles)
     }

@@ -17,6 +17,9 @@ enum ServeOptions {
                 name: "root", value: "FILE", repeats: true,
                 help: "a root to trust instead of Apple's, DER or PEM: a simulator's"),
             .init(name: "clock", value: "URL", help: "follow the virtual time of a simulator; needs --root"),
+            .init(
+                name: "max-connections", value: "N",
+                help: "how many may be open; the one idle for longest gives way to one more (10000)"),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
             .init(name: "event-retention", value: "DURATION", help: "how long events can be asked for (30d)"),

@@ -1,0 +1,125 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import Primitives
+import StoreTestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// `souk serve` among clients that connect and never ask.
+@Suite struct ManyConnectionsTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private static let size = 10_000
+
+    /// Whether a process may hold one end of all the connections.
+    private static let mayOpenEnough: Bool = {
+        #if canImport(Glibc)
+            var limit = rlimit()
+            return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+                && limit.rlim_max >= size + 2000
+        #else
+            return false
+        #endif
+    }()
+
+    private func arguments(_ options: String...) -> [String] {
+        ["serve", "--database", "sqlite:" + folder.file("ledger.sqlite"), "--bundle-id", "com.example.one"] + options
+    }
+
+    /// Asks on a connection of its own.
+    private func status(_ server: SoukService) async throws -> Int {
+        try await CurlTransport().send(HTTPRequest(method: .get, url: server.url + "/healthz")).status
+    }
+
+    private func descriptors(of server: SoukService) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(server.processID)/fd").count
+    }
+
+    @Test(.enabled(if: Self.mayOpenEnough, "the hard limit of open files is below 12000 here, or there is no /proc"))
+    func `ten thousand that say nothing, or half a word, keep nobody out and leave nothing behind`() async throws {
+        let server = try SoukService(arguments("--max-connections", String(Self.size)), openFiles: 256)
+        #expect(try await status(server) == 200)
+        let before = try descriptors(of: server)
+        let crowd = try Crowd(at: server.url)
+        try crowd.join(Self.size / 2)
+        try crowd.join(Self.size / 2, saying: "GET /healthz HTTP/1.1")
+        #expect(try await status(server) == 200)
+        for _ in 0..<5 {
+            try crowd.join(100, saying: "G")
+            #expect(try await status(server) == 200)
+            // Besides those allowed there are a few that are being closed; some had waited too long already.
+            #expect((before + 1000...before + Self.size + 300).contains(try descriptors(of: server)))
+        }
+        crowd.leave()
+        for _ in 0..<3000 where try descriptors(of: server) > before { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(try descriptors(of: server) <= before)
+        #expect(try await status(server) == 200)
+        #expect(server.stop() == 0)
+    }
+
+    @Test func `as many connections are promised as the system allows files, and what cannot be is said`() async throws
+    {
+        func run(files: Int, _ options: String...) async throws -> OutsideJudge.Verdict {
+            let words = [SoukExecutable.path()] + arguments() + options + ["--stop-with-parent"]
+            return try await OutsideJudge.run(
+                "/bin/sh", ["-c", "ulimit -n \(files); exec \"$@\"", "sh"] + words, input: "")
+        }
+        let refused = try await run(files: 3000, "--max-connections", "5000")
+        #expect(refused.status == 2)
+        #expect(
+            refused.errors.contains("--max-connections can be 1976 at most: the system lets this process open 3000"))
+        #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")))
+        let fewer = try await run(files: 3000)
+        #expect(fewer.status == 0 && fewer.errors.contains("at most 1976 connections instead of 10000"))
+        let asked = try await run(files: 3000, "--max-connections", "1976")
+        #expect(asked.status == 0 && asked.errors.isEmpty)
+    }
+}
+
+/// Clients in a process of their own: one that has thousands of files open cannot start others with Foundation.
+private final class Crowd {
+    private static let script = """
+        trap '' PIPE
+        ulimit -n "$(ulimit -Hn)"
+        while read -r count text; do
+            for ((i = 0; i < count; i++)); do
+                exec {socket}<>"/dev/tcp/127.0.0.1/$1" || exit 1
+                if [ -n "$text" ]; then printf %s "$text" >&"$socket"; fi
+            done
+            echo joined
+        done
+        """
+
+    private let process = Process()
+    private let (input, output) = (Pipe(), Pipe())
+
+    init(at url: String) throws {
+        let port = url.split(separator: ":").last.map(String.init) ?? ""
+        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+        process.arguments = ["-c", Self.script, "bash", port]
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+    }
+
+    deinit { leave() }
+
+    /// Has `count` more connect, and say `text`. Returns when they have.
+    func join(_ count: Int, saying text: String = "") throws {
+        input.fileHandleForWriting.write(Data("\(count) \(text)\n".utf8))
+        let answer = output.fileHandleForReading.availableData
+        #expect(String(decoding: answer, as: UTF8.self) == "joined\n")
+    }
+
+    func leave() {
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+}

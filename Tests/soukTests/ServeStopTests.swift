@@ -1,0 +1,137 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import Primitives
+import StoreTestSupport
+import Testing
+
+/// How `souk serve` ends, and what is there afterwards.
+@Suite struct ServeStopTests {
+    /// What became of purchases that were presented, by customer.
+    private struct Told {
+        var acknowledged: [String: Set<String>] = [:]
+        /// Presented without an answer.
+        var open: [String: Set<String>] = [:]
+        var otherStatuses: Set<Int> = []
+        var count = 0
+    }
+
+    @Test func `a stop among sixteen buying customers loses nothing that was acknowledged`() async throws {
+        let shop = try SignedShop()
+        var server = try shop.serve()
+        let (idle, sending) = (try RawSocket(to: server.url), try RawSocket(to: server.url))
+        sending.send(Array("POST /v1/customers/a/transactions HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{".utf8))
+        let told = Locked(Told())
+        await withTaskGroup { group in
+            for number in 0..<16 {
+                group.addTask { [server] in await buy(as: "customer-\(number)", from: shop, at: server, told) }
+            }
+            group.addTask { [server] in
+                while told.withLock({ $0.count }) < 100 { try? await Task.sleep(for: .milliseconds(1)) }
+                server.terminate()
+            }
+        }
+        #expect(server.waitForEnd() == 0)
+        #expect(idle.receive().isEmpty && sending.receive().isEmpty)
+        let outcome = told.withLock { $0 }
+        #expect(outcome.count >= 100 && outcome.otherStatuses.isSubset(of: [503]))
+
+        server = try shop.serve()
+        for (customer, ids) in outcome.acknowledged {
+            let kept = try await shop.purchases(of: customer, at: server)
+            #expect(kept.isSuperset(of: ids))
+            #expect(kept.subtracting(ids).isSubset(of: outcome.open[customer] ?? []))
+        }
+        // What got no answer may be told again.
+        for (customer, ids) in outcome.open {
+            for id in ids {
+                let request = try shop.presentation(of: shop.purchase(id), by: customer, to: server)
+                #expect(try await CurlTransport.platformDefault().send(request).status == 200)
+            }
+        }
+        let replayed = try await shop.replay()
+        let all = outcome.acknowledged.values.joined().count + outcome.open.values.joined().count
+        #expect(replayed.status == 0 && replayed.json?["purchases"] == .number(all), "\(replayed.output)")
+        #expect(server.stop() == 0)
+    }
+
+    /// Buys one thing after the other until the server does not answer any more.
+    private func buy(as customer: String, from shop: SignedShop, at server: SoukService, _ told: Locked<Told>) async {
+        let network = CurlTransport.platformDefault()
+        for number in 0... {
+            let id = "\(customer.split(separator: "-")[1])\(1000 + number)"
+            do {
+                let status = try await network.send(
+                    try shop.presentation(of: shop.purchase(id), by: customer, to: server)
+                ).status
+                told.withLock { told in
+                    if status == 200 {
+                        told.acknowledged[customer, default: []].insert(id)
+                        told.count += 1
+                    } else {
+                        told.otherStatuses.insert(status)
+                        told.open[customer, default: []].insert(id)
+                    }
+                }
+                guard status == 200 else { return }
+            } catch {
+                told.withLock { _ = $0.open[customer, default: []].insert(id) }
+                return
+            }
+        }
+    }
+
+    @Test func `a second signal ends the server at once`() async throws {
+        let shop = try SignedShop()
+        var status: Int32 = 0
+        // Nothing is left to wait for, and there is no second signal, where the server was quicker than this test.
+        for _ in 0..<5 where status == 0 {
+            let server = try shop.serve()
+            let slow = try RawSocket(to: server.url, receiveBuffer: 4096)
+            // Nobody reads these answers, so they are under way for as long as the server has patience.
+            let request = "GET /openapi.yaml HTTP/1.1\r\nHost: x\r\n\r\n"
+            slow.send(Array(String(repeating: request, count: 400).utf8))
+            #expect(slow.receive(upTo: 1).count == 1)
+            try await Task.sleep(for: .milliseconds(200))
+            server.terminate()
+            while (try? RawSocket(to: server.url)) != nil { try await Task.sleep(for: .milliseconds(10)) }
+            server.terminate()
+            status = server.waitForEnd()
+        }
+        #expect(status == 128 + SIGTERM)
+    }
+
+    @Test func `https is served with the certificate of the flags, to nobody who does not speak it`() async throws {
+        let shop = try SignedShop()
+        try await LoopbackCertificate.withFiles { files in
+            let server = try shop.serve("--tls-certificate", files.certificate, "--tls-key", files.key)
+            #expect(server.url.hasPrefix("https://127.0.0.1:"))
+            let trusting = loopbackTransport(trusting: files.certificate)
+            let request = try shop.presentation(of: shop.purchase("1"), by: "anna", to: server)
+            #expect(try await trusting.send(request).status == 200)
+            await #expect(throws: HTTPError(.tlsFailed, "")) { try await CurlTransport().send(request) }
+            var plain = request
+            plain.url = plain.url.replacingOccurrences(of: "https:", with: "http:")
+            await #expect(throws: HTTPError.self) { try await CurlTransport().send(plain) }
+            #expect(server.stop() == 0)
+        }
+    }
+
+    @Test func `a certificate whose key does not fit is said before anything is touched`() async throws {
+        let folder = try TemporaryFolder()
+        let ledger = folder.file("ledger.sqlite")
+        try await LoopbackCertificate.withFiles { files in
+            for (options, sentence) in [
+                (["--tls-certificate", files.certificate, "--tls-key", files.otherKey], "matching PEM files"),
+                (["--tls-certificate", files.certificate, "--tls-key", files.key + ".no"], "cannot be read"),
+                (["--tls-certificate", files.certificate], "--tls-certificate and --tls-key go together"),
+            ] {
+                let outcome = try await SoukExecutable.run(
+                    ["serve", "--database", "sqlite:" + ledger, "--bundle-id", "com.example.one"] + options)
+                #expect(outcome.status == 2 && outcome.errors.contains(sentence), "\(outcome.errors)")
+                #expect(!outcome.errors.contains("BEGIN"))
+                #expect(!FileManager.default.fileExists(atPath: ledger))
+            }
+        }
+    }
+}

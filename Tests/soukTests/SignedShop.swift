@@ -1,0 +1,72 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import Primitives
+import SignedData
+import StoreModel
+import Testing
+
+/// A store that signs what a test says, and servers of one ledger that believe it.
+struct SignedShop {
+    static let app = "com.example.darkroom"
+
+    let folder: TemporaryFolder
+    private let root: String
+    private let chain: SigningChain
+
+    init() throws {
+        folder = try TemporaryFolder()
+        chain = try SigningChain.generate()
+        root = try folder.write("root.der", chain.root.der)
+    }
+
+    var database: String { "sqlite:" + folder.file("ledger.sqlite") }
+    var secretKeyFile: String { folder.file("ledger.sqlite.\(Self.app).secret-key") }
+
+    var publicKey: String {
+        get throws { try folder.text("ledger.sqlite.\(Self.app).public-key").trimmingCharacters(in: .newlines) }
+    }
+
+    func serve(_ options: String...) throws -> SoukService {
+        try SoukService(
+            ["serve", "--database", database, "--bundle-id", Self.app, "--environment", "sandbox", "--root", root]
+                + options)
+    }
+
+    /// Something bought once, signed.
+    func purchase(_ id: String) throws -> String {
+        let date = Date(timeIntervalSince1970: 1_800_000_000)
+        return try JWSSigner(chain).sign(
+            JWSTransactionDecodedPayload(
+                transactionId: id, originalTransactionId: id, bundleId: Self.app, productId: "tools",
+                purchaseDate: date, originalPurchaseDate: date, quantity: 1, type: .nonConsumable, signedDate: date,
+                environment: .sandbox))
+    }
+
+    /// What a customer presents to a server.
+    func presentation(
+        of signed: String, by customer: String, to server: SoukService, headers: HTTPHeaders = [:]
+    ) throws -> HTTPRequest {
+        var headers = headers
+        headers.add("Authorization", "Bearer \(try publicKey)")
+        headers.add("Content-Type", "application/json")
+        return HTTPRequest(
+            method: .post, url: server.url + "/v1/customers/\(customer)/transactions", headers: headers,
+            body: .json(["signedTransaction": .string(signed)]))
+    }
+
+    /// The purchases a server knows of a customer, by their ids.
+    func purchases(of customer: String, at server: SoukService) async throws -> Set<String> {
+        let response = try await CurlTransport.platformDefault().send(
+            HTTPRequest(
+                method: .get, url: server.url + "/v1/customers/\(customer)",
+                headers: ["Authorization": "Bearer \(try publicKey)"]))
+        let answer = try WireJSON.decode(Customer.self, from: try await response.body.collect(upTo: 16 << 20))
+        return Set(answer.purchases.map(\.originalTransactionID.rawValue))
+    }
+
+    /// What `souk ledger replay` makes of the ledger.
+    func replay() async throws -> SoukExecutable.Outcome {
+        try await SoukExecutable.run(["ledger", "replay", "--database", database, "--json"])
+    }
+}
