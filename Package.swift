@@ -117,8 +117,8 @@ let package = Package(
                 name: "soukTests",
                 dependencies: [
                     "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "InAppStore", "PluginHub",
-                    "Primitives", "SignedData", "StoreKitAdapter", "StoreModel", "StoreTestSupport", "souk",
-                    "CrashLoop",
+                    "Primitives", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel", "StoreTestSupport",
+                    "souk", "CrashLoop",
                 ],
                 swiftSettings: strict
             ),

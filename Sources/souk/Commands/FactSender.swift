@@ -19,7 +19,12 @@ struct FactSender: Sendable {
     ]
 
     private let client: ServiceClient
-    private var backoff = Backoff(attempts: 10, maximum: .seconds(60))
+    private let backoff: Backoff
+
+    init(_ client: ServiceClient, backoff: Backoff) {
+        self.client = client
+        self.backoff = backoff
+    }
 
     init(_ arguments: Arguments) throws {
         let url = try arguments.required("url")
@@ -32,7 +37,9 @@ struct FactSender: Sendable {
             let environment = try SignedDataOptions.environment(named: name, among: [.production, .sandbox, .xcode])
             headers.add("Souk-Environment", environment.rawValue)
         }
-        client = ServiceClient(url: url.hasSuffix("/") ? String(url.dropLast()) : url, headers: headers)
+        self.init(
+            ServiceClient(url: url.hasSuffix("/") ? String(url.dropLast()) : url, headers: headers),
+            backoff: Backoff(attempts: 10, maximum: .seconds(60)))
     }
 
     func post(_ path: String, _ body: JSONValue) async throws -> Outcome { try await send(.post, path, body) }
@@ -56,7 +63,10 @@ struct FactSender: Sendable {
                 let answer = try await client.send(method, path, body, timeout: .seconds(60))
                 let detail = answer.json["detail"]?.stringValue ?? "the server answered with status \(answer.status)"
                 switch answer.status {
-                case 200..<300: return .done(answer.json)
+                case 200..<300:
+                    // A page of somebody on the way says nothing of whether the server was told.
+                    guard case .object = answer.json else { throw Failure("\(client.url) did not answer in its form") }
+                    return .done(answer.json)
                 case 400, 413, 422:
                     return .rejected(code: answer.json["code"]?.stringValue ?? "refused", detail: detail)
                 case 401, 403, 404, 405, 501: throw Misuse("\(client.url): \(detail)")

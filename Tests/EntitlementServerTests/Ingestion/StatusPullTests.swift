@@ -33,23 +33,31 @@ private final class StatusDesk: HTTPTransport {
 
     /// A bench whose server asks here about the sandbox.
     func bench(_ environments: [StoreEnvironment] = [.sandbox]) async throws -> ServerBench {
+        try await .asking(self, environments)
+    }
+}
+
+extension ServerBench {
+    /// A bench whose server asks about the sandbox over `network`.
+    fileprivate static func asking(
+        _ network: any HTTPTransport, _ environments: [StoreEnvironment] = [.sandbox]
+    ) async throws -> ServerBench {
         var client = AppStoreServerAPIClient.Configuration(
             key: AppStoreConnectKey(
                 try SigningKey.generate(), id: "KEY", issuerID: "issuer", bundleID: ServerBench.app),
             baseURL: "http://store.test")
         client.backoff = .none
-        let desk = AppStoreServerAPIClient(configuration: client, transport: self)
+        let desk = AppStoreServerAPIClient(configuration: client, transport: network)
         return try await ServerBench(
             environments: environments, configure: { $0.apps[0].appStore = [.sandbox: desk] })
     }
-}
 
-extension ServerBench {
-    /// The App Store's answer that the subscription "1" was renewed until 30 days from now.
-    fileprivate func renewed() throws -> JSONValue {
+    /// The App Store's answer that a subscription was renewed until 30 days from now.
+    fileprivate func renewed(_ original: String = "1") throws -> JSONValue {
         let last: JSONValue = [
-            "originalTransactionId": "1", "status": 1, "signedTransactionInfo": .string(try period("2", of: "1")),
-            "signedRenewalInfo": .string(try renewalInfo()),
+            "originalTransactionId": .string(original), "status": 1,
+            "signedTransactionInfo": .string(try period("\(original)2", of: original)),
+            "signedRenewalInfo": .string(try renewalInfo(of: original)),
         ]
         return [
             "environment": "Sandbox", "bundleId": .string(Self.app.rawValue),
@@ -165,6 +173,50 @@ extension ServerBench {
         while try await pulls.step() {}
         #expect(try await bench.get().active() == ["pro"])
         await bench.close()
+    }
+
+    @Test(arguments: FaultyTransport.Fault.allCases)
+    func `whichever question goes wrong, the next round knows of both subscriptions`(fault: FaultyTransport.Fault)
+        async throws
+    {
+        for call in 1...2 {
+            let answers = Locked<[String: JSONValue]>([:])
+            let store = AnyHTTPHandler { request in
+                let asked = request.url.split(separator: "/").last.map(String.init) ?? ""
+                return .ready(HTTPResponse(json: answers.withLock { $0[asked] ?? .null }))
+            }
+            let network = FaultyTransport(InProcessTransport(store), fault, atCall: call)
+            let bench = try await ServerBench.asking(network)
+            let pulls = try bench.pulls()
+            func round() async throws -> Int {
+                var failures = 0
+                while true {
+                    do { while try await pulls.step() {} } catch is AppStoreServerAPIError {
+                        failures += 1
+                        continue
+                    }
+                    return failures
+                }
+            }
+            #expect(try await round() == 0)
+            for (customer, id) in [("anna", "1"), ("ben", "5")] {
+                _ = try await bench.post(bench.period(id), for: customer)
+            }
+            bench.clock.advance(by: 31 * 86400)
+            for customer in ["anna", "ben"] { #expect(try await bench.get(customer).active() == []) }
+            let renewed = ["1": try bench.renewed("1"), "5": try bench.renewed("5")]
+            answers.withLock { $0 = renewed }
+
+            #expect(try await round() == 1)
+            let known = [try await bench.get("anna").active(), try await bench.get("ben").active()]
+            #expect(known == (call == 1 ? [[], ["pro"]] : [["pro"], []]))
+            #expect(try bench.count("fact") == 4)
+            bench.realClock.advance(by: StatusPulls.pause)
+            #expect(try await round() == 0)
+            for customer in ["anna", "ben"] { #expect(try await bench.get(customer).active() == ["pro"]) }
+            #expect(try bench.count("fact") == 6 && network.calls == 3)
+            await bench.close()
+        }
     }
 
     @Test func `nothing is asked about what the App Store has spoken of, does not know or does not sell`() async throws

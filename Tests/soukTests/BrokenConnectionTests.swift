@@ -1,0 +1,94 @@
+import Foundation
+import HTTPCore
+import Primitives
+import Testing
+
+/// Clients whose connection breaks while they present a purchase, or while they are answered.
+@Suite struct BrokenConnectionTests {
+    /// Where it breaks.
+    private enum Break: Sendable, CustomStringConvertible {
+        case afterSending(Int)
+        /// Everything was sent.
+        case afterReceiving(Int)
+
+        var description: String {
+            switch self {
+            case .afterSending(let count): "\(count) sent"
+            case .afterReceiving(let count): "\(count) received"
+            }
+        }
+    }
+
+    private func request(_ body: [UInt8], by customer: String, key: String) -> [UInt8] {
+        Array(
+            """
+            POST /v1/customers/\(customer)/transactions HTTP/1.1\r\nHost: x\r\nConnection: close\r
+            Authorization: Bearer \(key)\r\nContent-Type: application/json\r\nIdempotency-Key: \(customer)\r
+            Content-Length: \(body.count)\r\n\r\n
+            """.utf8) + body
+    }
+
+    /// Status and body of what is answered.
+    private func answer(to request: [UInt8], at url: String) throws -> (status: String, body: String) {
+        let socket = try RawSocket(to: url)
+        socket.send(request)
+        let text = String(decoding: socket.receive(), as: UTF8.self)
+        let end = try #require(text.range(of: "\r\n\r\n"))
+        return (text.prefix(12).suffix(3).description, String(text[end.upperBound...]))
+    }
+
+    @Test
+    func `a connection that breaks anywhere leaves all of a purchase or nothing, and its repetition is one answer`()
+        async throws
+    {
+        let shop = try SignedShop()
+        let server = try shop.serve()
+        let key = try shop.publicKey
+        var number = 0
+        for isHard in [true, false] {
+            let signed = try shop.purchase("100")
+            let length = request(try presented(signed), by: "customer-00", key: key).count
+            let head = length - (try presented(signed)).count
+            // In the request line, the headers, at their end, in the body and just before and at its end.
+            let sent = [1, 40, head - 1, head, head + 1, head + (length - head) / 2, length - 1, length]
+            let breaks = sent.map(Break.afterSending) + [0, 1, 12, 300].map(Break.afterReceiving)
+            for place in breaks {
+                let customer = String(format: "customer-%02d", number)
+                let id = String(100 + number)
+                number += 1
+                let whole = request(try presented(try shop.purchase(id)), by: customer, key: key)
+                var begun: String?
+                do {
+                    let socket = try RawSocket(to: server.url)
+                    if isHard { socket.breakOff() }
+                    switch place {
+                    case .afterSending(let count): socket.send(whole.prefix(count))
+                    case .afterReceiving(let count):
+                        socket.send(whole)
+                        begun = String(decoding: socket.receive(upTo: count), as: UTF8.self)
+                    }
+                }
+                if case .afterSending(let count) = place, count < whole.count {
+                    #expect(try await shop.purchases(of: customer, at: server) == [], "\(place)")
+                }
+                var first = try answer(to: whole, at: server.url)
+                while first.status == "409" { first = try answer(to: whole, at: server.url) }
+                #expect(first.status == "200" && first.body.contains("\"acknowledgedTransactionIDs\":[\"\(id)\"]"))
+                let second = try answer(to: whole, at: server.url)
+                #expect(second.status == "200" && second.body == first.body, "\(place)")
+                if let begun, let end = begun.range(of: "\r\n\r\n") {
+                    #expect(first.body.hasPrefix(begun[end.upperBound...]), "\(place)")
+                }
+                #expect(try await shop.purchases(of: customer, at: server) == [id], "\(place)")
+            }
+        }
+        let replayed = try await shop.replay()
+        #expect(replayed.status == 0 && replayed.json?["facts"] == .number(number), "\(replayed.output)")
+        #expect(server.stop() == 0)
+    }
+
+    private func presented(_ signed: String) throws -> [UInt8] {
+        let body: JSONValue = ["signedTransaction": .string(signed)]
+        return body.encoded()
+    }
+}

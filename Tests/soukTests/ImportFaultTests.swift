@@ -1,0 +1,78 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreTestSupport
+import Testing
+
+/// `souk import` that is killed, and servers that fail while it runs.
+@Suite struct ImportFaultTests {
+    private static func line(_ customer: String, _ signed: String) -> String {
+        let line: JSONValue = ["customer": .string(customer), "signedTransaction": .string(signed)]
+        return line.text()
+    }
+
+    @Test func `an import that was killed goes on where it was: nothing is missing, nothing is there twice`()
+        async throws
+    {
+        let shop = try SignedShop()
+        // The import has to wait for this limit, so that it can be killed in its middle.
+        let server = try shop.serve("--rate-limit", "60:60")
+        let ids = (1...240).map(String.init)
+        var lines = try ids.map { Self.line("customer-\(Int($0)! % 20)", try shop.purchase($0)) }
+        // Of two who present one purchase the later one has it, however often the lines in between are told again.
+        lines.append(Self.line("first", try shop.purchase("1000")))
+        lines.append(Self.line("second", try shop.purchase("1000")))
+        let file = try shop.folder.write("purchases.jsonl", lines.joined(separator: "\n"))
+        let words = ["import", file, "--url", server.url, "--key-file", shop.secretKeyFile, "--json"]
+
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: SoukExecutable.path())
+        process.arguments = words
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        while !FileManager.default.fileExists(atPath: file + ".import-state"), process.isRunning {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        #expect(process.terminationReason == .uncaughtSignal, "It was over before it could be killed.")
+
+        let outcome = try await SoukExecutable.run(words)
+        #expect(outcome.status == 0 && outcome.errors.contains("going on after line "), "\(outcome.errors)")
+        #expect(outcome.json?["lines"] == .number(lines.count) && outcome.json?["rejected"] == 0)
+        #expect(outcome.json?["accepted"] == .number(lines.count))
+        for customer in 0..<20 {
+            let expected = Set(ids.filter { Int($0)! % 20 == customer })
+            #expect(try await shop.purchases(of: "customer-\(customer)", at: server) == expected)
+        }
+        #expect(try await shop.purchases(of: "first", at: server) == [])
+        #expect(try await shop.purchases(of: "second", at: server) == ["1000"])
+        let replayed = try await shop.replay()
+        #expect(replayed.status == 0 && replayed.json?["facts"] == .number(ids.count + 1), "\(replayed.output)")
+        #expect(!FileManager.default.fileExists(atPath: file + ".import-state"))
+    }
+
+    @Test func `a server that fails, breaks off or is not understood is asked again`() async throws {
+        let folder = try TemporaryFolder()
+        let answer = #"{"acknowledgedTransactionIDs":["1"],"rejected":[]}"#
+        func reply(_ status: String, _ body: String = "") -> String {
+            "HTTP/1.1 \(status)\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        }
+        let server = try ScriptedServer(
+            [
+                reply("503 Service Unavailable"), reply("200 OK", "<html>Log in first</html>"),
+                String(reply("200 OK", answer).dropLast(20)), reply("200 OK", answer),
+            ].map { text in
+                { peer in
+                    _ = peer.receive(until: #"{"signedTransaction":"x"}"#)
+                    peer.send(text)
+                }
+            })
+        let outcome = try await SoukExecutable.run([
+            "import", try folder.write("p.jsonl", Self.line("anna", "x")), "--url", server.url, "--key-file",
+            try folder.write("key", "souk_secret_any"), "--json",
+        ])
+        #expect(outcome.status == 0 && outcome.json?["accepted"] == 1, "\(outcome.errors)")
+    }
+}
