@@ -66,13 +66,13 @@ struct LedgerTransaction {
         ).map { CustomerID(unchecked: try $0["customer"]) }
     }
 
+    /// The first who was seen, and by name among equals: sorted here, since there is hardly ever more than one.
     private func customer(bearing token: UUID) throws -> CustomerID? {
-        let row = try connection.first(
-            """
-            SELECT id FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
-            ORDER BY first_seen_at, id LIMIT 1
-            """, values(.text(token.wireText)))
-        if let row { return CustomerID(unchecked: try row["id"]) }
+        let first = try connection.query(
+            "SELECT first_seen_at, id FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3",
+            values(.text(token.wireText))
+        ).map { (try $0["first_seen_at"] as Int64, try $0["id"] as String) }.min(by: <)
+        if let first { return CustomerID(unchecked: first.1) }
         return try connection.first(
             "SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3 ORDER BY alias",
             values(.text(token.wireText))
@@ -277,12 +277,21 @@ struct LedgerTransaction {
 
     /// The token the store stated last for any transaction of the purchase.
     private func newestToken(of original: TransactionID) throws -> UUID? {
-        try connection.first(
+        var newest: (signedAt: Int64, digest: [UInt8], token: String)?
+        try connection.each(
             """
-            SELECT app_account_token FROM fact WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
-                AND app_account_token IS NOT NULL ORDER BY signed_at DESC, digest DESC LIMIT 1
+            SELECT signed_at, digest, app_account_token FROM fact
+            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND app_account_token IS NOT NULL
             """, values(.text(original.rawValue))
-        ).flatMap { UUID(uuidString: try $0["app_account_token"]) }
+        ) { row in
+            let (signedAt, digest): (Int64, [UInt8]) = (try row["signed_at"], try row["digest"])
+            if let newest {
+                guard signedAt >= newest.signedAt else { return }
+                guard signedAt > newest.signedAt || newest.digest.lexicographicallyPrecedes(digest) else { return }
+            }
+            newest = (signedAt, digest, try row["app_account_token"])
+        }
+        return newest.flatMap { UUID(uuidString: $0.token) }
     }
 
     /// Whether a purchase gives access to anything now.
