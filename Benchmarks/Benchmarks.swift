@@ -10,7 +10,7 @@ enum Benchmarks {
         ("reads", { [try await ReadBenchmark.run(), try await ReadBenchmark.serverAPI()] }),
         ("purchases", StoreBenchmark.purchases),
         ("renewals", StoreBenchmark.renewals), ("notifications", NotificationBenchmark.run),
-        ("server", ServerBenchmark.run),
+        ("server", ServerBenchmark.run), ("launch", LaunchBenchmark.run),
     ]
 
     static func main() async {

@@ -38,7 +38,7 @@ public struct ProductSets: Sendable, Equatable {
         func names(_ ids: Set<ProductID>) -> Set<String> { Set(ids.lazy.map { known.base(of: $0).rawValue }) }
         self.purchased = names(purchased)
         self.acquiredViaSubscription = names(acquired)
-        self.acquired = self.purchased.union(self.acquiredViaSubscription)
+        self.acquired = self.acquiredViaSubscription.union(self.purchased)
         self.allowed = names(allowed)
         self.downloadedContent = known.withoutContent.union(names(downloadedContent))
     }

@@ -43,6 +43,13 @@ final class SnapshotBoard: Observable, Sendable {
         return page.withLock { $0.snapshot(at: now) }
     }
 
+    /// As time has made it. Observers are told when the snapshot is not `shown` any more.
+    func look(insteadOf shown: StoreSnapshot?) -> StoreSnapshot {
+        let snapshot = current
+        if snapshot != shown { registrar.withMutation(of: self, keyPath: \.snapshot) {} }
+        return snapshot
+    }
+
     /// Puts a state in the place of the one before. Observers are told when the snapshot is not `shown` any more.
     func show(_ state: StoreState, insteadOf shown: StoreSnapshot?) -> StoreSnapshot {
         let now = clock.now()

@@ -63,7 +63,7 @@ actor StoreKeeper {
     func start() {
         isStarted = true
         remember(owner)
-        commit()
+        tell(board.current)
     }
 
     /// Ends: no more snapshots, no more watching of the clock. Who still waits for the server is answered.
@@ -87,13 +87,18 @@ actor StoreKeeper {
         if state.downloadedContent != downloadedContent { commit { $0.downloadedContent = downloadedContent } }
     }
 
-    /// Changes the state, and tells whoever listens what that, or the time, has made of the snapshot.
-    func commit(_ change: (inout StoreState) -> Void = { _ in }) {
+    /// Changes the state, and tells whoever listens what that has made of the snapshot.
+    func commit(_ change: (inout StoreState) -> Void) {
         var state = state
         change(&state)
-        let snapshot = board.show(state, insteadOf: shown)
-        if isStarted, snapshot != shown { board.snapshots.send(snapshot) }
-        if isStarted { shown = snapshot }
+        tell(board.show(state, insteadOf: shown))
+    }
+
+    private func tell(_ snapshot: StoreSnapshot) {
+        if isStarted, snapshot != shown {
+            shown = snapshot
+            board.snapshots.send(snapshot)
+        }
         watch()
     }
 
@@ -116,7 +121,7 @@ actor StoreKeeper {
     private func timePassed() {
         timer = nil
         if mayAsk, isStarted, clock.now() >= state.nextQuestion { question = ask() }
-        commit()
+        tell(board.look(insteadOf: shown))
     }
 
     private var mayAsk: Bool { questions == 0 && question == nil }
