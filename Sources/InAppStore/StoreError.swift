@@ -35,6 +35,8 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible, L
         /// The store could not be asked what it sells; `underlying` is the `ProductRequestError`.
         public static let productsMetadataFetchingFailed = Code(rawValue: "productsMetadataFetchingFailed")
         public static let restorePurchasesFailed = Code(rawValue: "restorePurchasesFailed")
+        /// No error: the device's clock reads an earlier instant than is known to have come.
+        public static let clockSetBack = Code(rawValue: "clockSetBack")
         public static let storageFailed = Code(rawValue: "storageFailed")
         /// The server could not be asked about credit, or knows no such credit.
         public static let creditFailed = Code(rawValue: "creditFailed")

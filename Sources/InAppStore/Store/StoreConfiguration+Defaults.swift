@@ -28,6 +28,13 @@ extension StoreConfiguration {
             credits: credits ?? validator as? any CreditService, contentManager: contentManager)
     }
 
+    var patience: StoreState.Patience {
+        .init(
+            grace: gracePeriod.inSeconds, offline: offlineTimeToLive.inSeconds,
+            validation: validationInterval.inSeconds,
+            sandboxValidation: sandboxValidationInterval.inSeconds)
+    }
+
     private func defaultStorage() throws -> any SecureStorage {
         let folder = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
         return try FileSecureStorage(directory: (folder?.path ?? NSHomeDirectory()) + "/Souk/\(storageName)")

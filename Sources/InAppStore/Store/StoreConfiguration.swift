@@ -53,8 +53,14 @@ public struct StoreConfiguration: Sendable {
     public var gracePeriod: Duration
     /// After how long the server is asked again though nothing is known to have changed.
     public var validationInterval: Duration
+    /// The same outside production, where subscriptions live for minutes; it counts while there is a subscription.
+    public var sandboxValidationInterval: Duration
+    /// For how long the server's last answer may stand in for it, from the first question that failed on. After that a
+    /// subscription has no grace any more; what has not expired is never ended.
+    public var offlineTimeToLive: Duration
 
-    /// What time it is for subscriptions.
+    /// What time it is for subscriptions. Setting it back extends nothing: time then goes on from the latest instant that
+    /// is known to have come.
     public var clock: any WallClock
     /// How the payment queue and the defaults wait.
     public var sleep: @Sendable (Duration) async throws -> Void
@@ -73,6 +79,8 @@ public struct StoreConfiguration: Sendable {
         variantSelector = .base
         gracePeriod = .seconds(7 * 86400)
         validationInterval = .seconds(14 * 86400)
+        sandboxValidationInterval = .seconds(150)
+        offlineTimeToLive = .seconds(60 * 86400)
         makePaymentID = { PaymentID(UUID()) }
         sleep = { try await Task.sleep(for: $0) }
         random = { .random(in: 0...1) }

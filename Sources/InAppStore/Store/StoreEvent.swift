@@ -34,6 +34,10 @@ public struct StoreEvent: Sendable, Equatable {
 }
 
 extension StoreEvent {
+    static let clockSetBack = StoreEvent(
+        kind: .informational, code: .clockSetBack,
+        sentence: "The device's clock was set back; time goes on from where it was, and the server is asked.")
+
     /// What an app should hear of a completion besides its transaction.
     init?(_ completion: PaymentCompletion) {
         switch completion.event {

@@ -61,8 +61,10 @@ extension StoreKeeper {
 
     private func noteAnswer(_ answer: Customer, about customer: CustomerID) {
         guard customer == owner.customer else { return }
+        clock.learn(answer, after: state.answer?.customer)
         commit { [now] in $0.note(answer, at: now) }
         write(state.answer)
+        writeTime()
         reportUnknownSubscription()
     }
 
@@ -80,6 +82,15 @@ extension StoreKeeper {
             try records.set(answer, for: StoreRecords.Key.answer, of: owner.customer)
         } catch {
             report(.storage("The server's answer could not be written down: \(error)"))
+        }
+    }
+
+    /// What time it is, so that a clock that is set back before the next launch is found out.
+    func writeTime() {
+        do {
+            try records.set(clock.time)
+        } catch {
+            report(.storage("The time could not be written down: \(error)"))
         }
     }
 

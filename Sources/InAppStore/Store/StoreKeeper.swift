@@ -8,7 +8,7 @@ import StoreModel
 /// It asks the server one question at a time (`+Questions`), presents transactions to it (`+Delivery`), knows who uses the
 /// app (`+Customer`) and what they acquired (`+Acquiring`).
 actor StoreKeeper {
-    nonisolated let clock: any WallClock
+    nonisolated let clock: DeviceClock
     nonisolated let board: SnapshotBoard
     nonisolated let happenings = Happenings<StoreEvent>()
     nonisolated let records: StoreRecords
@@ -31,17 +31,18 @@ actor StoreKeeper {
     /// readable id.
     init(
         list: ProductList, customer: CustomerID?, validator: any ReceiptValidator, storage: any SecureStorage,
-        clock: any WallClock, grace: Duration, validationInterval: Duration
+        clock: any WallClock, patience: StoreState.Patience
     ) throws {
         self.validator = validator
-        self.clock = clock
         let records = StoreRecords(storage: storage)
+        let clock = DeviceClock(clock, knowing: records.time(telling: happenings))
+        self.clock = clock
         self.records = records
         tokensOfThisDevice = records.tokensOfThisDevice(telling: happenings)
         let owner = StoreState.Owner(
             customer: try customer ?? records.anonymousCustomer(), isAnonymous: customer == nil)
         var state = StoreState(
-            list: list, owner: owner, grace: grace.inSeconds, validationInterval: validationInterval.inSeconds)
+            list: list, owner: owner, patience: patience)
         state.answer = records.value(StoreRecords.Key.answer, of: owner.customer, telling: happenings)
         state.acquiredViaSubscription =
             records.value(StoreRecords.Key.acquired, of: owner.customer, telling: happenings) ?? []
@@ -63,7 +64,12 @@ actor StoreKeeper {
     func start() {
         isStarted = true
         remember(owner)
+        if clock.wasSetBack {
+            report(.clockSetBack)
+            question = ask()
+        }
         tell(board.current)
+        writeTime()
     }
 
     /// Ends: no more snapshots, no more watching of the clock. Who still waits for the server is answered.
@@ -73,6 +79,7 @@ actor StoreKeeper {
         for task in ending { task.cancel() }
         await turns.close()
         for task in ending { await task.value }
+        writeTime()
         board.snapshots.finish()
         happenings.finish()
     }
@@ -120,6 +127,7 @@ actor StoreKeeper {
 
     private func timePassed() {
         timer = nil
+        writeTime()
         if mayAsk, isStarted, clock.now() >= state.nextQuestion { question = ask() }
         tell(board.look(insteadOf: shown))
     }

@@ -10,6 +10,7 @@ struct StoreRecords: Sendable {
         static let answer = "validation"
         static let acquired = "acquiredViaSubscription"
         static let customersOfThisDevice = "customersOfThisDevice"
+        static let time = "time"
         static func credit(_ type: String) -> String { "credit.\(type)" }
     }
 
@@ -58,6 +59,19 @@ struct StoreRecords: Sendable {
             return []
         }
     }
+
+    /// The time as it was last written down.
+    func time(telling happenings: Happenings<StoreEvent>) -> DeviceTime? {
+        do {
+            return try storage.data(for: Key.time).map { try WireJSON.decode(DeviceTime.self, from: $0) }
+        } catch {
+            happenings.send(.storage("The time of the last run cannot be read and counts as unknown."))
+            return nil
+        }
+    }
+
+    /// Durable when it returns.
+    func set(_ time: DeviceTime) throws { try storage.set(try WireJSON.encode(time), for: Key.time) }
 
     func set(tokensOfThisDevice tokens: [UUID]) throws {
         try storage.set(try WireJSON.encode(tokens), for: Key.customersOfThisDevice)

@@ -30,7 +30,8 @@ extension StoreState {
         let subscriptionEnds = (answer?.customer.subscriptions ?? []).flatMap {
             [$0.effectiveUntil, $0.effectiveUntil + graceSpan]
         }
-        return (ends + subscriptionEnds + [answer?.customer.validUntil].compactMap { $0 }).filter { $0 > now }.min()
+        let others = [answer?.customer.validUntil, offlineEnd].compactMap { $0 }
+        return (ends + subscriptionEnds + others).filter { $0 > now }.min()
     }
 
     func subscriptionInfo(at now: Date) -> SubscriptionInfo? {
@@ -45,17 +46,21 @@ extension StoreState {
     }
 
     /// The first instant without access: `end`, or the end of the client's grace where that applies, to a subscription
-    /// of production that was to renew and had not ended when the server spoke, once its answer no longer stands.
+    /// of production that was to renew and had not ended when the server spoke, once its answer no longer stands. The
+    /// grace ends early when nobody has answered for the offline time to live; what has not expired never does.
     private func accessEnd(_ end: Date, of subscription: CustomerSubscription?, at now: Date) -> Date {
         guard let answer, let subscription, now >= end, end > answer.customer.asOf, isStale(at: now),
             subscription.autoRenews != false, !Self.isRevoked(subscription)
         else { return end }
-        return end + graceSpan
+        return max(end, min(end + graceSpan, offlineEnd ?? .distantFuture))
     }
+
+    /// When what was last heard is too old to give anything beyond its own expiry; `nil` while no question has failed.
+    private var offlineEnd: Date? { answer?.failingSince.map { $0 + patience.offline } }
 
     private static func isRevoked(_ subscription: CustomerSubscription) -> Bool {
         subscription.revokedAt != nil || subscription.state == .revoked
     }
 
-    private var graceSpan: TimeInterval { answer?.customer.environment == .production ? grace : 0 }
+    private var graceSpan: TimeInterval { answer?.customer.environment == .production ? patience.grace : 0 }
 }

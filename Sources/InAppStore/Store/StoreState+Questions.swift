@@ -10,10 +10,16 @@ extension StoreState {
             return lastFailure.addingTimeInterval(min(60 * pow(2, Double(min(failures, 10) - 1)), 6 * 3600))
         }
         guard let answer else { return .distantPast }
-        let old = answer.receivedAt.addingTimeInterval(validationInterval)
+        let old = answer.receivedAt.addingTimeInterval(interval(after: answer.customer))
         guard let end = answer.customer.validUntil else { return old }
         // An answer that had ended when it came (two clocks that differ) must not be asked for without a pause.
         return min(end > answer.receivedAt ? end : answer.receivedAt.addingTimeInterval(60), old)
+    }
+
+    private func interval(after answer: Customer) -> TimeInterval {
+        let mayGoOn = answer.subscriptions.contains { ![.expired, .revoked].contains($0.state) && $0.revokedAt == nil }
+        guard answer.environment != .production, mayGoOn else { return patience.validation }
+        return min(patience.sandboxValidation, patience.validation)
     }
 
     /// Whether the answer no longer stands at `now` and should be asked for again.

@@ -14,13 +14,22 @@ struct StoreState: Sendable, Equatable {
     /// Products whose content is on the device.
     var downloadedContent: Set<ProductID> = []
     var storefront: Storefront?
-    /// How long an entitlement outlives its expiry while no authoritative answer can be had; production only.
-    var grace: TimeInterval
-    /// How long an answer is not asked for again while nothing in it changes by itself.
-    var validationInterval: TimeInterval = 14 * 86400
+    var patience = Patience()
     /// Questions since the last answer that got none, and when the last of them ended.
     var failures = 0
     var lastFailure: Date?
+
+    /// How long things are let be, in seconds.
+    struct Patience: Sendable, Equatable {
+        /// How long an entitlement outlives its expiry while no authoritative answer can be had; production only.
+        var grace: TimeInterval = 7 * 86400
+        /// How long the last answer may stand in for the server's, from the first failure on: after that there is no grace.
+        var offline: TimeInterval = 60 * 86400
+        /// How long an answer is not asked for again while nothing in it changes by itself.
+        var validation: TimeInterval = 14 * 86400
+        /// The same where subscriptions live for minutes: outside production, while there is one.
+        var sandboxValidation: TimeInterval = 150
+    }
 
     /// A customer of this device.
     struct Owner: Sendable, Hashable {

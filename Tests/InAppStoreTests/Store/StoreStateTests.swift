@@ -15,7 +15,7 @@ struct StoreStateTests {
         StoreState(
             list: list, owner: .init(customer: "anna", isAnonymous: false),
             answer: customer.map { .init(customer: $0, receivedAt: $0.asOf) },
-            acquiredViaSubscription: acquired, grace: week)
+            acquiredViaSubscription: acquired)
     }
 
     // MARK: - What is allowed

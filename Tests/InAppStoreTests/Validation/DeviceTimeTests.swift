@@ -1,0 +1,75 @@
+import Foundation
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+@Suite(.timeLimit(.minutes(1)))
+struct DeviceTimeTests {
+    private let start = Fixture.start
+    private let day: TimeInterval = 86400
+
+    /// What time it is after each reading, in days since the start.
+    private func days(_ readings: [Double], from time: DeviceTime? = nil) -> [Double] {
+        var time = time ?? DeviceTime(reading: start)
+        return readings.map { time.read(start + $0 * day).timeIntervalSince(start) / day }
+    }
+
+    @Test(
+        arguments: [
+            ([0, 1, 1, 7], [0, 1, 1, 7]),
+            // Set back by ten days: time stands, then goes on at the clock's pace, and follows the clock when it is put right.
+            ([20, 10, 11, 15], [20, 20, 21, 25]),
+            ([20, 10, 15, 24, 26], [20, 20, 25, 34, 36]),
+            ([20, 10, 12, 30], [20, 20, 22, 30]),
+            // Again and again.
+            ([10, 5, 6, 1, 2], [10, 10, 11, 11, 12]),
+        ] as [([Double], [Double])])
+    func `a clock that is set back is believed in nothing but its pace`(readings: [Double], times: [Double]) {
+        #expect(days(readings) == times)
+    }
+
+    @Test func `the server's word counts more than a clock that was ahead`() {
+        var time = DeviceTime(reading: start)
+        _ = time.read(start + 1000 * day)
+        _ = time.read(start + day)
+        #expect(time.latest == start + 1000 * day)
+        time.learn(Fixture.customer(asOf: start + day), after: Fixture.customer(asOf: start))
+        #expect(days([1, 2], from: time) == [1, 2])
+    }
+
+    @Test func `the server's word counts more than a clock that is behind`() {
+        var time = DeviceTime(reading: start)
+        time.learn(Fixture.customer(asOf: start + 5 * day), after: nil)
+        #expect(days([0, 1], from: time) == [5, 6])
+    }
+
+    @Test func `an answer that has not changed does not turn time back, unless its end would have come`() {
+        let answer = Fixture.customer(asOf: start, validUntil: start + 30 * day)
+        var time = DeviceTime(reading: start + 20 * day)
+        time.learn(answer, after: answer)
+        #expect(time.latest == start + 20 * day)
+        _ = time.read(start + 40 * day)
+        time.learn(answer, after: answer)
+        #expect(time.latest == start)
+    }
+
+    @Test func `a clock that is corrected by seconds was not set back`() {
+        let clock = ManualClock(start)
+        #expect(!DeviceClock(clock, knowing: nil).wasSetBack)
+        #expect(!DeviceClock(clock, knowing: DeviceTime(reading: start + 60)).wasSetBack)
+        #expect(DeviceClock(clock, knowing: DeviceTime(reading: start + 61)).wasSetBack)
+    }
+
+    @Test func `who sleeps wakes as much later as is left, also when the clock is behind`() async throws {
+        let manual = ManualClock(start)
+        let clock = DeviceClock(manual, knowing: DeviceTime(reading: start + 10 * day))
+        let sleeper = Task { try await clock.sleep(until: start + 12 * day) }
+        await manual.waiters(atLeast: 1)
+        manual.advance(by: 2 * day)
+        try await sleeper.value
+        #expect(clock.now() == start + 12 * day)
+        try await clock.sleep(until: start + 11 * day)
+    }
+}
