@@ -32,6 +32,7 @@ let modules: [Module] = [
         exclude: ["Hub/store.policy.json"],
         testImports: [
             "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPListener", "SQLStorage", "SignedData",
+            "ZipExtraction",
         ]),
     Module(
         name: "AppStoreSimulator",

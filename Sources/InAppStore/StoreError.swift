@@ -46,6 +46,18 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible, L
         public static let contentNotAcquired = Code(rawValue: "contentNotAcquired")
         /// The product's `contentFetcherParameters` lack what its fetcher needs.
         public static let invalidContentFetcherParameters = Code(rawValue: "invalidContentFetcherParameters")
+        /// The `type` of a product's `contentFetcherParameters` names no fetcher of this store.
+        public static let contentFetcherNotRegistered = Code(rawValue: "contentFetcherNotRegistered")
+        /// The content could not be had from where it is; trying again later goes on where it broke off.
+        public static let contentFetchFailed = Code(rawValue: "contentFetchFailed")
+        /// What was fetched is not what the product list says: its size, its SHA-256, its checksum.
+        public static let contentMismatch = Code(rawValue: "contentMismatch")
+        /// What was fetched cannot be unpacked; `underlying` is the `ExtractionError` of an archive.
+        public static let contentExtractionFailed = Code(rawValue: "contentExtractionFailed")
+        /// There is no room for the content; freeing some helps.
+        public static let diskFull = Code(rawValue: "diskFull")
+        /// This user may not write where content is kept, or not read it.
+        public static let notPermitted = Code(rawValue: "notPermitted")
         /// Nothing in this store's configuration can do it.
         public static let unsupported = Code(rawValue: "unsupported")
     }

@@ -105,6 +105,7 @@ final class Surroundings: Sendable {
         configuration.validator = server
         configuration.storage = storage
         configuration.storageName = name
+        configuration.contentFolder = NSTemporaryDirectory() + "souk-content-\(name)"
         configuration.customer = customer
         configuration.clock = clock
         configuration.sleep = { _ in try await Gate().pass() }

@@ -7,7 +7,7 @@ import Primitives
 enum ShippedContentFetcher: String, CaseIterable {
     /// Downloads an archive from `URL`.
     case remote = "RemoteContentFetcher"
-    /// Takes an archive that is on the device, at the file URL `URL`.
+    /// Takes an archive or a folder that is on the device, at the file URL `URL`.
     case local = "LocalContentFetcher"
     /// Asks for resources by `tags`, and compares them with `checksum`.
     case onDemand = "OnDemandContentFetcher"
@@ -15,13 +15,21 @@ enum ShippedContentFetcher: String, CaseIterable {
     case fallback = "FallbackContentFetcher"
 
     init?(type: String) { self.init(rawValue: type.hasPrefix("BZR") ? String(type.dropFirst(3)) : type) }
+
+    var types: Set<String> { [rawValue, "BZR\(rawValue)"] }
 }
 
-/// What is wrong with how a product's content is to be fetched.
+/// What is wrong with how a product's content is to be fetched. The fetchers that come with the store ask the same.
 struct ContentParametersLint {
     typealias Fault = (severity: ProductListFinding.Severity, pointer: String, reason: String)
 
     let ownFetchers: Set<String>
+
+    /// Throws `invalidContentFetcherParameters` for the first fault; what the linter only warns of cannot be fetched either.
+    static func check(_ parameters: JSONObject) throws {
+        guard let fault = Self(ownFetchers: []).faults(parameters, at: "").first else { return }
+        throw StoreError(.invalidContentFetcherParameters, "\(fault.pointer.dropFirst()): \(fault.reason).")
+    }
 
     func faults(_ parameters: JSONObject, at pointer: String) -> [Fault] {
         guard let type = parameters["type"]?.stringValue, !type.isEmpty else {
@@ -29,8 +37,8 @@ struct ContentParametersLint {
         }
         guard !ownFetchers.contains(type) else { return [] }
         switch ShippedContentFetcher(type: type) {
-        case .remote: return remote(parameters["URL"], type, pointer + "/URL")
-        case .local: return local(parameters["URL"], type, pointer + "/URL")
+        case .remote: return remote(parameters["URL"], type, pointer + "/URL") + expectation(parameters, pointer)
+        case .local: return local(parameters["URL"], type, pointer + "/URL") + expectation(parameters, pointer)
         case .onDemand: return onDemand(parameters, type, pointer)
         case .fallback: return fallback(parameters["fetchersParameters"], type, pointer + "/fetchersParameters")
         case nil:
@@ -46,14 +54,29 @@ struct ContentParametersLint {
         guard let url = value?.stringValue.flatMap(URL.init(string:)),
             ["https", "http"].contains(url.scheme?.lowercased())
         else { return [(.error, pointer, "\(type) needs the URL of an archive, https: or http:")] }
-        guard url.host?.isEmpty ?? true else { return [] }
-        return [(.warning, pointer, "\"\(url)\" has no host, so \(type) can fetch nothing from it")]
+        guard let host = url.host, !host.isEmpty else {
+            return [(.warning, pointer, "\"\(url)\" has no host, so \(type) can fetch nothing from it")]
+        }
+        guard url.scheme?.lowercased() == "http", !url.isLoopback else { return [] }
+        return [(.error, pointer, "\(type) fetches from \(host) over https: only; http: is for this device")]
+    }
+
+    /// What an archive should be, where the list says so.
+    private func expectation(_ parameters: JSONObject, _ pointer: String) -> [Fault] {
+        var faults: [Fault] = []
+        if let size = parameters["size"], size.intValue.map({ $0 < 0 }) ?? true {
+            faults.append((.error, pointer + "/size", "the size of an archive is a number of bytes"))
+        }
+        if let digest = parameters["sha256"], digest.stringValue.flatMap({ Hex.decode($0) })?.count != 32 {
+            faults.append((.error, pointer + "/sha256", "the SHA-256 of an archive has 64 hexadecimal digits"))
+        }
+        return faults
     }
 
     private func local(_ value: JSONValue?, _ type: String, _ pointer: String) -> [Fault] {
         let url = value?.stringValue.flatMap(URL.init(string:))
         guard url?.scheme?.lowercased() != "file" else { return [] }
-        return [(.error, pointer, "\(type) needs the URL of an archive on the device, file:")]
+        return [(.error, pointer, "\(type) needs the URL of an archive or a folder on the device, file:")]
     }
 
     private func onDemand(_ parameters: JSONObject, _ type: String, _ pointer: String) -> [Fault] {

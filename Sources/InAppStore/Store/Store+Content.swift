@@ -10,7 +10,6 @@ extension Store {
                     continuation.yield(.nothing)
                     return continuation.finish()
                 }
-                guard let content else { throw Self.contentUnsupported }
                 for try await progress in content.fetch(product.id, parameters: product.parameters) {
                     // Whoever hears that it is there finds it in the snapshot.
                     if progress.location != nil { await keeper.set(downloadedContent: content.downloaded) }
@@ -18,6 +17,7 @@ extension Store {
                 }
                 continuation.finish()
             } catch {
+                if let event = StoreEvent.contentFailed(productIdentifier, error) { keeper.report(event) }
                 continuation.finish(throwing: error)
             }
         }
@@ -28,7 +28,6 @@ extension Store {
     public func deleteProductContent(_ productIdentifier: String) async throws {
         let product = try listed(productIdentifier, orThrow: .invalidProductIdentifier)
         guard product.contentFetcherParameters != nil else { return }
-        guard let content else { throw Self.contentUnsupported }
         try await content.delete(list.base(of: product.id))
         await keeper.set(downloadedContent: content.downloaded)
     }
@@ -36,7 +35,7 @@ extension Store {
     /// The folder of a product's content; `nil` when it is not on the device or there is none.
     public func contentLocation(_ productIdentifier: String) -> String? {
         guard let product = ProductID(rawValue: productIdentifier).flatMap({ list[$0] }) else { return nil }
-        return content?.location(of: list.base(of: product.id))
+        return content.location(of: list.base(of: product.id))
     }
 
     /// Under which identifier a product's content is kept, and how it is fetched; `nil` when it has none.
@@ -54,7 +53,4 @@ extension Store {
         }
         return (base, parameters)
     }
-
-    private static let contentUnsupported = StoreError(
-        .unsupported, "This store has no content manager; give its configuration one.")
 }

@@ -22,7 +22,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     let list: ProductList
     let queue: PaymentQueue
     let requests: ProductRequest
-    let content: (any ContentManager)?
+    let content: any ContentManager
     let credits: (any CreditService)?
     let variants: VariantSelector
     private let connection: any StoreConnection
@@ -65,12 +65,10 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         let storefronts = Task { [updates = parts.connection.storefrontUpdates] in
             for await storefront in updates { await keeper.set(storefront: storefront) }
         }
-        let contents = content.map { content in
-            Task { [changes = content.changes] in
-                for await downloaded in changes { await keeper.set(downloadedContent: downloaded) }
-            }
+        let contents = Task { [changes = content.changes] in
+            for await downloaded in changes { await keeper.set(downloadedContent: downloaded) }
         }
-        work.withLock { $0 = [begin, relay, storefronts] + [contents].compactMap { $0 } }
+        work.withLock { $0 = [begin, relay, storefronts, contents] }
     }
 
     deinit { for task in work.withLock({ $0 }) { task.cancel() } }
@@ -78,7 +76,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     /// Ends listening; whoever waits is answered, what is unfinished stays at the store for the next launch.
     public func close() async {
         await queue.shutDown()
-        await content?.close()
+        await content.close()
         await connection.close()
         for task in work.withLock({ $0 }) {
             task.cancel()

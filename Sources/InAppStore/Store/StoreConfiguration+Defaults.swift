@@ -13,7 +13,7 @@ extension StoreConfiguration {
         var products: ProductRequest
         var validator: any ReceiptValidator
         var credits: (any CreditService)?
-        var contentManager: (any ContentManager)?
+        var contentManager: any ContentManager
     }
 
     /// Throws `StoreError`: `missingSetting`, and what reading the product list throws.
@@ -25,7 +25,7 @@ extension StoreConfiguration {
         return Parts(
             productList: productList, storage: storage, connection: connection,
             products: products ?? ProductRequest(connection: connection), validator: validator,
-            credits: credits ?? validator as? any CreditService, contentManager: contentManager)
+            credits: credits ?? validator as? any CreditService, contentManager: contentManager ?? defaultContent())
     }
 
     var patience: StoreState.Patience {
@@ -36,8 +36,24 @@ extension StoreConfiguration {
     }
 
     private func defaultStorage() throws -> any SecureStorage {
+        try FileSecureStorage(directory: "\(Self.supportFolder)/\(storageName)")
+    }
+
+    private func defaultContent() -> any ContentManager {
+        var remote = RemoteContentFetcher.Configuration()
+        remote.sleep = sleep
+        remote.random = random
+        let shipped: [any ContentFetcher] = [
+            RemoteContentFetcher(transport: transportOrDefault, configuration: remote), LocalContentFetcher(),
+        ]
+        return ContentLibrary(
+            folder: contentFolder ?? "\(Self.supportFolder)/\(storageName).content",
+            fetchers: contentFetchers + shipped, extractor: archiveExtractor)
+    }
+
+    private static var supportFolder: String {
         let folder = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
-        return try FileSecureStorage(directory: (folder?.path ?? NSHomeDirectory()) + "/Souk/\(storageName)")
+        return (folder?.path ?? NSHomeDirectory()) + "/Souk"
     }
 
     private func defaultConnection(_ storage: any SecureStorage) throws -> any StoreConnection {

@@ -34,13 +34,21 @@ public struct StoreConfiguration: Sendable {
     public var validator: (any ReceiptValidator)?
     /// Who keeps the credit that consumables fill: the validator when it can, as the entitlement server's client does.
     public var credits: (any CreditService)?
-    /// Keeps the content of products on the device; without one, fetching content is `unsupported`.
+    /// Keeps the content of products on the device: a `ContentLibrary` in `contentFolder`.
     public var contentManager: (any ContentManager)?
+    /// Where the default `contentManager` keeps content: beside the default `storage`.
+    public var contentFolder: String?
+    /// Unpacks what the default `contentManager` fetches, `ZipExtractor` of `ZipExtraction` for example. Without one
+    /// archives are `unsupported`.
+    public var archiveExtractor: (any ArchiveExtractor)?
+    /// Ways to fetch content besides those that come with the store, or in their place: the first that has a `type` is
+    /// used.
+    public var contentFetchers: [any ContentFetcher] = []
     /// Where the state is kept. A storage that can be claimed is claimed while the store lives.
     public var storage: (any SecureStorage)?
     /// Tells stores apart that would use the same storage: a second one is refused while the first lives.
     public var storageName: String
-    /// How the defaults of `connection` and `validator` send their requests.
+    /// How the defaults of `connection`, `validator` and `contentManager` send their requests.
     public var transport: (any HTTPTransport)?
     public var environment: [String: String]
 
@@ -66,7 +74,7 @@ public struct StoreConfiguration: Sendable {
     public var sleep: @Sendable (Duration) async throws -> Void
     /// The pause before attempt 1, 2, … to present or finish a transaction.
     public var retryPause: @Sendable (Int) -> Duration
-    /// Spreads the repetitions of the default validator; from 0 to 1.
+    /// Spreads the repetitions of the default validator and the default fetcher; from 0 to 1.
     public var random: @Sendable () -> Double
     /// Names payments; never the same twice.
     public var makePaymentID: @Sendable () -> PaymentID

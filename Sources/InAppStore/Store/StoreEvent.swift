@@ -70,4 +70,12 @@ extension StoreEvent {
         return StoreEvent(
             kind: .nonCriticalError, code: error.code, sentence: error.sentence, productID: product)
     }
+
+    /// Content that somebody waited for was not fetched; `nil` when they gave up themselves.
+    static func contentFailed(_ product: String, _ error: any Error) -> StoreEvent? {
+        guard let error = error as? StoreError, error.code != .operationCancelled else { return nil }
+        return StoreEvent(
+            kind: .nonCriticalError, code: error.code, sentence: error.sentence, productID: ProductID(rawValue: product)
+        )
+    }
 }

@@ -45,6 +45,18 @@ struct ProductListLintTests {
             "nonConsumable", "/0/contentFetcherParameters/URL", "https: or http:"
         ),
         (
+            #""contentFetcherParameters": {"type": "RemoteContentFetcher", "URL": "http://example.com/b.zip"}"#,
+            "nonConsumable", "/0/contentFetcherParameters/URL", "https: only"
+        ),
+        (
+            #""contentFetcherParameters": {"type": "RemoteContentFetcher", "URL": "https://a/b", "size": "1"}"#,
+            "nonConsumable", "/0/contentFetcherParameters/size", "number of bytes"
+        ),
+        (
+            #""contentFetcherParameters": {"type": "LocalContentFetcher", "URL": "file:///b", "sha256": "00"}"#,
+            "nonConsumable", "/0/contentFetcherParameters/sha256", "64 hexadecimal digits"
+        ),
+        (
             #""contentFetcherParameters": {"type": "BZRLocalContentFetcher", "URL": "/a/b.zip"}"#, "nonConsumable",
             "/0/contentFetcherParameters/URL", "file:"
         ),
@@ -101,7 +113,7 @@ struct ProductListLintTests {
     }
 
     @Test(arguments: [
-        #"{"type": "BZRRemoteContentFetcher", "URL": "https://example.com/a.zip", "sha256": "00", "size": 1}"#,
+        #"{"type": "BZRRemoteContentFetcher", "URL": "https://example.com/a.zip", "sha256": "\#(String(repeating: "0a", count: 32))", "size": 1}"#,
         #"{"type": "RemoteContentFetcher", "URL": "HTTP://127.0.0.1:80/a.zip"}"#,
         #"{"type": "LocalContentFetcher", "URL": "file:///a.zip"}"#,
         #"{"type": "BZROnDemandContentFetcher", "tags": ["a"], "checksum": "1"}"#,

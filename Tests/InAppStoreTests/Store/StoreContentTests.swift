@@ -102,10 +102,15 @@ struct StoreContentTests {
         await store.close()
     }
 
-    @Test func `without a content manager content is unsupported`() async throws {
+    @Test func `a fetcher that the store does not have is named, and its owner hears of it`() async throws {
         let store = try await open(nil, Fixture.customer(purchases: [Fixture.purchase("film")]))
-        await #expect(throws: StoreError(.unsupported, "")) { try await all(store.fetchProductContent("film")) }
-        await #expect(throws: StoreError(.unsupported, "")) { try await store.deleteProductContent("film") }
+        let error = await #expect(throws: StoreError.self) { try await all(store.fetchProductContent("film")) }
+        #expect(error?.code == .contentFetcherNotRegistered && error?.sentence.contains("\"remote\"") == true)
+        for await event in store.events where event.code == .contentFetcherNotRegistered {
+            #expect(event.kind == .nonCriticalError && event.productID == "film")
+            break
+        }
+        try await store.deleteProductContent("film")
         await store.close()
     }
 

@@ -1,0 +1,110 @@
+import Primitives
+import StoreModel
+
+/// The fetchers of a store, found by `type`.
+struct ContentFetchers: Sendable {
+    private let fetchers: [any ContentFetcher]
+
+    /// The first that has a type is the one.
+    init(_ fetchers: [any ContentFetcher]) { self.fetchers = fetchers }
+
+    /// The fetcher for these parameters, which it has checked. Throws `invalidContentFetcherParameters` and
+    /// `contentFetcherNotRegistered`.
+    func fetcher(for parameters: JSONObject) throws -> any ContentFetcher {
+        guard let type = parameters["type"]?.stringValue, !type.isEmpty else {
+            throw StoreError(.invalidContentFetcherParameters, "type: the way content is fetched is missing.")
+        }
+        let fetcher = fetchers.first { $0.types.contains(type) } ?? fallback(type)
+        guard let fetcher else { throw Self.notRegistered(type) }
+        try fetcher.check(parameters)
+        return fetcher
+    }
+
+    private func fallback(_ type: String) -> (any ContentFetcher)? {
+        ShippedContentFetcher(type: type) == .fallback ? FallbackContentFetcher(self) : nil
+    }
+
+    private static func notRegistered(_ type: String) -> StoreError {
+        let advice =
+            ShippedContentFetcher(type: type) == .onDemand
+            ? "give OnDemandContentFetcher the app's resources in contentFetchers"
+            : "give the store's configuration one in contentFetchers"
+        return StoreError(
+            .contentFetcherNotRegistered, "type: this store has no fetcher \"\(type)\"; \(advice).")
+    }
+}
+
+/// Tries other fetchers in their order until one brings the content:
+/// `{"type": "FallbackContentFetcher", "fetchersParameters": [{…}, {…}]}`.
+struct FallbackContentFetcher: ContentFetcher {
+    let types = ShippedContentFetcher.fallback.types
+    private let others: ContentFetchers
+
+    init(_ others: ContentFetchers) { self.others = others }
+
+    func check(_ parameters: JSONObject) throws {
+        let all = parameters["fetchersParameters"]?.arrayValue ?? []
+        guard !all.isEmpty else {
+            throw StoreError(
+                .invalidContentFetcherParameters, "fetchersParameters: it should be an array of objects.")
+        }
+        for (index, other) in all.enumerated() {
+            do {
+                _ = try others.fetcher(for: other.objectValue ?? [:])
+            } catch let error as StoreError {
+                throw StoreError(error.code, "fetchersParameters/\(index)/\(error.sentence)")
+            }
+        }
+    }
+
+    /// Throws the last one's error, with what all of them said. A disk that is full is full for all.
+    func fetch(
+        _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
+    ) async throws -> FetchedContent {
+        try check(order.parameters)
+        var failures: [StoreError] = []
+        for (index, other) in (order.parameters["fetchersParameters"]?.arrayValue ?? []).enumerated() {
+            let parameters = other.objectValue ?? [:]
+            let folder = "\(order.workFolder)/\(index)"
+            do {
+                try ContentShelf.makeFolder(folder)
+                return try await others.fetcher(for: parameters).fetch(
+                    ContentOrder(productID: order.productID, parameters: parameters, workFolder: folder),
+                    progress: progress)
+            } catch {
+                try Task.checkCancellation()
+                let error = StoreError(fetching: order.productID, error)
+                guard ![.diskFull, .notPermitted].contains(error.code) else { throw error }
+                failures.append(error)
+            }
+        }
+        throw StoreError(
+            failures.last?.code ?? .contentFetchFailed, failures.map(\.sentence).joined(separator: " "),
+            underlying: failures.last)
+    }
+}
+
+extension StoreError {
+    /// What went wrong with the content of a product, in the store's words.
+    init(fetching product: ProductID, _ error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case is CancellationError:
+            self.init(.operationCancelled, "The content of \(product) is not being fetched any more.")
+        case let failure as FileFailure:
+            self.init(
+                failure.isDiskFull ? .diskFull : failure.isNotPermitted ? .notPermitted : .storageFailed,
+                "The content of \(product) was not kept: \(failure).", underlying: failure)
+        case let error as ExtractionError:
+            let code: Code =
+                switch error.code {
+                case .diskFull: .diskFull
+                case .notPermitted: .notPermitted
+                default: .contentExtractionFailed
+                }
+            self.init(code, error.reason, underlying: error)
+        default:
+            self.init(.contentFetchFailed, "The content of \(product) was not fetched: \(error)", underlying: error)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import HTTPCore
+import Primitives
+
+/// Where an archive is, and what it should be, as the parameters of a product say.
+struct ContentSource: Sendable {
+    let url: URL
+    /// Bytes.
+    let size: Int?
+    let sha256: [UInt8]?
+
+    /// Throws `invalidContentFetcherParameters`, naming the member.
+    init(_ parameters: JSONObject) throws {
+        try ContentParametersLint.check(parameters)
+        guard let url = parameters["URL"]?.stringValue.flatMap(URL.init(string:)) else {
+            throw StoreError(.invalidContentFetcherParameters, "URL: it is missing or no URL.")
+        }
+        self.url = url
+        size = parameters["size"]?.intValue
+        sha256 = parameters["sha256"]?.stringValue.flatMap { Hex.decode($0) }
+    }
+
+    /// Throws `contentMismatch` when a file is not what it should be, and `FileFailure`.
+    func check(_ file: String) throws {
+        if size == nil, sha256 == nil { return }
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileFailure("read", file, errno) }
+        defer { close(descriptor) }
+        var (digest, count) = (SHA256(), 0)
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        while true {
+            try Task.checkCancellation()
+            let read = DurableFile.retrying { Foundation.read(descriptor, &buffer, buffer.count) }
+            guard read >= 0 else { throw FileFailure("read", file, errno) }
+            if read == 0 { break }
+            count += read
+            if sha256 != nil { digest.update(buffer[..<read]) }
+        }
+        try check(size: count)
+        guard let sha256 else { return }
+        guard digest.finalize() == sha256 else {
+            throw StoreError(.contentMismatch, "The content's SHA-256 is another than its parameters say (sha256).")
+        }
+    }
+
+    /// Throws `contentMismatch`.
+    func check(size actual: Int) throws {
+        guard let size, size != actual else { return }
+        throw StoreError(
+            .contentMismatch, "The content has \(actual) bytes, and \(size) by its parameters (size).")
+    }
+}
+
+extension URL {
+    /// Whether it can only lead to this device.
+    var isLoopback: Bool {
+        guard let host = host?.lowercased() else { return false }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return ["localhost", "::1", "[::1]"].contains(host)
+            || parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

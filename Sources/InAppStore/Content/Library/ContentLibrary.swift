@@ -1,0 +1,155 @@
+import Foundation
+import Primitives
+import StoreModel
+
+/// Keeps the content of products in a folder: fetches it with the fetcher that a product's `type` names, unpacks it, and
+/// puts it in its place in one step.
+///
+///     let library = ContentLibrary(
+///         folder: "/var/lib/app/content", fetchers: [RemoteContentFetcher(transport: transport)],
+///         extractor: ZipExtractor())
+///
+/// Content that was fetched by other parameters than the product list has now is fetched again when it is asked for, and
+/// used until then. What a killed process left is put right when the library is made. One library at a time may use a
+/// folder.
+public final class ContentLibrary: ContentManager {
+    private let shelf: ContentShelf
+    private let fetchers: ContentFetchers
+    private let extractor: (any ArchiveExtractor)?
+    private let limits: ExtractionLimits
+    private let register: ContentRegister
+
+    private struct Fetches {
+        var running: [ProductID: SharedFetch] = [:]
+        var isClosed = false
+    }
+
+    private let fetches = Locked(Fetches())
+
+    /// Without an extractor only folders can be fetched. Nothing is written before something is fetched; what cannot be
+    /// read is not there.
+    public init(
+        folder: String, fetchers: [any ContentFetcher], extractor: (any ArchiveExtractor)?,
+        limits: ExtractionLimits = ExtractionLimits()
+    ) {
+        shelf = ContentShelf(root: folder)
+        self.fetchers = ContentFetchers(fetchers)
+        self.extractor = extractor
+        self.limits = limits
+        register = ContentRegister(shelf.load())
+    }
+
+    public var downloaded: Set<ProductID> { register.downloaded }
+    public var changes: AsyncStream<Set<ProductID>> { register.changes }
+
+    public func location(of product: ProductID) -> String? {
+        register[product] != nil && shelf.hasContent(product) ? shelf.content(product) : nil
+    }
+
+    /// Throws `StoreError`: `invalidContentFetcherParameters`, `contentFetcherNotRegistered`, `contentFetchFailed`,
+    /// `contentMismatch`, `contentExtractionFailed`, `diskFull`, `notPermitted`, `storageFailed`, `operationCancelled`,
+    /// and `unsupported` for an archive when there is no extractor.
+    public func fetch(
+        _ product: ProductID, parameters: JSONObject
+    ) -> AsyncThrowingStream<ContentProgress, any Error> {
+        while true {
+            let running = fetches.withLock { $0.running[product] }
+            if let stream = running?.join() { return stream }
+            let fetch = SharedFetch()
+            guard let stream = fetch.join() else { continue }
+            let (isMine, isClosed) = fetches.withLock { fetches in
+                guard !fetches.isClosed else { return (false, true) }
+                guard fetches.running[product] === running else { return (false, false) }
+                fetches.running[product] = fetch
+                return (true, false)
+            }
+            if isClosed { return AsyncThrowingStream { $0.finish(throwing: Self.givenUp(product)) } }
+            guard isMine else { continue }
+            fetch.run { [self] in
+                defer { forget(fetch, of: product) }
+                do {
+                    return .success(
+                        try await register.inTurn(product) { try await self.bring(product, parameters, fetch) })
+                } catch {
+                    return .failure(StoreError(fetching: product, error))
+                }
+            }
+            return stream
+        }
+    }
+
+    public func delete(_ product: ProductID) async throws {
+        let running = fetches.withLock { $0.running[product] }
+        await running?.giveUp(Self.givenUp(product))
+        do {
+            try await register.inTurn(product) { [shelf, register] in
+                try shelf.remove(product)
+                await register.note(product, nil)
+            }
+        } catch {
+            throw StoreError(fetching: product, error)
+        }
+    }
+
+    public func close() async {
+        let running = fetches.withLock { fetches in
+            fetches.isClosed = true
+            return fetches.running
+        }
+        for (product, fetch) in running { await fetch.giveUp(Self.givenUp(product)) }
+        await register.close()
+    }
+
+    private func forget(_ fetch: SharedFetch, of product: ProductID) {
+        fetches.withLock { if $0.running[product] === fetch { $0.running[product] = nil } }
+    }
+
+    private func bring(
+        _ product: ProductID, _ parameters: JSONObject, _ fetch: SharedFetch
+    ) async throws -> ContentProgress {
+        try Task.checkCancellation()
+        let digest = ContentShelf.digest(of: parameters)
+        let place = shelf.content(product)
+        if register[product] == digest, shelf.hasContent(product) {
+            return ContentProgress(received: 0, total: 0, location: place)
+        }
+        let fetcher = try fetchers.fetcher(for: parameters)
+        let work = try shelf.prepare(product, parameters: digest)
+        let brought = try await fetcher.fetch(
+            ContentOrder(productID: product, parameters: parameters, workFolder: work)
+        ) { progress in
+            fetch.tell(ContentProgress(received: progress.received, total: progress.total))
+        }
+        try Task.checkCancellation()
+        do {
+            try await put(brought, at: place)
+        } catch {
+            // What cannot be unpacked once cannot be resumed either.
+            if StoreError(fetching: product, error).code == .contentExtractionFailed { shelf.clearWork(product) }
+            throw error
+        }
+        try shelf.note(product, parameters: digest)
+        shelf.clearWork(product)
+        await register.note(product, digest)
+        let received = fetch.latest?.received ?? 0
+        return ContentProgress(received: received, total: received, location: place)
+    }
+
+    private func put(_ brought: FetchedContent, at place: String) async throws {
+        switch brought {
+        case .archive(let path):
+            guard let extractor else {
+                throw StoreError(
+                    .unsupported, "Nothing here unpacks archives; give the store's configuration an archiveExtractor.")
+            }
+            try await extractor.extract(path, into: place, limits: limits)
+        case .folder(let path):
+            var copy = FolderCopy(limits: limits)
+            try copy.replace(place, with: path)
+        }
+    }
+
+    private static func givenUp(_ product: ProductID) -> StoreError {
+        StoreError(fetching: product, CancellationError())
+    }
+}
