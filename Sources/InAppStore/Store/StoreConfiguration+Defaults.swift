@@ -70,9 +70,12 @@ extension StoreConfiguration {
     }
 
     private func defaultValidator() throws -> any ReceiptValidator {
+        let addresses = try setting("SOUK_SERVER_URL", "where the entitlement server listens")
+            .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         var configuration = EntitlementServiceClient.Configuration(
-            baseURL: try setting("SOUK_SERVER_URL", "where the entitlement server listens"),
+            baseURL: addresses.first ?? "",
             key: APIKey(try setting("SOUK_PUBLIC_KEY", "the app's public key at the entitlement server")))
+        configuration.otherURLs = Array(addresses.dropFirst())
         configuration.sleep = sleep
         configuration.random = random
         configuration.customerToken = customerToken

@@ -10,7 +10,7 @@ import StoreModel
 /// What is left `nil` is made when the store is, out of the others: whoever replaces the transport or the connection has
 /// it used by everything that would have used the default. The defaults read the environment: `SOUK_STORE_URL` (where the
 /// App Store simulator listens; `SOUK_STORE_ACCOUNT` names the account, `default` without it), `SOUK_SERVER_URL` and
-/// `SOUK_PUBLIC_KEY` (the entitlement server and the app's public key there). On Apple platforms the App Store is the
+/// `SOUK_PUBLIC_KEY` (the entitlement server, more addresses of it after commas, and the app's public key there). On Apple platforms the App Store is the
 /// store when no simulator is named; visionOS has to be told where purchases are confirmed, so there the connection is to
 /// be given.
 ///

@@ -16,6 +16,10 @@ public final class EntitlementServiceClient: ReceiptValidator {
     public struct Configuration: Sendable {
         /// For example `https://purchases.example.com`; a path is kept.
         public var baseURL: String
+        /// Other addresses of the same server, for example in other regions: asked at once, one after the other, when one
+        /// cannot be reached or fails (5xx). What the server refuses is not asked elsewhere. `backoff` counts rounds through
+        /// all addresses.
+        public var otherURLs: [String] = []
         /// A public key of the app.
         public var key: APIKey
         /// Which answers are read; `nil` leaves it to the server.
@@ -53,7 +57,8 @@ public final class EntitlementServiceClient: ReceiptValidator {
         self.configuration = configuration
         connection = ServiceConnection(
             settings: .init(
-                baseURL: configuration.baseURL, key: .bearer(configuration.key), timeout: configuration.timeout,
+                baseURL: configuration.baseURL, otherURLs: configuration.otherURLs, key: .bearer(configuration.key),
+                timeout: configuration.timeout,
                 backoff: configuration.backoff, maximumAnswerBytes: configuration.maximumAnswerBytes,
                 sleep: configuration.sleep, random: configuration.random, verifier: configuration.answerVerifier,
                 makeNonce: { [makeUUID = configuration.makeUUID] in makeUUID().uuidString }),

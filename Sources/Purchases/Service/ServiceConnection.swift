@@ -9,6 +9,8 @@ struct ServiceConnection: Sendable {
     struct Settings: Sendable {
         /// Paths of requests are appended to it.
         var baseURL: String
+        /// Where the same backend can be asked besides.
+        var otherURLs: [String] = []
         /// Sent with every request, and cut out of whatever the server says.
         var key: Credential
         var timeout: Duration
@@ -50,12 +52,12 @@ struct ServiceConnection: Sendable {
 
     private let settings: Settings
     private let transport: any HTTPTransport
+    private let addresses: ServiceAddresses
 
     init(settings: Settings, transport: any HTTPTransport) {
-        var settings = settings
-        while settings.baseURL.hasSuffix("/") { settings.baseURL.removeLast() }
         self.settings = settings
         self.transport = transport
+        addresses = ServiceAddresses([settings.baseURL] + settings.otherURLs)
     }
 
     /// The answer with status 200–299 or 304. The request's `url` is a path below the base URL, its body is bytes.
@@ -66,14 +68,13 @@ struct ServiceConnection: Sendable {
         let proof = settings.verifier.map { verifier in
             AnswerProof(verifier: verifier, nonce: settings.makeNonce(), askedFor: &request)
         }
-        request.url = settings.baseURL + request.url
         request.timeout = settings.timeout
         let credential = settings.key.header
         request.headers.add(credential.name, credential.value)
         var attempt = 1
         while true {
             do {
-                return try await sendOnce(request, provenBy: proof)
+                return try await sendAround(request, provenBy: proof)
             } catch let error as PurchaseError {
                 let pause = settings.backoff.pause(
                     after: attempt, asked: error.retryAfter, spread: settings.random())
@@ -82,6 +83,26 @@ struct ServiceConnection: Sendable {
                 attempt += 1
             }
         }
+    }
+
+    /// Asks one address after the other until one answers what another would not know better.
+    private func sendAround(_ request: HTTPRequest, provenBy proof: AnswerProof?) async throws -> Answer {
+        var failure = PurchaseError(.unreachable)
+        for address in addresses.inTurn {
+            try Task.checkCancellation()
+            do {
+                let answer = try await sendOnce(request.below(address), provenBy: proof)
+                addresses.answered(address)
+                return answer
+            } catch let error as PurchaseError {
+                guard error.isRetryable, [.unreachable, .serverError].contains(error.code) else {
+                    addresses.answered(address)
+                    throw error
+                }
+                failure = error
+            }
+        }
+        throw failure
     }
 
     private func sendOnce(_ request: HTTPRequest, provenBy proof: AnswerProof?) async throws -> Answer {
@@ -100,6 +121,15 @@ struct ServiceConnection: Sendable {
             throw PurchaseError(refusal: answer, isProven: isProven, key: settings.key.key)
         }
         return answer
+    }
+}
+
+extension HTTPRequest {
+    /// A request whose `url` is a path, at a host.
+    fileprivate func below(_ address: String) -> HTTPRequest {
+        var request = self
+        request.url = address + url
+        return request
     }
 }
 
