@@ -1,4 +1,3 @@
-import Purchases
 import StoreModel
 
 /// Who uses the app.
@@ -21,7 +20,7 @@ extension StoreKeeper {
 
     /// The anonymous customer of this device takes over.
     func logOut(changed: @Sendable () async -> Void) async throws {
-        let owner = StoreState.Owner(customer: try records.anonymousCustomer(), isAnonymous: true)
+        let owner = StoreState.Owner(customer: try records.anonymousCustomer(telling: happenings), isAnonymous: true)
         if change(to: owner) { await changed() }
     }
 
@@ -59,19 +58,6 @@ extension StoreKeeper {
             try records.set(tokensOfThisDevice: tokensOfThisDevice)
         } catch {
             report(.storage("Who has logged in could not be written down: \(error)"))
-        }
-    }
-}
-
-extension StoreRecords {
-    /// The customer of a device on which nobody has logged in. Throws `storageFailed`.
-    func anonymousCustomer() throws -> CustomerID {
-        do {
-            return try AnonymousCustomer(storage: storage).id
-        } catch {
-            throw StoreError(
-                .storageFailed, "The id of this device's anonymous customer cannot be kept: \(error)",
-                underlying: error)
         }
     }
 }

@@ -40,7 +40,7 @@ actor StoreKeeper {
         self.records = records
         tokensOfThisDevice = records.tokensOfThisDevice(telling: happenings)
         let owner = StoreState.Owner(
-            customer: try customer ?? records.anonymousCustomer(), isAnonymous: customer == nil)
+            customer: try customer ?? records.anonymousCustomer(telling: happenings), isAnonymous: customer == nil)
         var state = StoreState(
             list: list, owner: owner, patience: patience)
         state.answer = records.value(StoreRecords.Key.answer, of: owner.customer, telling: happenings)

@@ -11,6 +11,8 @@ struct StoreRecords: Sendable {
         static let acquired = "acquiredViaSubscription"
         static let customersOfThisDevice = "customersOfThisDevice"
         static let time = "time"
+        /// The copy of its id.
+        static let anonymousCustomer = "anonymousCustomer"
         static func credit(_ type: String) -> String { "credit.\(type)" }
     }
 
@@ -21,54 +23,36 @@ struct StoreRecords: Sendable {
 
     let storage: any SecureStorage
 
-    /// A value of `customer`; `nil` when there is none or it is somebody else's.
-    ///
-    /// Throws when it cannot be read.
-    func value<Value: Codable>(_ key: String, of customer: CustomerID, as type: Value.Type) throws -> Value? {
-        guard let bytes = try storage.data(for: key) else { return nil }
-        let kept = try WireJSON.decode(Kept<Value>.self, from: bytes)
-        return kept.customer == customer ? kept.value : nil
-    }
-
-    /// The same; what cannot be read is absent, and said.
+    /// A value of `customer`; `nil` when there is none or it is somebody else's. What is damaged is set aside and said, and
+    /// its copy takes its place.
     func value<Value: Codable>(
         _ key: String, of customer: CustomerID, telling happenings: Happenings<StoreEvent>
     ) -> Value? {
-        do {
-            return try value(key, of: customer, as: Value.self)
-        } catch {
-            happenings.send(.storage("What was kept under \"\(key)\" cannot be read and counts as absent."))
-            return nil
-        }
+        let kept: Kept<Value>? = read(key, telling: happenings) ?? read(Self.copy(of: key), telling: happenings)
+        return kept?.customer == customer ? kept?.value : nil
     }
 
-    /// Durable when it returns.
+    /// Durable when it returns, twice: a damaged value must not lock out who paid while nobody can be asked.
     func set<Value: Codable>(_ value: Value, for key: String, of customer: CustomerID) throws {
-        try storage.set(try WireJSON.encode(Kept(customer: customer, value: value)), for: key)
+        let bytes = try WireJSON.encode(Kept(customer: customer, value: value))
+        try storage.set(bytes, for: key)
+        try storage.set(bytes, for: Self.copy(of: key))
     }
 
-    func remove(_ key: String) throws { try storage.set(nil, for: key) }
+    func remove(_ key: String) throws {
+        try storage.set(nil, for: Self.copy(of: key))
+        try storage.set(nil, for: key)
+    }
+
+    private static func copy(of key: String) -> String { key + ".copy" }
 
     /// Who has logged in on this device, the latest last.
     func tokensOfThisDevice(telling happenings: Happenings<StoreEvent>) -> [UUID] {
-        do {
-            let bytes = try storage.data(for: Key.customersOfThisDevice)
-            return try bytes.map { try WireJSON.decode([UUID].self, from: $0) } ?? []
-        } catch {
-            happenings.send(.storage("Who has logged in on this device cannot be read and counts as unknown."))
-            return []
-        }
+        read(Key.customersOfThisDevice, telling: happenings) ?? []
     }
 
     /// The time as it was last written down.
-    func time(telling happenings: Happenings<StoreEvent>) -> DeviceTime? {
-        do {
-            return try storage.data(for: Key.time).map { try WireJSON.decode(DeviceTime.self, from: $0) }
-        } catch {
-            happenings.send(.storage("The time of the last run cannot be read and counts as unknown."))
-            return nil
-        }
-    }
+    func time(telling happenings: Happenings<StoreEvent>) -> DeviceTime? { read(Key.time, telling: happenings) }
 
     /// Durable when it returns.
     func set(_ time: DeviceTime) throws { try storage.set(try WireJSON.encode(time), for: Key.time) }

@@ -21,5 +21,6 @@ public struct AnonymousCustomer: Hashable, Sendable {
         }
     }
 
-    private static let key = "anonymous-customer"
+    /// Where the id is kept.
+    package static let key = "anonymous-customer"
 }

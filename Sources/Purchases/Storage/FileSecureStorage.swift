@@ -72,7 +72,7 @@ public final class FileSecureStorage: SecureStorage {
 
     var directory: String { configuration.directory }
 
-    private func path(for key: String) throws -> String {
+    func path(for key: String) throws -> String {
         let name = Self.fileName(for: key)
         guard !key.isEmpty, name.utf8.count <= 255 else {
             throw PurchaseError(
@@ -109,7 +109,7 @@ public final class FileSecureStorage: SecureStorage {
     }
 
     /// Tells of a file's failure by the key whose value it holds.
-    private static func explaining<Result>(
+    static func explaining<Result>(
         _ key: String, _ body: () throws(FileFailure) -> Result
     ) throws(PurchaseError) -> Result {
         do {

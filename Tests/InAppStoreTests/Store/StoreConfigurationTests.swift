@@ -144,7 +144,8 @@ final class StoreConfigurationTests {
         var configuration = test.configuration()
         configuration.storage = try FileSecureStorage(directory: folder)
         configuration.customer = nil
-        try configuration.storage?.set([0xff], for: "anonymous-customer")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder + "/anonymous-customer.value", withDestinationPath: folder + "/elsewhere")
         #expect(throws: StoreError(.storageFailed, "")) { try Store(configuration: configuration) }
         configuration.customer = "anna"
         let store = try Store(configuration: configuration)

@@ -1,0 +1,72 @@
+import Purchases
+import StoreModel
+
+/// What is damaged is never fatal: it is set aside, said, and made anew.
+extension StoreRecords {
+    /// What stands under `key`; `nil` when there is nothing, or nothing that can be read. What is damaged is set aside.
+    func read<Value: Decodable>(_ key: String, telling happenings: Happenings<StoreEvent>) -> Value? {
+        var isDamaged = true
+        do {
+            let bytes: [UInt8]?
+            do {
+                bytes = try storage.data(for: key)
+            } catch {
+                isDamaged = (error as? PurchaseError)?.code == .storageCorrupt
+                throw error
+            }
+            return try bytes.map { try WireJSON.decode(Value.self, from: $0) }
+        } catch {
+            let place = isDamaged ? setAside(key) : nil
+            let outcome = place.map { "; it was set aside as \($0)." } ?? "."
+            happenings.send(
+                .storage("What was kept under \"\(key)\" cannot be read and counts as absent\(outcome)"))
+            return nil
+        }
+    }
+
+    /// The customer of a device on which nobody has logged in. An id that is damaged is had from its copy; when that is
+    /// gone too, it is a new customer, who has to restore what they bought. Throws `storageFailed`.
+    func anonymousCustomer(telling happenings: Happenings<StoreEvent>) throws -> CustomerID {
+        do {
+            let id = try repairedAnonymousCustomer(telling: happenings)
+            let bytes = Array(id.rawValue.utf8)
+            if (try? storage.data(for: Key.anonymousCustomer)) != bytes {
+                try storage.set(bytes, for: Key.anonymousCustomer)
+            }
+            return id
+        } catch {
+            throw StoreError(
+                .storageFailed, "The id of this device's anonymous customer cannot be kept: \(error)",
+                underlying: error)
+        }
+    }
+
+    private func repairedAnonymousCustomer(telling happenings: Happenings<StoreEvent>) throws -> CustomerID {
+        do {
+            return try AnonymousCustomer(storage: storage).id
+        } catch let error as PurchaseError where error.code == .storageCorrupt {
+            let place = setAside(AnonymousCustomer.key) ?? "nothing"
+            let copy = try? storage.data(for: Key.anonymousCustomer)
+            let isWhole = copy.flatMap { CustomerID(rawValue: String(decoding: $0, as: UTF8.self)) } != nil
+            if isWhole { try storage.set(copy, for: AnonymousCustomer.key) }
+            let outcome =
+                isWhole
+                ? "its copy took its place." : "this device has a new customer, who can restore what they bought."
+            happenings.send(
+                StoreEvent(
+                    kind: isWhole ? .nonCriticalError : .criticalError, code: .storageFailed,
+                    sentence: "The id of the anonymous customer was damaged and set aside as \(place); \(outcome)"))
+            return try AnonymousCustomer(storage: storage).id
+        }
+    }
+
+    /// Where the damaged value is now; `nil` when it could not be kept.
+    private func setAside(_ key: String) -> String? {
+        if let storage = storage as? any RepairableStorage { return try? storage.setAside(key) }
+        let place = "damaged.\(key)"
+        guard let bytes = try? storage.data(for: key), (try? storage.set(bytes, for: place)) != nil,
+            (try? storage.set(nil, for: key)) != nil
+        else { return nil }
+        return place
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Primitives
+import Purchases
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// What a store keeps in files, and what becomes of it when the files do not hold what was written.
+@Suite(.timeLimit(.minutes(2)))
+final class DamagedStateTests {
+    private let directory = NSTemporaryDirectory() + "souk-damaged-\(UUID().uuidString)"
+    private let happenings = Happenings<StoreEvent>()
+    private let acquired: Set<ProductID> = ["film.noir"]
+    private let key = StoreRecords.Key.acquired
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    private func records() throws -> StoreRecords {
+        StoreRecords(storage: try FileSecureStorage(directory: directory))
+    }
+
+    private func file(_ key: String) -> URL {
+        URL(fileURLWithPath: "\(directory)/\(key.replacingOccurrences(of: ".", with: "%2e")).value")
+    }
+
+    private func value(_ records: StoreRecords) -> Set<ProductID>? {
+        records.value(key, of: "anna", telling: happenings)
+    }
+
+    @Test func `wherever a bit is flipped or the file ends, the copy takes its place and the damage is set aside`()
+        throws
+    {
+        let records = try records()
+        try records.set(acquired, for: key, of: "anna")
+        let whole = try Data(contentsOf: file(key))
+        let flipped = whole.indices.map { index in
+            var bytes = whole
+            bytes[index] ^= 1 << UInt8(index % 8)
+            return bytes
+        }
+        for damaged in flipped + whole.indices.map({ whole.prefix($0) }) {
+            try damaged.write(to: file(key))
+            #expect(value(records) == acquired)
+            #expect(try Data(contentsOf: file(key).appendingPathExtension("damaged")) == damaged)
+            #expect(!FileManager.default.fileExists(atPath: file(key).path))
+        }
+    }
+
+    @Test func `what was set aside is named`() async throws {
+        let records = try records()
+        try records.set(acquired, for: key, of: "anna")
+        try Data([1]).write(to: file(key))
+        _ = value(records)
+        var events = happenings.stream().makeAsyncIterator()
+        let event = await events.next()
+        #expect(event?.code == .storageFailed)
+        #expect(event?.sentence.contains(file(key).path + ".damaged") == true)
+    }
+
+    @Test func `with both copies damaged a store runs, and is rebuilt from the server`() async throws {
+        let test = Surroundings(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        var configuration = test.configuration()
+        configuration.storage = try FileSecureStorage(directory: directory)
+        let first = try await test.open(configuration)
+        #expect(first.allowedProducts == ["pack"])
+        await first.close()
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory) where name.hasSuffix(".value") {
+            try Data([7]).write(to: URL(fileURLWithPath: "\(directory)/\(name)"))
+        }
+        configuration.storage = try FileSecureStorage(directory: directory)
+        let second = try await test.open(configuration)
+        #expect(await second.reaches { $0.allowedProducts == ["pack"] } != nil)
+        await second.close()
+        test.breakServer()
+        configuration.storage = try FileSecureStorage(directory: directory)
+        let third = try await test.open(configuration)
+        #expect(third.allowedProducts == ["pack"], "written anew")
+        await third.close()
+    }
+
+    @Test func `a folder that goes away while a store lives stops nothing but the keeping`() async throws {
+        let test = Surroundings(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        var configuration = test.configuration()
+        configuration.storage = try FileSecureStorage(directory: directory)
+        let store = try await test.open(configuration)
+        try FileManager.default.removeItem(atPath: directory)
+        test.say(Fixture.customer(purchases: [Fixture.purchase("pack"), Fixture.purchase("lens.macro")]))
+        try await store.validateReceipt()
+        #expect(store.allowedProducts == ["pack", "lens.macro"])
+        var events = store.events.makeAsyncIterator()
+        while let event = await events.next(), event.code != .storageFailed {}
+        await store.close()
+    }
+
+    @Test func `an anonymous customer whose id is damaged stays who they are`() async throws {
+        let records = try records()
+        let id = try records.anonymousCustomer(telling: happenings)
+        try Data([7]).write(to: file(AnonymousCustomer.key))
+        #expect(try records.anonymousCustomer(telling: happenings) == id)
+        #expect(try records.anonymousCustomer(telling: happenings) == id)
+    }
+
+    @Test func `an anonymous customer whose id is lost is a new one, and somebody hears of it`() async throws {
+        let records = try records()
+        let id = try records.anonymousCustomer(telling: happenings)
+        for key in [AnonymousCustomer.key, StoreRecords.Key.anonymousCustomer] { try Data([7]).write(to: file(key)) }
+        let new = try records.anonymousCustomer(telling: happenings)
+        #expect(new != id)
+        #expect(try records.anonymousCustomer(telling: happenings) == new)
+        var events = happenings.stream().makeAsyncIterator()
+        #expect(await events.next()?.kind == .criticalError)
+    }
+
+    @Test func `a storage that cannot set aside has the damage under another key`() throws {
+        let storage = MemorySecureStorage([key: [0x7B]])
+        let records = StoreRecords(storage: storage)
+        #expect(value(records) == nil)
+        #expect(try storage.data(for: key) == nil)
+        #expect(try storage.data(for: "damaged.\(key)") == [0x7B])
+    }
+}
