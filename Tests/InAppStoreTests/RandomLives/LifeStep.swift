@@ -21,6 +21,9 @@ enum LifeStep: Hashable, Sendable {
     case mend
     case crash
     case logOutAndIn
+    /// The device's clock is set to so much before the time, or right again. A clock that is set right in part looks like
+    /// one that ran, so that is not done.
+    case setClockBack(days: Int)
 
     static func life(of length: Int, _ chance: inout SeededNumbers) -> [LifeStep] {
         (0..<length).map { _ in random(&chance) }
@@ -28,7 +31,7 @@ enum LifeStep: Hashable, Sendable {
 
     private static func random(_ chance: inout SeededNumbers) -> LifeStep {
         let sold: [ProductID] = ["pack", "lens", "coins"]
-        switch Int.random(in: 0..<28, using: &chance) {
+        switch Int.random(in: 0..<30, using: &chance) {
         case 0..<4: return .buy(pick(sold, &chance))
         case 4: return .buyAndCrash(pick(sold, &chance), after: Int.random(in: 0..<8, using: &chance))
         case 5..<8: return .subscribe
@@ -43,6 +46,7 @@ enum LifeStep: Hashable, Sendable {
         case 22..<24: return .cut(pick([[.store], [.server], [.store, .server]], &chance))
         case 24..<26: return .mend
         case 26: return .crash
+        case 27..<29: return .setClockBack(days: pick([0, 10], &chance))
         default: return .logOutAndIn
         }
     }

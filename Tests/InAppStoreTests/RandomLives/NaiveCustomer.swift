@@ -18,18 +18,26 @@ struct NaiveCustomer {
     private var renews = false
     private(set) var told = Goods()
     private(set) var acquired: Set<ProductID> = []
+    /// When the device was told, and so knows that it is not earlier.
+    private var toldAt: Date
+    private var isClockBehind = false
+    /// The app ended without writing down what time it was, and now its clock is behind.
+    private var hasLostTime = false
 
-    init(at now: Date) { self.now = now }
+    init(at now: Date) { (self.now, toldAt) = (now, now) }
 
     var isSubscribed: Bool { goods.isSubscribed(at: now) }
 
-    /// What the device must allow.
-    var allowed: Set<String> {
-        let enabled = acquired.filter { $0.rawValue.hasPrefix("film.") }
-        return Set((told.isSubscribed(at: now) ? told.owned.union(enabled) : told.owned).map(\.rawValue))
+    /// Whether the device must know a subscription; either will do while it cannot know what time it is.
+    var subscription: Set<Bool> {
+        [told.isSubscribed(at: now), told.isSubscribed(at: hasLostTime ? toldAt : now)]
     }
 
-    var mayAcquire: Bool { told.isSubscribed(at: now) }
+    /// What the device must allow a subscriber, and who is none.
+    func allowed(subscribed: Bool) -> Set<String> {
+        let enabled = acquired.filter { $0.rawValue.hasPrefix("film.") }
+        return Set((subscribed ? told.owned.union(enabled) : told.owned).map(\.rawValue))
+    }
 
     // MARK: - At the store
 
@@ -58,7 +66,18 @@ struct NaiveCustomer {
 
     // MARK: - On the device
 
-    mutating func hear() { told = goods }
+    mutating func hear() {
+        told = goods
+        toldAt = now
+        hasLostTime = false
+    }
+
+    mutating func setClock(behind isBehind: Bool) {
+        isClockBehind = isBehind
+        if !isBehind { hasLostTime = false }
+    }
+
+    mutating func crash() { if isClockBehind { hasLostTime = true } }
 
     /// Somebody else was there in between.
     mutating func forget() { (told, acquired) = (Goods(), []) }

@@ -15,6 +15,7 @@ final class RandomLife {
     private let world: RealWorld
     private let disk = MemorySecureStorage()
     private var line = Line()
+    private let clock: SettableClock
     private var store: Store
     private var naive: NaiveCustomer
 
@@ -34,11 +35,16 @@ final class RandomLife {
     private init(_ world: RealWorld) throws {
         self.world = world
         naive = NaiveCustomer(at: world.now)
-        store = try Self.launch(world, disk, line)
+        clock = SettableClock(world.simulator.clock)
+        store = try Self.launch(world, disk, line, clock)
     }
 
-    private static func launch(_ world: RealWorld, _ disk: MemorySecureStorage, _ line: Line) throws -> Store {
-        try Store(configuration: world.configuration(line: line, storage: DeviceStorage(disk, writtenBy: line)))
+    private static func launch(
+        _ world: RealWorld, _ disk: MemorySecureStorage, _ line: Line, _ clock: SettableClock
+    ) throws -> Store {
+        try Store(
+            configuration: world.configuration(
+                line: line, storage: DeviceStorage(disk, writtenBy: line), clock: clock))
     }
 
     private func end() async { await store.close() }
@@ -52,17 +58,21 @@ final class RandomLife {
             throw Difference(step: index, description: "\(step) threw \(error)")
         }
         if let complaint { throw Difference(step: index, description: "\(step): \(complaint)") }
-        let allowed = store.snapshot.allowedProducts
-        guard allowed == naive.allowed else {
-            throw Difference(
-                step: index,
-                description: "after \(step), allowed are \(allowed.sorted()), should be \(naive.allowed.sorted())")
+        let snapshot = store.snapshot
+        let isSubscribed = snapshot.subscriptionInfo?.isExpired == false
+        guard naive.subscription.contains(isSubscribed) else {
+            throw Difference(step: index, description: "after \(step), subscribed is \(isSubscribed)")
         }
-        let isSubscribed = store.snapshot.subscriptionInfo?.isExpired == false
-        guard isSubscribed == naive.mayAcquire else {
+        let (allowed, due) = (snapshot.allowedProducts, naive.allowed(subscribed: isSubscribed))
+        guard allowed == due else {
             throw Difference(
-                step: index, description: "after \(step), subscribed is \(isSubscribed), should be \(naive.mayAcquire)")
+                step: index, description: "after \(step), allowed are \(allowed.sorted()), should be \(due.sorted())")
         }
+    }
+
+    private var mayAcquire: Bool {
+        naive.subscription.count == 1
+            ? naive.subscription.contains(true) : store.snapshot.subscriptionInfo?.isExpired == false
     }
 
     /// The server hears of everything from the store, and the device from the server, when the line is up.
@@ -87,13 +97,13 @@ final class RandomLife {
         case .subscribe:
             return naive.isSubscribed ? nil : await buy("pro.weekly")
         case .acquire(let product):
-            let mayAcquire = naive.mayAcquire && product != "hat"
+            let mayAcquire = mayAcquire && product != "hat"
             if mayAcquire { naive.acquire([product]) }
             return await expect(mayAcquire ? nil : .invalidProductForPurchasing) {
                 try await store.purchaseProduct(product.rawValue)
             }
         case .acquireAll:
-            let mayAcquire = naive.mayAcquire
+            let mayAcquire = mayAcquire
             if mayAcquire { naive.acquire(["film.noir", "film.warm"]) }
             return await expect(mayAcquire ? nil : .acquireAllRequestedForNonSubscriber) {
                 try await store.acquireAllEnabledProducts()
@@ -111,7 +121,11 @@ final class RandomLife {
             }
         case .wait(let days):
             let seconds = TimeInterval(days) * 86400 + 1
-            _ = try await world.simulator.advance(.init(seconds: seconds))
+            // A device that runs looks at its clock meanwhile; one that jumps by days was set.
+            for _ in 0..<days {
+                _ = try await world.simulator.advance(.init(seconds: seconds / TimeInterval(days)))
+                _ = store.snapshot
+            }
             naive.wait(seconds)
         case .cancelRenewal: if naive.isSubscribed { try await setRenewal(false) }
         case .resumeRenewal: if naive.isSubscribed { try await setRenewal(true) }
@@ -119,6 +133,9 @@ final class RandomLife {
         case .cut(let ends): line.cut(ends)
         case .mend: line.mend([.store, .server])
         case .crash: try await crash()
+        case .setClockBack(let days):
+            clock.set(ahead: TimeInterval(-days * 86400))
+            naive.setClock(behind: days > 0)
         case .logOutAndIn:
             try await store.logOut()
             naive.forget()
@@ -150,7 +167,8 @@ final class RandomLife {
         await store.close()
         line = Line()
         if !wasDead { line.cut(down) }
-        store = try Self.launch(world, disk, line)
+        naive.crash()
+        store = try Self.launch(world, disk, line, clock)
     }
 
     private func isSold(_ product: ProductID) async throws -> Bool {

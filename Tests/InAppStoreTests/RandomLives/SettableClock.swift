@@ -1,0 +1,40 @@
+import Foundation
+import Primitives
+import StoreTestSupport
+
+/// A device's clock, which runs as time does and which its owner can set.
+final class SettableClock: WallClock {
+    private struct Setting {
+        var offset: TimeInterval = 0
+        /// Opens when the clock is set again.
+        let changed = Gate()
+    }
+
+    private let time: any WallClock
+    private let setting = Locked(Setting())
+
+    init(_ time: any WallClock) { self.time = time }
+
+    func now() -> Date { time.now() + setting.withLock { $0.offset } }
+
+    /// The clock is ahead of the time by so much from now on.
+    func set(ahead offset: TimeInterval) {
+        let former = setting.withLock { setting in
+            defer { setting = Setting(offset: offset) }
+            return setting
+        }
+        former.changed.open()
+    }
+
+    func sleep(until deadline: Date) async throws {
+        while now() < deadline {
+            let setting = setting.withLock { $0 }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { [time] in try await time.sleep(until: deadline - setting.offset) }
+                group.addTask { try await setting.changed.pass() }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+        }
+    }
+}
