@@ -45,9 +45,9 @@ struct Descriptors {
         return max(files - others, files / 2)
     }
 
-    #if canImport(Glibc)
-        private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #else
+    #if canImport(Darwin)
         private static let resource = RLIMIT_NOFILE
+    #else
+        private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     #endif
 }
