@@ -76,7 +76,9 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
             let transaction = try await self.translating {
                 try await self.store.purchase(product.productIdentifier, quantity: 1, offer: offer)
             }
-            return SuccessfulPurchase(transaction: transaction, paidFeatures: self.store.keeper.paidFeatures)
+            return SuccessfulPurchase(
+                transaction: transaction, paidFeatures: self.store.keeper.paidFeatures,
+                isPendingAcknowledgement: transaction.map { self.store.keeper.isProvisional($0.id) } ?? false)
         }
     }
 

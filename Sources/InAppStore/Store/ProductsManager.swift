@@ -10,7 +10,8 @@ public protocol ProductsManager: Sendable {
     /// A product for subscribers only is acquired without the store, and only while a subscription enables it. Buying a
     /// subscription does not by itself acquire what it enables: see `acquireAllEnabledProducts`.
     /// Throws `acknowledgementPending` when the customer has paid but the server cannot be reached: the purchase is kept
-    /// and acknowledged later, by itself. What the store says when it is asked about the product is thrown as it is
+    /// and acknowledged later, by itself; with a local verifier that finds it true it returns, and the product may be used
+    /// until the server has judged. What the store says when it is asked about the product is thrown as it is
     /// (`ProductRequestError`).
     func purchaseProduct(_ productIdentifier: String) async throws
     /// Buys 1 to 10 of a consumable.

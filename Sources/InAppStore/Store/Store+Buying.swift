@@ -52,7 +52,10 @@ extension Store {
         let answer = await queue.purchase(
             try await sold(as: product), quantity: quantity,
             appAccountToken: owner.isAnonymous ? nil : owner.customer.appAccountToken, offer: offer)
-        if case .failed(let error) = answer.outcome { throw StoreError.ofPurchase(error) }
+        if case .failed(let error) = answer.outcome {
+            if let transaction = answer.transaction, keeper.isProvisional(transaction.id) { return transaction }
+            throw StoreError.ofPurchase(error)
+        }
         return answer.transaction
     }
 }

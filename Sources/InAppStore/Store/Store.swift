@@ -39,7 +39,8 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         claim = try StoreClaim(configuration.storageName, storage: parts.storage)
         let keeper = try StoreKeeper(
             list: parts.productList, customer: configuration.customer, validator: parts.validator,
-            storage: parts.storage, clock: configuration.clock, patience: configuration.patience)
+            localVerifier: configuration.localVerifier, storage: parts.storage, clock: configuration.clock,
+            patience: configuration.patience)
         self.keeper = keeper
         connection = parts.connection
         requests = parts.products

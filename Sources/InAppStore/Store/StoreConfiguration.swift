@@ -32,6 +32,9 @@ public struct StoreConfiguration: Sendable {
     public var products: ProductRequest?
     /// Who says what is true: the entitlement server.
     public var validator: (any ReceiptValidator)?
+    /// Judges transactions on the device while the validator cannot be asked. What it finds true may be used provisionally:
+    /// until the validator judges, and no longer than `offlineTimeToLive`. `nil` waits for the validator.
+    public var localVerifier: (any TransactionVerifier)?
     /// Who keeps the credit that consumables fill: the validator when it can, as the entitlement server's client does.
     public var credits: (any CreditService)?
     /// Keeps the content of products on the device: a `ContentLibrary` in `contentFolder`.

@@ -36,9 +36,10 @@ extension StoreKeeper {
             state.owner = owner
             state.answer = nil
             state.acquiredViaSubscription = []
+            (state.provisional, state.refuted) = ([], [])
             (state.failures, state.lastFailure) = (0, nil)
         }
-        for key in [StoreRecords.Key.answer, StoreRecords.Key.acquired] {
+        for key in StoreRecords.Key.ofOneCustomer {
             do {
                 try records.remove(key)
             } catch {

@@ -16,12 +16,17 @@ extension StoreKeeper {
             } note: { (_, answer: TransactionValidation?) in
                 answer?.customer
             }
+            if let answer {
+                let no = answer.rejected.filter { !$0.retryable && own.indices.contains($0.index) }
+                note(acknowledged: answer.acknowledged, rejected: Set(no.map { own[$0.index].id }))
+            }
             return hold(allBut: own, of: transactions).merging(verdicts(on: own, answer)) { $1 }
         } catch {
             let own = Self.transactions(transactions, of: owner.customer, othersHere: tokensOfThisDevice)
             if !Task.isCancelled, !own.isEmpty {
                 let sentence = "The server could not be asked about \(own.count) transactions; they are kept."
                 report(StoreEvent(kind: .nonCriticalError, code: .receiptValidationFailed, sentence: sentence))
+                await vouch(for: own)
             }
             return own.reduce(into: hold(allBut: own, of: transactions)) { $0[$1.id] = .unavailable(error) }
         }

@@ -13,6 +13,7 @@ actor StoreKeeper {
     nonisolated let happenings = Happenings<StoreEvent>()
     nonisolated let records: StoreRecords
     let validator: any ReceiptValidator
+    let localVerifier: (any TransactionVerifier)?
     let turns = ServerTurns()
     /// Waits for the next instant at which something changes by itself or the server is to be asked.
     var timer: Task<Void, Never>?
@@ -30,10 +31,12 @@ actor StoreKeeper {
     /// The customer is the anonymous one of this device when none is given. Throws `storageFailed` when that one has no
     /// readable id.
     init(
-        list: ProductList, customer: CustomerID?, validator: any ReceiptValidator, storage: any SecureStorage,
+        list: ProductList, customer: CustomerID?, validator: any ReceiptValidator,
+        localVerifier: (any TransactionVerifier)?, storage: any SecureStorage,
         clock: any WallClock, patience: StoreState.Patience
     ) throws {
         self.validator = validator
+        self.localVerifier = localVerifier
         let records = StoreRecords(storage: storage)
         let clock = DeviceClock(clock, knowing: records.time(telling: happenings))
         self.clock = clock
@@ -46,6 +49,11 @@ actor StoreKeeper {
         state.answer = records.value(StoreRecords.Key.answer, of: owner.customer, telling: happenings)
         state.acquiredViaSubscription =
             records.value(StoreRecords.Key.acquired, of: owner.customer, telling: happenings) ?? []
+        if localVerifier != nil {
+            state.provisional =
+                records.value(StoreRecords.Key.provisional, of: owner.customer, telling: happenings) ?? []
+            state.refuted = records.value(StoreRecords.Key.refuted, of: owner.customer, telling: happenings) ?? []
+        }
         board = SnapshotBoard(state, clock: clock)
     }
 

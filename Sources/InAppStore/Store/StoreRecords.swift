@@ -11,6 +11,10 @@ struct StoreRecords: Sendable {
         static let acquired = "acquiredViaSubscription"
         static let customersOfThisDevice = "customersOfThisDevice"
         static let time = "time"
+        static let provisional = "provisional"
+        static let refuted = "refutedTransactions"
+        /// What is forgotten when another customer is there.
+        static let ofOneCustomer = [answer, acquired, provisional, refuted]
         /// The copy of its id.
         static let anonymousCustomer = "anonymousCustomer"
         static func credit(_ type: String) -> String { "credit.\(type)" }

@@ -30,7 +30,9 @@ extension StoreState {
         let subscriptionEnds = (answer?.customer.subscriptions ?? []).flatMap {
             [$0.effectiveUntil, $0.effectiveUntil + graceSpan]
         }
-        let others = [answer?.customer.validUntil, offlineEnd].compactMap { $0 }
+        let others =
+            [answer?.customer.validUntil, offlineEnd].compactMap { $0 }
+            + provisional.map { $0.end(after: patience.offline) }
         return (ends + subscriptionEnds + others).filter { $0 > now }.min()
     }
 
@@ -39,7 +41,10 @@ extension StoreState {
             let end = accessEnd(subscription.effectiveUntil, of: subscription, at: now)
             return SubscriptionInfo(subscription: subscription, isExpired: Self.isRevoked(subscription) || now >= end)
         }
-        return all.max { left, right in
+        let provisional = provisionalSubscriptions.map { subscription in
+            SubscriptionInfo(subscription: subscription, isExpired: now >= subscription.effectiveUntil)
+        }
+        return (all + provisional).max { left, right in
             (left.isExpired ? 0 : 1, left.subscription.effectiveUntil)
                 < (right.isExpired ? 0 : 1, right.subscription.effectiveUntil)
         }

@@ -11,6 +11,10 @@ struct StoreState: Sendable, Equatable {
     var owner: Owner
     var answer: Answer?
     var acquiredViaSubscription: Set<ProductID> = []
+    /// What only this device has found true, and the server has not judged.
+    var provisional: [ProvisionalPurchase] = []
+    /// Transactions that the server found untrue, so that they never become provisional.
+    var refuted: Set<TransactionID> = []
     /// Products whose content is on the device.
     var downloadedContent: Set<ProductID> = []
     var storefront: Storefront?
@@ -47,7 +51,7 @@ struct StoreState: Sendable, Equatable {
     func snapshot(at now: Date) -> StoreSnapshot {
         let info = subscriptionInfo(at: now)
         let sets = ProductSets(
-            list: list, purchased: Set((answer?.customer.purchases ?? []).filter(Self.isOwned).map(\.productID)),
+            list: list, purchased: purchased(at: now),
             acquiredViaSubscription: acquiredViaSubscription, subscription: info?.activeProduct,
             downloadedContent: downloadedContent)
         return StoreSnapshot(
@@ -67,6 +71,12 @@ struct StoreState: Sendable, Equatable {
                 ended.because = "ended, and the server has not said more"
                 return ended
             })
+    }
+
+    private func purchased(at now: Date) -> Set<ProductID> {
+        let provisional = standingProvisional(at: now).filter { $0.kind != .autoRenewableSubscription }
+        return Set((answer?.customer.purchases ?? []).filter(Self.isOwned).map(\.productID))
+            .union(provisional.map(\.productID))
     }
 
     private static func isOwned(_ purchase: CustomerPurchase) -> Bool {

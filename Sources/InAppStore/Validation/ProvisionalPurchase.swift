@@ -1,0 +1,64 @@
+import Foundation
+import StoreModel
+
+/// A purchase that only this device has found true. It gives access until the server says what it is worth, until it
+/// expires, and never for longer than the offline time to live; it acknowledges nothing.
+struct ProvisionalPurchase: Sendable, Equatable, Codable {
+    var transactionID: TransactionID
+    var originalTransactionID: TransactionID
+    var productID: ProductID
+    var kind: StoreProduct.Kind
+    var purchasedAt: Date
+    var expiresAt: Date?
+    /// When this device first found it true.
+    var since: Date
+
+    /// What a signed transaction gives `customer`; `nil` when that is nothing: it says otherwise than the connection does,
+    /// is somebody else's, a consumable, taken back, or replaced by a higher level.
+    init?(
+        _ payload: JWSTransactionDecodedPayload, of transaction: StoreTransaction, for customer: CustomerID,
+        at now: Date
+    ) {
+        guard payload.transactionId == transaction.id.rawValue, payload.productId == transaction.productID.rawValue,
+            payload.appAccountToken.map({ $0 == customer.appAccountToken }) ?? true,
+            payload.revocationDate == nil, payload.isUpgraded != true, let purchasedAt = payload.purchaseDate,
+            let kind = payload.type.map({ StoreProduct.Kind(apple: $0.rawValue) }), kind != .consumable,
+            kind != .autoRenewableSubscription || payload.expiresDate != nil
+        else { return nil }
+        transactionID = transaction.id
+        originalTransactionID = payload.originalTransactionId.flatMap(TransactionID.init(rawValue:)) ?? transaction.id
+        productID = transaction.productID
+        self.kind = kind
+        self.purchasedAt = purchasedAt
+        expiresAt = payload.expiresDate
+        since = now
+    }
+
+    /// The first instant without access.
+    func end(after timeToLive: TimeInterval) -> Date { min(since + timeToLive, expiresAt ?? .distantFuture) }
+}
+
+extension StoreState {
+    /// What gives access provisionally at `now`: the server's answer, where it knows the purchase, counts more.
+    func standingProvisional(at now: Date) -> [ProvisionalPurchase] {
+        provisional.filter { now < $0.end(after: patience.offline) && !isTakenBack($0) }
+    }
+
+    var provisionalSubscriptions: [CustomerSubscription] {
+        provisional.filter { $0.kind == .autoRenewableSubscription && !isTakenBack($0) }.map { purchase in
+            let end = purchase.end(after: patience.offline)
+            return CustomerSubscription(
+                productID: purchase.productID, originalTransactionID: purchase.originalTransactionID, state: .active,
+                startedAt: purchase.purchasedAt, expiresAt: purchase.expiresAt ?? end, effectiveUntil: end)
+        }
+    }
+
+    private func isTakenBack(_ provisional: ProvisionalPurchase) -> Bool {
+        guard let customer = answer?.customer else { return false }
+        return customer.purchases.contains { $0.transactionID == provisional.transactionID && $0.revokedAt != nil }
+            || customer.subscriptions.contains { subscription in
+                subscription.originalTransactionID == provisional.originalTransactionID
+                    && subscription.revokedAt.map { $0 >= provisional.purchasedAt } ?? false
+            }
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import HTTPCore
+import Purchases
+import SignedData
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// A verifier on the device stands in for a server that cannot be asked, and acknowledges nothing.
+@Suite(.timeLimit(.minutes(2)))
+struct ProvisionalPurchaseTests {
+    private let test = Surroundings()
+    private let day: TimeInterval = 86400
+
+    /// Finds every transaction of the scripted store true, as one of `product`.
+    private struct Believing: TransactionVerifier {
+        var product = "pack"
+        var type = AppStoreServerAPI.ProductType.nonConsumable
+        var expires: Date?
+
+        func verify(_ signedTransaction: String) async throws -> JWSTransactionDecodedPayload {
+            JWSTransactionDecodedPayload(
+                transactionId: String(signedTransaction.split(separator: ".").last ?? ""), productId: product,
+                purchaseDate: Fixture.start, expiresDate: expires, type: type)
+        }
+    }
+
+    private struct Doubting: TransactionVerifier {
+        struct Untrue: Error {}
+        func verify(_ signedTransaction: String) async throws -> JWSTransactionDecodedPayload { throw Untrue() }
+    }
+
+    private func open(_ verifier: any TransactionVerifier) async throws -> Store {
+        var configuration = test.configuration()
+        configuration.localVerifier = verifier
+        return try await test.open(configuration)
+    }
+
+    /// The same device after a restart.
+    private func relaunch(_ verifier: any TransactionVerifier) async throws -> Store {
+        var configuration = test.configuration()
+        configuration.localVerifier = verifier
+        configuration.connection = test.connection.reconnected()
+        return try await test.open(configuration)
+    }
+
+    // MARK: - What it gives
+
+    @Test func `what is found true may be used, and stays unfinished until the server has acknowledged it`()
+        async throws
+    {
+        try await RealWorld.run { world in
+            let line = Line()
+            var configuration = world.configuration(line: line, storage: MemorySecureStorage())
+            let root = try Data(contentsOf: URL(fileURLWithPath: world.simulator.summary.rootCertificate))
+            configuration.localVerifier = SignedDataVerifier(
+                configuration: .init(
+                    bundleIDs: [world.simulator.summary.bundleID], environments: [.sandbox],
+                    trustAnchors: try TrustAnchor.certificates(in: Array(root))))
+            let store = try Store(configuration: configuration)
+            try await store.validateReceipt()
+            line.cut([.server])
+            let answer = await InAppStorePurchasePlugin(store: store).purchase(
+                Product(productIdentifier: "pack"), with: nil)
+            guard case .success(let bought) = answer else { throw RealWorld.Unsettled() }
+            #expect(bought.isPendingAcknowledgement)
+            #expect(store.allowedProducts == ["pack"])
+            try await store.purchaseProduct("pro.weekly")
+            #expect(store.subscriptionInfo?.isExpired == false)
+            try await store.purchaseProduct("film.noir")
+            await #expect(throws: StoreError(.acknowledgementPending, "")) {
+                try await store.purchaseConsumableProduct("coins", quantity: 1)
+            }
+            #expect(try await world.simulator.unfinishedTransactions(of: "ada").count == 3)
+            line.mend([.server])
+            try await world.settle(deviceIsOnline: true)
+            #expect(await store.reaches { _ in store.keeper.state.provisional.isEmpty } != nil)
+            #expect(store.allowedProducts == ["pack", "film.noir"], "by the server's word now")
+            await store.close()
+        }
+    }
+
+    @Test func `what is not found true waits for the server`() async throws {
+        test.breakServer()
+        let store = try await open(Doubting())
+        await #expect(throws: StoreError(.acknowledgementPending, "")) { try await store.purchaseProduct("pack") }
+        #expect(store.allowedProducts.isEmpty)
+        await store.close()
+    }
+
+    @Test func `nobody is asked but the server while it answers`() async throws {
+        let store = try await open(Doubting())
+        test.server.judge { transactions, customer in
+            TransactionValidation(
+                customer: Fixture.customer(customer, purchases: [Fixture.purchase("pack")]),
+                acknowledged: Set(transactions.map(\.id)))
+        }
+        try await store.purchaseProduct("pack")
+        #expect(store.keeper.state.provisional.isEmpty)
+        await store.close()
+    }
+
+    // MARK: - How it ends
+
+    @Test func `it ends when the server says no`() async throws {
+        test.breakServer()
+        let first = try await open(Believing())
+        try await first.purchaseProduct("pack")
+        #expect(first.allowedProducts == ["pack"])
+        #expect(test.connection.finished.isEmpty)
+        await first.close()
+        test.say(Fixture.customer())
+        test.server.judge { transactions, customer in
+            TransactionValidation(
+                customer: Fixture.customer(customer), acknowledged: [],
+                rejected: transactions.indices.map {
+                    RejectedTransaction(index: $0, code: "invalid_signature", detail: "No.", retryable: false)
+                })
+        }
+        let second = try await relaunch(Believing())
+        #expect(await second.reaches { $0.allowedProducts.isEmpty } != nil)
+        await second.close()
+        #expect(test.connection.finished.isEmpty)
+        test.breakServer()
+        let third = try await relaunch(Believing())
+        #expect(third.allowedProducts.isEmpty, "a no is kept")
+        await third.close()
+    }
+
+    @Test func `it ends with the offline time to live, which no restart begins anew`() async throws {
+        test.breakServer()
+        let first = try await open(Believing())
+        try await first.purchaseProduct("pack")
+        await first.close()
+        test.clock.advance(by: 59 * day)
+        let second = try await relaunch(Believing())
+        #expect(second.allowedProducts == ["pack"])
+        test.clock.advance(by: day)
+        #expect(await second.reaches { $0.allowedProducts.isEmpty } != nil)
+        await second.close()
+        let third = try await relaunch(Believing())
+        #expect(third.allowedProducts.isEmpty)
+        await third.close()
+    }
+
+    @Test func `a subscription ends at its expiry, without grace`() async throws {
+        test.breakServer()
+        let store = try await open(
+            Believing(
+                product: "pro.monthly", type: .autoRenewableSubscription, expires: Fixture.start + Fixture.month))
+        try await store.purchaseProduct("pro.monthly")
+        #expect(store.subscriptionInfo?.isExpired == false)
+        test.clock.advance(by: Fixture.month)
+        #expect(store.subscriptionInfo?.isExpired == true)
+        await store.close()
+    }
+
+    // MARK: - What it takes to be believed
+
+    @Test(arguments: [
+        JWSTransactionDecodedPayload(
+            transactionId: "8", productId: "pack", purchaseDate: Fixture.start, type: .nonConsumable),
+        .init(transactionId: "7", productId: "lens.macro", purchaseDate: Fixture.start, type: .nonConsumable),
+        .init(transactionId: "7", productId: "pack", purchaseDate: Fixture.start, type: .consumable),
+        .init(transactionId: "7", productId: "pack", type: .nonConsumable),
+        .init(transactionId: "7", productId: "pack", purchaseDate: Fixture.start),
+        .init(
+            transactionId: "7", productId: "pack", purchaseDate: Fixture.start, type: .autoRenewableSubscription),
+        .init(
+            transactionId: "7", productId: "pack", purchaseDate: Fixture.start, type: .nonConsumable,
+            appAccountToken: UUID()),
+        .init(
+            transactionId: "7", productId: "pack", purchaseDate: Fixture.start, type: .nonConsumable,
+            revocationDate: Fixture.start),
+        .init(
+            transactionId: "7", productId: "pack", purchaseDate: Fixture.start, type: .nonConsumable, isUpgraded: true),
+    ])
+    func `a signed transaction that gives this customer nothing lasting is nothing`(
+        payload: JWSTransactionDecodedPayload
+    ) {
+        let transaction = ScriptedStoreConnection.transaction("7", "pack")
+        #expect(ProvisionalPurchase(payload, of: transaction, for: "anna", at: Fixture.start) == nil)
+    }
+}
