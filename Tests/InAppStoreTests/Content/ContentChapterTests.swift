@@ -1,0 +1,45 @@
+import HTTPCore
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// The examples of Documentation/Content.md, run against the simulator's content server.
+@Suite(.timeLimit(.minutes(2)))
+struct ContentChapterTests {
+    @Test func `a store fetches over HTTP what was bought, and nothing else`() async throws {
+        try await ContentScene.run { scene in
+            let test = Surroundings(Fixture.customer(purchases: [Fixture.purchase("film")]))
+            let list = ProductList(
+                ["film", "other"].map {
+                    ListedProduct(
+                        id: $0, productType: .nonConsumable, contentFetcherParameters: scene.parameters())
+                })
+            let configuration = test.configuration(list: list)
+            let place = try await fetchContent(of: "film", configuration, over: loopbackTransport(), into: scene.kept)
+            #expect(ContentScene.isFilm(place))
+            let asked = scene.requests.all.count
+            await #expect(throws: StoreError(.contentNotAcquired, "")) {
+                try await fetchContent(of: "other", configuration, over: loopbackTransport(), into: scene.kept)
+            }
+            #expect(scene.requests.all.count == asked)
+        }
+    }
+
+    @Test func `a fetcher of one's own may leave the work to the store's`() async throws {
+        try await ContentScene.run { scene in
+            let fetcher = ShelfFetcher(remote: scene.fetcher()) { _ in scene.url }
+            let library = scene.library([fetcher])
+            let told = try await library.fetch("film", parameters: ["type": "ShelfFetcher", "shelf": "a"]).all()
+            #expect(ContentScene.isFilm(told.last?.location))
+            await #expect(throws: StoreError(.invalidContentFetcherParameters, "")) {
+                try await library.fetch("other", parameters: ["type": "ShelfFetcher"]).all()
+            }
+            await library.close()
+            var configuration = StoreConfiguration(productListPath: "")
+            withShelves(&configuration, over: loopbackTransport())
+            #expect(configuration.contentFetchers.map(\.types) == [["ShelfFetcher"]])
+        }
+    }
+}
