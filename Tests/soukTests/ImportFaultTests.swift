@@ -15,19 +15,21 @@ import Testing
         async throws
     {
         let shop = try SignedShop()
-        // The import has to wait for this limit, so that it can be killed in its middle.
-        let server = try shop.serve("--rate-limit", "60:60")
+        // This limit holds the import up for minutes, so that it can be killed in its middle.
+        let slow = try shop.serve("--rate-limit", "1:60")
         let ids = (1...240).map(String.init)
         var lines = try ids.map { Self.line("customer-\(Int($0)! % 20)", try shop.purchase($0)) }
         // Of two who present one purchase the later one has it, however often the lines in between are told again.
         lines.append(Self.line("first", try shop.purchase("1000")))
         lines.append(Self.line("second", try shop.purchase("1000")))
         let file = try shop.folder.write("purchases.jsonl", lines.joined(separator: "\n"))
-        let words = ["import", file, "--url", server.url, "--key-file", shop.secretKeyFile, "--json"]
+        func words(_ server: SoukService) -> [String] {
+            ["import", file, "--url", server.url, "--key-file", shop.secretKeyFile, "--json"]
+        }
 
         let process = Process()
         process.executableURL = URL(fileURLWithPath: SoukExecutable.path())
-        process.arguments = words
+        process.arguments = words(slow)
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         try process.run()
@@ -38,7 +40,9 @@ import Testing
         process.waitUntilExit()
         #expect(process.terminationReason == .uncaughtSignal, "It was over before it could be killed.")
 
-        let outcome = try await SoukExecutable.run(words)
+        #expect(slow.stop() == 0)
+        let server = try shop.serve()
+        let outcome = try await SoukExecutable.run(words(server))
         #expect(outcome.status == 0 && outcome.errors.contains("going on after line "), "\(outcome.errors)")
         #expect(outcome.json?["lines"] == .number(lines.count) && outcome.json?["rejected"] == 0)
         #expect(outcome.json?["accepted"] == .number(lines.count))
