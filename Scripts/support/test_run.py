@@ -18,6 +18,10 @@ import gate
 # A run that takes this long is stuck; whoever waits for it learns in which test.
 DEADLINE_SECONDS = int(os.environ.get("SOUK_TEST_DEADLINE", "1800"))
 
+# How many tests of a process run at once. Swift Testing would begin them all, and on a small machine, or under a
+# sanitizer, hundreds that wait for a processor run into the time limits of exchanges that have nothing to do with it.
+WIDTH = 4 * (os.cpu_count() or 2)
+
 
 class Tally:
     """The test functions of one target by what became of them, in the order they were listed."""
@@ -142,6 +146,7 @@ def _arguments(root, scratch_path=None, sanitize=None):
 def run(root, target, filters, quiet=False, **options):
     """Runs what the filters choose of the tests that were built."""
     command = ["swift", "test", "--skip-build", "--disable-xctest", *_arguments(root, **options)]
+    command += ["--experimental-maximum-parallelization-width", str(WIDTH)]
     for pattern in filters:
         command += ["--filter", pattern]
     environment = dict(os.environ)
