@@ -21,6 +21,12 @@ import Testing
         #expect(!features.hasActiveFeature(with: "export", at: start))
     }
 
+    @Test func `what a web shop sells is not what the store sells under the same name`() {
+        let inApp = Product(productIdentifier: "pro")
+        #expect(inApp.pricePointIdent == nil)
+        #expect(Set([inApp, inApp, Product(productIdentifier: "pro", pricePointIdent: "pro")]).count == 2)
+    }
+
     @Test func `an upcoming period gives nothing yet`() {
         let next = PaidFeature.Period(startDate: end, endDate: end.addingTimeInterval(3600))
         let features = pro(.subscription(.init(current: .init(startDate: start, endDate: end), next: next)))

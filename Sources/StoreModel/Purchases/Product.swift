@@ -18,12 +18,15 @@ public struct Product: Sendable {
     public var introductoryDiscount: ProductDiscount?
     /// Promotional discounts, for which `getPromotionalOffer` obtains a signed offer.
     public var discounts: [ProductDiscount]
+    /// The price point of a web shop that this stands for (`WebPricePoint.ident`); `nil` for what is bought in the app.
+    public var pricePointIdent: String?
 
     public init(
         productIdentifier: String, productType: ProductType = .nonConsumable, price: Decimal = 0,
         currencyCode: String = "USD", localizedTitle: String = "", localizedDescription: String = "",
         localizedPriceString: String = "", subscriptionPeriod: SubscriptionPeriod? = nil,
-        introductoryDiscount: ProductDiscount? = nil, discounts: [ProductDiscount] = []
+        introductoryDiscount: ProductDiscount? = nil, discounts: [ProductDiscount] = [],
+        pricePointIdent: String? = nil
     ) {
         self.productIdentifier = productIdentifier
         self.productType = productType
@@ -35,6 +38,7 @@ public struct Product: Sendable {
         self.subscriptionPeriod = subscriptionPeriod
         self.introductoryDiscount = introductoryDiscount
         self.discounts = discounts
+        self.pricePointIdent = pricePointIdent
     }
 }
 
@@ -48,7 +52,7 @@ extension Product: Hashable {
         Compared(
             productIdentifier: productIdentifier, productType: productType, price: price, currencyCode: currencyCode,
             title: localizedTitle, description: localizedDescription, period: subscriptionPeriod,
-            introductoryDiscount: introductoryDiscount, discounts: discounts)
+            introductoryDiscount: introductoryDiscount, discounts: discounts, pricePointIdent: pricePointIdent)
     }
 
     private struct Compared: Hashable {
@@ -61,6 +65,7 @@ extension Product: Hashable {
         let period: SubscriptionPeriod?
         let introductoryDiscount: ProductDiscount?
         let discounts: [ProductDiscount]
+        let pricePointIdent: String?
     }
 }
 
