@@ -10,8 +10,8 @@ import Primitives
 ///
 /// Throws `PurchaseError`: `unreachable` (network), `invalidKey` (401), `notAllowed` (403), `validationError` (400, 413,
 /// 422), `rateLimited` (429), `unsupported` (501), `serverError` (5xx), `protocolError`, `decodingError`,
-/// `untrustedAnswer`; its
-/// `underlying` is the server's `Problem` when it sent one. What may succeed later is asked again within `backoff`.
+/// `untrustedAnswer`; its `underlying` is the server's `HTTPProblem` when it sent one. What may succeed later is asked
+/// again within `backoff`.
 public final class EntitlementServiceClient: ReceiptValidator {
     public struct Configuration: Sendable {
         /// For example `https://purchases.example.com`; a path is kept.
@@ -36,6 +36,13 @@ public final class EntitlementServiceClient: ReceiptValidator {
         /// Judges the server's signatures: each question then carries a nonce, and an answer that is not signed for it by one
         /// of the verifier's keys is not used (`untrustedAnswer`). `nil` takes answers unsigned.
         public var answerVerifier: (any AnswerVerifier)?
+        /// Whether nothing may be asked without an `answerVerifier`: a missing one is then an error (`untrustedAnswer`), not
+        /// trust in whoever answers.
+        public var requiresSignedAnswers = false
+        /// How far the date of a signature may lie from this device's, either way; beyond it the answer is not used.
+        public var signatureTolerance: Duration = .seconds(86_400)
+        /// Real time, also where the app follows a simulator's.
+        public var signatureClock: any WallClock = SystemClock()
         /// The customer's own token, which the server asks for where credit is spent, and for reads where the app wants it so;
         /// issued by your server for whoever is logged in. Called before every question.
         public var customerToken: (@Sendable (CustomerID) async throws -> String?)?
@@ -60,8 +67,11 @@ public final class EntitlementServiceClient: ReceiptValidator {
                 baseURL: configuration.baseURL, otherURLs: configuration.otherURLs, key: .bearer(configuration.key),
                 timeout: configuration.timeout,
                 backoff: configuration.backoff, maximumAnswerBytes: configuration.maximumAnswerBytes,
-                sleep: configuration.sleep, random: configuration.random, verifier: configuration.answerVerifier,
-                makeNonce: { [makeUUID = configuration.makeUUID] in makeUUID().uuidString }),
+                sleep: configuration.sleep, random: configuration.random,
+                proof: .init(
+                    verifier: configuration.answerVerifier, isRequired: configuration.requiresSignedAnswers,
+                    tolerance: configuration.signatureTolerance, clock: configuration.signatureClock,
+                    makeNonce: { [makeUUID = configuration.makeUUID] in makeUUID().uuidString })),
             transport: transport)
         answers = Locked(CustomerAnswers(capacity: configuration.cachedCustomers))
     }

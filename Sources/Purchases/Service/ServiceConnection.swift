@@ -19,10 +19,8 @@ struct ServiceConnection: Sendable {
         var sleep: @Sendable (Duration) async throws -> Void
         /// A number from 0 to 1.
         var random: @Sendable () -> Double
-        /// Judges signed answers; with one, answers that are not signed are not used.
-        var verifier: (any AnswerVerifier)?
-        /// Makes the nonce of a request; never the same twice.
-        var makeNonce: @Sendable () -> String = { UUID().uuidString }
+        /// Which answers are believed.
+        var proof = AnswerProof.Demand()
     }
 
     /// An API key and the header in which this backend wants it.
@@ -48,6 +46,8 @@ struct ServiceConnection: Sendable {
         let status: Int
         let headers: HTTPHeaders
         let bytes: [UInt8]
+        /// The base URL at which it was given.
+        let address: String
     }
 
     private let settings: Settings
@@ -65,9 +65,7 @@ struct ServiceConnection: Sendable {
     /// Throws `PurchaseError`, or `CancellationError` when the task is cancelled.
     func send(_ request: HTTPRequest) async throws -> Answer {
         var request = request
-        let proof = settings.verifier.map { verifier in
-            AnswerProof(verifier: verifier, nonce: settings.makeNonce(), askedFor: &request)
-        }
+        let proof = try settings.proof.proof(askedFor: &request)
         request.timeout = settings.timeout
         let credential = settings.key.header
         request.headers.add(credential.name, credential.value)
@@ -91,7 +89,7 @@ struct ServiceConnection: Sendable {
         for address in addresses.inTurn {
             try Task.checkCancellation()
             do {
-                let answer = try await sendOnce(request.below(address), provenBy: proof)
+                let answer = try await sendOnce(request, to: address, provenBy: proof)
                 addresses.answered(address)
                 return answer
             } catch let error as PurchaseError {
@@ -105,13 +103,15 @@ struct ServiceConnection: Sendable {
         throw failure
     }
 
-    private func sendOnce(_ request: HTTPRequest, provenBy proof: AnswerProof?) async throws -> Answer {
+    private func sendOnce(
+        _ request: HTTPRequest, to address: String, provenBy proof: AnswerProof?
+    ) async throws -> Answer {
         let answer: Answer
         do {
-            let response = try await transport.send(request)
+            let response = try await transport.send(request.below(address))
             answer = Answer(
                 status: response.status, headers: response.headers,
-                bytes: try await response.body.collect(upTo: settings.maximumAnswerBytes))
+                bytes: try await response.body.collect(upTo: settings.maximumAnswerBytes), address: address)
         } catch {
             try Task.checkCancellation()
             throw PurchaseError(transport: error)

@@ -10,6 +10,7 @@ private struct HashSigner: AnswerVerifier {
     struct Refused: Error {}
 
     var secret = "server"
+    var date = "2026-11-22T09:00:00Z"
 
     func signature(of message: [UInt8]) -> [UInt8] { SHA256.hash(Array(secret.utf8) + message) }
 
@@ -24,11 +25,11 @@ private struct HashSigner: AnswerVerifier {
     ) -> HTTPResponse {
         var response = response
         let message = SignedAnswer.message(
-            nonce: request.query?["nonce"] ?? "", target: String(request.url.dropFirst(base.count)), date: "now",
+            nonce: request.query?["nonce"] ?? "", target: String(request.url.dropFirst(base.count)), date: date,
             etag: response.headers["ETag"], body: response.body.buffered ?? [])
         let signature = SignedAnswer.Signature(keyID: "key", bytes: signature(of: message))
         response.headers.add(SignedAnswer.signatureField, signature.field)
-        response.headers.add(SignedAnswer.dateField, "now")
+        response.headers.add(SignedAnswer.dateField, date)
         spoil(&response)
         return response
     }
@@ -37,11 +38,15 @@ private struct HashSigner: AnswerVerifier {
 @Suite(.timeLimit(.minutes(1))) struct SignedAnswersTests {
     private let signer = HashSigner()
 
-    private func client(_ transport: ScriptedTransport) -> EntitlementServiceClient {
+    private func client(
+        _ transport: ScriptedTransport, _ configure: (inout EntitlementServiceClient.Configuration) -> Void = { _ in }
+    ) -> EntitlementServiceClient {
         var configuration = EntitlementServiceClient.Configuration(baseURL: "http://server/souk/", key: "pk_secret")
         configuration.answerVerifier = signer
+        configuration.signatureClock = ManualClock(Date(timeIntervalSince1970: 1_795_338_000))
         configuration.backoff = Backoff(attempts: 2)
         configuration.sleep = { _ in }
+        configure(&configuration)
         return EntitlementServiceClient(configuration: configuration, transport: transport)
     }
 
@@ -108,7 +113,8 @@ private struct HashSigner: AnswerVerifier {
 
     @Test(
         arguments: [
-            { $0.body = .text("{}") }, { $0.headers["ETag"] = "\"2\"" }, { $0.headers["Souk-Signature-Date"] = "then" },
+            { $0.body = .text("{}") }, { $0.headers["ETag"] = "\"2\"" },
+            { $0.headers["Souk-Signature-Date"] = "2026-11-22T09:00:01Z" },
             { $0.headers["Souk-Signature-Date"] = nil }, { $0.headers["Souk-Signature"] = "keyid=\"key\"" },
             {
                 $0.headers["Souk-Signature"] = $0.headers["Souk-Signature"]?.replacingOccurrences(
@@ -140,10 +146,61 @@ private struct HashSigner: AnswerVerifier {
         }
     }
 
+    @Test(
+        arguments: [
+            ("2026-11-21T09:00:00Z", true), ("2026-11-21T08:59:59Z", false), ("2026-11-23T09:00:00Z", true),
+            ("2026-11-23T09:00:01Z", false), ("2016-11-22T09:00:00Z", false), ("yesterday", false),
+        ])
+    func `a signature of another day is not used`(date: String, isUsed: Bool) async throws {
+        let answer = try customer()
+        let transport = ScriptedTransport([.perform { HashSigner(date: date).sign(answer, to: $0) }])
+        let client = client(transport)
+        guard !isUsed else { return #expect(try await client.customer("ada").customer == "ada") }
+        await #expect(throws: PurchaseError(.untrustedAnswer)) { try await client.customer("ada") }
+    }
+
+    @Test(arguments: [(300, 301, false), (300, 300, true)] as [(Int, TimeInterval, Bool)])
+    func `how far clocks may differ is the app's choice`(
+        tolerance: Int, difference: TimeInterval, isUsed: Bool
+    ) async throws {
+        let answer = try customer()
+        let transport = ScriptedTransport([.perform { [signer] in signer.sign(answer, to: $0) }])
+        let client = client(transport) {
+            $0.signatureTolerance = .seconds(tolerance)
+            $0.signatureClock = ManualClock(Date(timeIntervalSince1970: 1_795_338_000 + difference))
+        }
+        let found = try? await client.customer("ada")
+        #expect((found != nil) == isUsed)
+    }
+
+    @Test func `an answer whose status was changed is not used`() async throws {
+        let (success, unchanged) = (try customer(etag: "\"1\""), HTTPResponse(status: 304, headers: ["ETag": "\"1\""]))
+        let changes: [(HTTPResponse, Int)] = [
+            (success, 304), (success, 403), (success, 503), (problem(403), 200), (problem(403), 404),
+            (problem(403), 503), (problem(422), 200), (unchanged, 200), (unchanged, 403),
+        ]
+        for (answer, status) in changes {
+            let transport = ScriptedTransport([
+                .perform { [signer] request in signer.sign(answer, to: request) { $0.status = status } }
+            ])
+            let error = await #expect(throws: PurchaseError.self) { try await client(transport).customer("ada") }
+            #expect(error?.code == .untrustedAnswer && error?.isRetryable == false, "\(answer.status) as \(status)")
+        }
+    }
+
     @Test func `without a verifier nothing is asked to be signed`() async throws {
         let transport = ScriptedTransport([.answer(try customer())])
         let configuration = EntitlementServiceClient.Configuration(baseURL: "http://server", key: "pk_secret")
         _ = try await EntitlementServiceClient(configuration: configuration, transport: transport).customer("ada")
         #expect(transport.requests.first?.url == "http://server/v1/customers/ada")
+    }
+
+    @Test func `where signed answers are required, without a verifier nothing is asked at all`() async throws {
+        let client = client(ScriptedTransport()) {
+            $0.answerVerifier = nil
+            $0.requiresSignedAnswers = true
+        }
+        let error = await #expect(throws: PurchaseError.self) { try await client.customer("ada") }
+        #expect(error?.code == .untrustedAnswer && error?.reason.contains("answerVerifier") == true)
     }
 }
