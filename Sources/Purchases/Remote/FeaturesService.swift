@@ -2,13 +2,10 @@ import StoreModel
 
 /// What a user may use, as the backend says it.
 struct FeaturesService: Sendable {
-    let connection: ServiceConnection
-    let environment: StoreEnvironment?
+    let inquiry: Inquiry<FeaturesResponse>
 
-    func features(of user: UserId) async throws -> [FeatureInternal] {
-        let request = PaymentsHTTPRequest.getFeatures(.init(customerId: user))
-        return try await connection.send(request.httpRequest(environment: environment))
-            .decoded(FeaturesResponse.self).features
+    func features(of user: UserId, again: Bool = false) async throws -> [FeatureInternal] {
+        try await inquiry.answer(to: .getFeatures(.init(customerId: user)), again: again).features
     }
 }
 

@@ -6,36 +6,35 @@ struct PaidFeaturesService: Sendable {
     let features: FeaturesService
     let subscriptions: SubscriptionsService
 
-    /// Subscriptions are only asked for when a feature names one. Rows that could not be read are passed to `report`.
+    /// Subscriptions are only asked for when a feature names one. Rows of theirs that could not be read, or are in a
+    /// state this version does not know, are passed to `report`.
     func paidFeatures(
-        of user: UserId, report: @Sendable ([UnreadableRow]) -> Void
+        of user: UserId, again: Bool = false, report: @Sendable ([UnreadableRow]) -> Void
     ) async throws -> PaidFeatures {
-        let rows = try await features.features(of: user)
+        let rows = try await features.features(of: user, again: again)
         guard rows.contains(where: { $0.lastSubscriptionId != nil }) else {
-            return PaidFeatures(joining: rows, with: [])
+            return PaidFeatures(joining: rows, with: SubscriptionChain([]))
         }
-        let answer = try await subscriptions.subscriptions(of: user)
-        report(answer.unreadable)
-        return PaidFeatures(joining: rows, with: answer.subscriptions)
+        let answer = try await subscriptions.subscriptions(of: user, again: again)
+        report(answer.leftOut)
+        return PaidFeatures(joining: rows, with: SubscriptionChain(answer.subscriptions))
     }
 }
 
 extension PaidFeatures {
-    /// The backend lists a feature from its start on, so a device whose clock is slow does not hide what it lists.
+    /// The table in Documentation/RemotePlugin.md.
     ///
-    /// A feature whose subscription is known is paid by it; any other was paid once, and ends at `actualTill` if it has
-    /// one. Of two subscriptions with the same id the first counts.
-    init(joining rows: [FeatureInternal], with subscriptions: [SubscriptionInternal]) {
-        let byID = Dictionary(subscriptions.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    /// The backend lists a feature from its start on, so a device whose clock is slow does not hide what it lists. A
+    /// subscription in an unknown state still says when what it pays for ends.
+    init(joining rows: [FeatureInternal], with subscriptions: SubscriptionChain) {
         self.init(
             features: rows.map { row in
-                guard let subscription = row.lastSubscriptionId.flatMap({ byID[$0] }) else {
+                guard let subscription = row.lastSubscriptionId.flatMap({ subscriptions[$0] }) else {
                     return PaidFeature(
                         name: row.feature, paymentType: row.actualTill.map { .until($0) } ?? .oneOff,
                         transactionType: .web, authority: .server)
                 }
-                return PaidFeature(
-                    row, paidBy: subscription, then: subscription.nextSubscriptionId.flatMap { byID[$0] })
+                return PaidFeature(row, paidBy: subscription, then: subscriptions.successor(of: subscription))
             })
     }
 }

@@ -1,4 +1,5 @@
 import HTTPCore
+import StoreModel
 
 /// Puts the services of the remote plugin together.
 struct PaymentsAssembly: Sendable {
@@ -6,17 +7,39 @@ struct PaymentsAssembly: Sendable {
     let subscriptionsService: SubscriptionsService
     let paidFeaturesService: PaidFeaturesService
     let publicSubscriptionsService: PublicSubscriptionsService
+    let showcaseService: ShowcaseService
 
-    init(configuration: RemotePurchasePlugin.Configuration, transport: any HTTPTransport) {
+    init(
+        configuration: RemotePurchasePlugin.Configuration, transport: any HTTPTransport,
+        tell: @escaping @Sendable (RemoteAnswer) -> Void
+    ) {
         let connection = ServiceConnection(
             settings: .init(
-                baseURL: configuration.baseURL, key: .apiKeyHeader(configuration.key), timeout: configuration.timeout,
-                backoff: configuration.backoff, maximumAnswerBytes: configuration.maximumAnswerBytes,
-                sleep: configuration.sleep, random: configuration.random),
+                baseURL: configuration.baseURL, otherURLs: configuration.otherURLs,
+                key: .apiKeyHeader(configuration.key), timeout: configuration.timeout, backoff: configuration.backoff,
+                maximumAnswerBytes: configuration.maximumAnswerBytes, sleep: configuration.sleep,
+                random: configuration.random,
+                proof: .init(
+                    verifier: configuration.answerVerifier, isRequired: configuration.requiresSignedAnswers,
+                    tolerance: configuration.signatureTolerance, clock: configuration.signatureClock,
+                    makeNonce: configuration.makeNonce)),
             transport: transport)
-        featuresService = FeaturesService(connection: connection, environment: configuration.environment)
-        subscriptionsService = SubscriptionsService(connection: connection, environment: configuration.environment)
+        let (freshness, isInBackground) = (configuration.freshness, configuration.isInBackground)
+        let surroundings = RemoteSurroundings(
+            connection: connection, environment: configuration.environment, pluginName: configuration.name,
+            clock: configuration.clock,
+            freshness: { isInBackground() ? freshness.background : freshness.foreground }, tell: tell)
+        featuresService = FeaturesService(inquiry: Inquiry(surroundings))
+        subscriptionsService = SubscriptionsService(inquiry: Inquiry(surroundings))
         paidFeaturesService = PaidFeaturesService(features: featuresService, subscriptions: subscriptionsService)
         publicSubscriptionsService = PublicSubscriptionsService(subscriptions: subscriptionsService)
+        showcaseService = ShowcaseService(inquiry: Inquiry(surroundings), locale: configuration.locale)
+    }
+
+    /// From here on every question goes to the backend again.
+    func forgetAnswers() {
+        featuresService.inquiry.forget()
+        subscriptionsService.inquiry.forget()
+        showcaseService.inquiry.forget()
     }
 }

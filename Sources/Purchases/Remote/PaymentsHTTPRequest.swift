@@ -2,14 +2,25 @@ import HTTPCore
 import StoreModel
 
 /// The requests of seed 000's backend. All are POST with a JSON body; the connection adds `x-api-key`.
-enum PaymentsHTTPRequest: Equatable, Sendable {
+enum PaymentsHTTPRequest: Hashable, Sendable {
     case getFeatures(GetFeaturesRequestPayload)
     case getSubscriptions(GetSubscriptionsRequestPayload)
+    case getPricePoints(GetPricePointsRequestPayload)
 
     private var path: String {
         switch self {
         case .getFeatures: "/feature-provisioner/get-features"
         case .getSubscriptions: "/subscriptions-tracker/get-subscriptions"
+        case .getPricePoints: "/showcase/get-price-points"
+        }
+    }
+
+    /// What it asks about, in diagnostics.
+    var question: RemoteAnswer.Question {
+        switch self {
+        case .getFeatures: .features
+        case .getSubscriptions: .subscriptions
+        case .getPricePoints: .pricePoints
         }
     }
 
@@ -17,6 +28,7 @@ enum PaymentsHTTPRequest: Equatable, Sendable {
         switch self {
         case .getFeatures(let payload): try WireJSON.encode(payload)
         case .getSubscriptions(let payload): try WireJSON.encode(payload)
+        case .getPricePoints(let payload): try WireJSON.encode(payload)
         }
     }
 

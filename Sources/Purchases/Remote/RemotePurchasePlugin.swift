@@ -7,38 +7,20 @@ import Primitives
 ///     let plugin = RemotePurchasePlugin(
 ///         configuration: .init(baseURL: "https://purchases.example.com", key: "pk_…"), transport: CurlTransport())
 ///
-/// It sells nothing itself: what belongs to one plugin it answers with `.notSupported`. Throws `PurchaseError`:
-/// `noUserId` before a user is logged in, and what `EntitlementServiceClient` throws.
+/// It sells nothing itself: what is bought in the web shop it refuses with `webPaymentsNotSupported`, and what else
+/// belongs to one plugin it answers with `.notSupported`. Throws `PurchaseError`: `noUserId` before a user is logged in,
+/// and what `EntitlementServiceClient` throws.
+///
+/// An answer stands for as long as `Configuration.freshness` says, but not beyond the next date in it and not for another
+/// user; `restorePurchases()` always asks. One that is outdated is never used in place of an error: `PurchaseClient` has
+/// the last known answers.
 public final class RemotePurchasePlugin: PurchasePlugin {
-    public struct Configuration: Sendable {
-        /// For example `https://purchases.example.com`; a path is kept.
-        public var baseURL: String
-        public var key: APIKey
-        /// Which answers are read; `nil` leaves it to the server.
-        public var environment: StoreEnvironment?
-        /// The plugin's name in reports.
-        public var name = "remote"
-        /// The deadline of one request; with its repetitions it stays below the purchase client's deadline of 30 seconds.
-        public var timeout: Duration = .seconds(8)
-        public var backoff = Backoff()
-        public var maximumAnswerBytes = 8 << 20
-        /// Tells what has begun and what has expired.
-        public var clock: any WallClock = SystemClock()
-        public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-        /// Spreads repetitions; from 0 to 1.
-        public var random: @Sendable () -> Double = { .random(in: 0...1) }
-
-        public init(baseURL: String, key: APIKey, environment: StoreEnvironment? = nil) {
-            self.baseURL = baseURL
-            self.key = key
-            self.environment = environment
-        }
-    }
-
     public let name: String
     private let clock: any WallClock
+    private let sellsOnTheWeb: Bool
     private let services: PaymentsAssembly
     private let state = Locked(State())
+    private let diagnostics = Broadcast<RemoteAnswer>()
 
     private struct State {
         var user: UserId?
@@ -48,15 +30,30 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     public init(configuration: Configuration, transport: any HTTPTransport) {
         name = configuration.name
         clock = configuration.clock
-        services = PaymentsAssembly(configuration: configuration, transport: transport)
+        sellsOnTheWeb = configuration.sellsOnTheWeb
+        services = PaymentsAssembly(
+            configuration: configuration, transport: transport, tell: { [diagnostics] in diagnostics.send($0) })
     }
+
+    deinit { diagnostics.finish() }
 
     /// The rows that the last answer about subscriptions held and this version could not read. The others were used.
     public var unreadableRows: [UnreadableRow] { state.withLock { $0.unreadableRows } }
 
+    /// From where each answer came from now on and how old it was, and why there was none. Of a reader that falls behind,
+    /// the latest 100 are kept.
+    public var answers: AsyncStream<RemoteAnswer> { diagnostics.stream(keeping: 100) }
+
     public func logIn(appUserId: UserId) async throws { state.withLock { $0.user = appUserId } }
 
-    public func logOut() async { state.withLock { $0 = State() } }
+    public func logOut() async {
+        state.withLock { $0 = State() }
+        services.forgetAnswers()
+    }
+
+    /// The next questions go to the backend, however fresh its answers are: for what has changed there, for example when
+    /// the user comes back from the web shop.
+    public func invalidatePaidFeaturesCache() async { services.forgetAnswers() }
 
     public func getFeatures() async throws -> Features {
         Features(try await services.featuresService.features(of: try user()))
@@ -70,9 +67,29 @@ public final class RemotePurchasePlugin: PurchasePlugin {
         try await services.publicSubscriptionsService.subscriptions(of: try user(), at: clock.now(), report: note)
     }
 
+    /// The web shop's price points as products; `Product.pricePointIdent` tells them from what is bought in the app.
+    public func getProductsAndPricePoints(with identifiers: [String]) async throws -> Set<Product> {
+        guard sellsOnTheWeb else { return [] }
+        return try await services.showcaseService.products(identifiers, for: try user())
+    }
+
+    /// The web shop's price points in the order of its answer.
+    public func getWebPricePoints(with identifiers: Set<String>) async throws -> [WebPricePoint] {
+        guard sellsOnTheWeb else { return [] }
+        return try await services.showcaseService.pricePoints(identifiers.sorted(), for: try user())
+    }
+
+    /// A price point of the web shop is this plugin's to refuse; anything else is not its own.
+    public func purchase(
+        _ product: Product, with promoOffer: PromoOffer?
+    ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
+        product.pricePointIdent == nil ? .notSupported : .failure(PurchaseError(.webPaymentsNotSupported))
+    }
+
     /// Asks the backend again; what is active is what was restored, by its product or price point.
     public func restorePurchases() async throws -> RestoreResult {
-        let features = try await getPaidFeatures()
+        let features = try await services.paidFeaturesService.paidFeatures(
+            of: try user(), again: true, report: note)
         let active = features.activeFeatures(at: clock.now())
         return RestoreResult(
             restored: active.compactMap { $0.productIdentifier ?? $0.pricePointIdent }, paidFeatures: features,

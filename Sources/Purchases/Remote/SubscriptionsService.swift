@@ -1,16 +1,21 @@
 import Foundation
-import Primitives
 import StoreModel
 
 /// All subscriptions of a user, as the backend says them.
 struct SubscriptionsService: Sendable {
-    let connection: ServiceConnection
-    let environment: StoreEnvironment?
+    let inquiry: Inquiry<SubscriptionsResponse>
 
-    func subscriptions(of user: UserId, onlyIds: [UUID]? = nil) async throws -> SubscriptionsResponse {
-        let request = PaymentsHTTPRequest.getSubscriptions(.init(customerId: user, onlyIds: onlyIds))
-        return try await connection.send(request.httpRequest(environment: environment))
-            .decoded(SubscriptionsResponse.self)
+    func subscriptions(of user: UserId, again: Bool = false) async throws -> SubscriptionsResponse {
+        try await inquiry.answer(to: .getSubscriptions(.init(customerId: user)), again: again)
+    }
+}
+
+extension SubscriptionsResponse {
+    /// Those in a state that this version knows.
+    var usable: UsableRows<SubscriptionInternal> {
+        UsableRows(subscriptions, unreadable: unreadable) { row in
+            row.state.isKnown ? nil : "The state \"\(row.state.rawValue)\" is not known."
+        }
     }
 }
 
@@ -20,14 +25,13 @@ extension SubscriptionInternal {
     var originalTransactionID: String? { tags.lazy.compactMap(\.originalTransactionID).first?.rawValue }
 }
 
-extension SubscriptionInternal.PricePoint {
-    var nextPrice: Decimal? { nextTotalPrice.flatMap { JSONNumber(text: $0)?.decimal } }
-    var introPrice: Decimal? { JSONNumber(text: introTotalPrice)?.decimal }
-    var nextPeriod: SubscriptionPeriod? { Self.period(nextPeriodValue, nextPeriodType) }
-    var introPeriod: SubscriptionPeriod? { Self.period(introPeriodValue, introPeriodType) }
+extension SubscriptionInternal.State {
+    fileprivate var isKnown: Bool { [.new, .active, .canceled, .isUpcoming].contains(self) }
+}
 
-    private static func period(_ value: Int?, _ type: String?) -> SubscriptionPeriod? {
-        guard let value, value > 0, let unit = type.flatMap(SubscriptionPeriod.Unit.init) else { return nil }
-        return SubscriptionPeriod(value: value, unit: unit)
-    }
+extension SubscriptionInternal.PricePoint {
+    var nextPrice: Decimal? { Decimal(wirePrice: nextTotalPrice) }
+    var introPrice: Decimal? { Decimal(wirePrice: introTotalPrice) }
+    var nextPeriod: SubscriptionPeriod? { SubscriptionPeriod(wireValue: nextPeriodValue, type: nextPeriodType) }
+    var introPeriod: SubscriptionPeriod? { SubscriptionPeriod(wireValue: introPeriodValue, type: introPeriodType) }
 }

@@ -13,10 +13,22 @@ public struct GetPricePointsRequestPayload: Codable, Hashable, Sendable {
 }
 
 /// POST `/showcase/get-price-points`: the answer.
+///
+/// A row that cannot be read is left out and named in `unreadable`; the others stand.
 public struct PricePointsResponse: Codable, Hashable, Sendable {
     public var pricePoints: [PricePointInternal]
+    /// The rows that were left out; never encoded.
+    public var unreadable: [UnreadableRow] = []
 
     public init(pricePoints: [PricePointInternal]) { self.pricePoints = pricePoints }
+
+    public init(from decoder: any Decoder) throws {
+        let rows = try decoder.container(keyedBy: CodingKeys.self)
+            .decode(ReadableRows<PricePointInternal>.self, forKey: .pricePoints)
+        (pricePoints, unreadable) = (rows.readable, rows.unreadable)
+    }
+
+    private enum CodingKeys: String, CodingKey { case pricePoints }
 }
 
 /// What something costs, on the wire of seed 000. Prices are decimal strings, period types `second`, `minute`, `day`,

@@ -23,46 +23,12 @@ public struct SubscriptionsResponse: Codable, Hashable, Sendable {
     public init(subscriptions: [SubscriptionInternal]) { self.subscriptions = subscriptions }
 
     public init(from decoder: any Decoder) throws {
-        var rows = try decoder.container(keyedBy: CodingKeys.self).nestedUnkeyedContainer(forKey: .subscriptions)
-        subscriptions = []
-        while !rows.isAtEnd {
-            let index = rows.currentIndex
-            let row = try rows.decode(Row.self)
-            switch row.content {
-            case .success(let subscription): subscriptions.append(subscription)
-            case .failure(let error): unreadable.append(UnreadableRow(index: index, reason: error.reason))
-            }
-        }
+        let rows = try decoder.container(keyedBy: CodingKeys.self)
+            .decode(ReadableRows<SubscriptionInternal>.self, forKey: .subscriptions)
+        (subscriptions, unreadable) = (rows.readable, rows.unreadable)
     }
 
     private enum CodingKeys: String, CodingKey { case subscriptions }
-
-    /// Decoding never fails, so that the container goes on to the next row.
-    private struct Row: Decodable {
-        let content: Result<SubscriptionInternal, RowError>
-
-        init(from decoder: any Decoder) throws {
-            do {
-                content = .success(try SubscriptionInternal(from: decoder))
-            } catch {
-                content = .failure(RowError(reason: String(describing: error)))
-            }
-        }
-    }
-
-    private struct RowError: Error { let reason: String }
-}
-
-/// A row of an answer that was left out, and why.
-public struct UnreadableRow: Hashable, Sendable {
-    /// Its place in the answer, from 0.
-    public var index: Int
-    public var reason: String
-
-    public init(index: Int, reason: String) {
-        self.index = index
-        self.reason = reason
-    }
 }
 
 /// A subscription on the wire of seed 000.

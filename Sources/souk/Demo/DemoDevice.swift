@@ -45,13 +45,16 @@ final class DemoDevice: Sendable {
         configuration.clock = surroundings.clock
         configuration.retryPause = { .milliseconds(50 << min($0 - 1, 4)) }
         let store = try Store(configuration: configuration)
+        var remote = RemotePurchasePlugin.Configuration(
+            baseURL: surroundings.serverURL, key: APIKey(surroundings.publicKey))
+        // What was changed at the server is looked for at once.
+        remote.freshness = .none
+        remote.sellsOnTheWeb = false
         let client = PurchaseClient()
         try await client.setup(
             with: [
                 InAppStorePurchasePlugin(store: store),
-                RemotePurchasePlugin(
-                    configuration: .init(
-                        baseURL: surroundings.serverURL, key: APIKey(surroundings.publicKey)), transport: watch),
+                RemotePurchasePlugin(configuration: remote, transport: watch),
             ], appUserId: .string(surroundings.customer))
         return try DemoDevice(store: store, client: client, watch: watch)
     }

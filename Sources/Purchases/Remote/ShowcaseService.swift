@@ -1,0 +1,98 @@
+import Foundation
+import StoreModel
+
+/// What the backend's web shop sells, and for how much.
+struct ShowcaseService: Sendable {
+    let inquiry: Inquiry<PricePointsResponse>
+    /// How prices are written.
+    let locale: Locale
+
+    /// The price points among `idents` that the shop has.
+    func pricePoints(_ idents: [String], for user: UserId) async throws -> [WebPricePoint] {
+        guard !idents.isEmpty else { return [] }
+        let request = PaymentsHTTPRequest.getPricePoints(.init(customerId: user, ident: idents))
+        return try await inquiry.answer(to: request, again: false).usable.rows.compactMap(WebPricePoint.init)
+    }
+
+    /// The same as products, which are bought in the web shop.
+    func products(_ idents: [String], for user: UserId) async throws -> Set<Product> {
+        Set(try await pricePoints(idents, for: user).map { Product($0, locale: locale) })
+    }
+}
+
+extension PricePointsResponse {
+    /// Those whose type this version knows, with the prices and periods it needs.
+    var usable: UsableRows<PricePointInternal> {
+        UsableRows(pricePoints, unreadable: unreadable) { row in
+            guard WebPricePoint(row) == nil else { return nil }
+            return "The price point \"\(row.ident)\" lacks what its type \"\(row.type.rawValue)\" needs."
+        }
+    }
+}
+
+extension WebPricePoint {
+    /// `nil` for a type this version does not know, and when a price or period that the type needs is missing.
+    init?(_ row: PricePointInternal) {
+        let introPrice = Decimal(wirePrice: row.introTotalPrice)
+        let introPeriod = SubscriptionPeriod(wireValue: row.introPeriodValue, type: row.introPeriodType)
+        let price = Decimal(wirePrice: row.nextTotalPrice)
+        let period = SubscriptionPeriod(wireValue: row.nextPeriodValue, type: row.nextPeriodType)
+        let currency = row.currencyCode
+        switch row.type {
+        case .intro:
+            guard let introPrice, let introPeriod else { return nil }
+            self.init(row, .intro(price: introPrice, period: introPeriod, currency: currency))
+        case .introNext:
+            guard let introPrice, let introPeriod, let price, let period else { return nil }
+            self.init(
+                row,
+                .subscription(
+                    introPrice: introPrice, introPeriod: introPeriod, price: price, period: period, currency: currency))
+        case .lifetime:
+            guard let introPrice else { return nil }
+            self.init(row, .oneTime(price: introPrice, currency: currency))
+        case .freebie: self.init(row, .freebie)
+        default: return nil
+        }
+    }
+
+    private init(_ row: PricePointInternal, _ payment: Payment) {
+        self.init(ident: row.ident, name: row.name, payment: payment)
+    }
+}
+
+extension Product {
+    /// A price point under its own ident; a subscription's first period is an introductory discount where it differs from
+    /// the others.
+    init(_ point: WebPricePoint, locale: Locale) {
+        self.init(
+            productIdentifier: point.ident, productType: .nonConsumable, currencyCode: "", localizedTitle: point.name,
+            pricePointIdent: point.ident)
+        switch point.payment {
+        case .intro(let price, let period, let currency):
+            productType = .nonRenewableSubscription
+            subscriptionPeriod = period
+            setPrice(price, currency, locale)
+        case .subscription(let introPrice, let introPeriod, let price, let period, let currency):
+            productType = .autoRenewableSubscription
+            subscriptionPeriod = period
+            setPrice(price, currency, locale)
+            guard introPrice != price || introPeriod != period else { return }
+            introductoryDiscount = ProductDiscount(
+                paymentMode: introPrice == 0 ? .freeTrial : .payUpFront, price: introPrice, currencyCode: currency,
+                localizedPriceString: Self.text(introPrice, currency, locale), subscriptionPeriod: introPeriod)
+        case .oneTime(let price, let currency): setPrice(price, currency, locale)
+        case .freebie: break
+        }
+    }
+
+    private mutating func setPrice(_ price: Decimal, _ currency: String, _ locale: Locale) {
+        self.price = price
+        currencyCode = currency
+        localizedPriceString = Self.text(price, currency, locale)
+    }
+
+    private static func text(_ price: Decimal, _ currency: String, _ locale: Locale) -> String {
+        price.formatted(.currency(code: currency).locale(locale))
+    }
+}

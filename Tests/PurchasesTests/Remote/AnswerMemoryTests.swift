@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+@testable import Purchases
+
+@Suite struct AnswerMemoryTests {
+    private let start = Date(timeIntervalSince1970: 1_795_185_600)
+
+    private func at(_ offset: TimeInterval) -> Date { start.addingTimeInterval(offset) }
+
+    /// A memory that holds `a` since `start`.
+    private func memory(changingAt change: TimeInterval? = nil) -> AnswerMemory<String, Int> {
+        var memory = AnswerMemory<String, Int>()
+        let ticket = memory.ticket()
+        memory.keep(1, to: "a", from: "here", at: start, until: change.map(at), ticket: ticket)
+        return memory
+    }
+
+    @Test(
+        arguments: [
+            (0, nil, 60, true), (59.9, nil, 60, true), (60, nil, 60, false), (0, nil, 0, false),
+            (29.9, 30, 60, true), (30, 30, 60, false), (45, 30, 60, false), (0, 0, 60, false),
+            (-1, nil, 60, false), (-86_400, nil, 600_000, false),
+        ] as [(TimeInterval, TimeInterval?, Int, Bool)])
+    func `an answer is fresh when it is young, unchanged and not of the future`(
+        age: TimeInterval, change: TimeInterval?, freshness: Int, expected: Bool
+    ) {
+        let found = memory(changingAt: change).fresh("a", at: at(age), for: .seconds(freshness))
+        #expect((found != nil) == expected)
+    }
+
+    @Test func `another question has no answer`() {
+        #expect(memory().fresh("b", at: start, for: .seconds(60)) == nil)
+    }
+
+    @Test func `the answer to an older question does not replace that to a younger one`() {
+        var memory = AnswerMemory<String, Int>()
+        let (older, younger) = (memory.ticket(), memory.ticket())
+        memory.keep(2, to: "a", from: "there", at: at(1), until: nil, ticket: younger)
+        memory.keep(1, to: "a", from: "here", at: at(2), until: nil, ticket: older)
+        let found = memory.fresh("a", at: at(2), for: .seconds(60))
+        #expect(found?.answer == 2 && found?.address == "there" && found?.receivedAt == at(1))
+    }
+
+    @Test func `what was asked before everything was forgotten is not kept`() {
+        var memory = memory()
+        let ticket = memory.ticket()
+        memory.forget()
+        #expect(memory.fresh("a", at: start, for: .seconds(60)) == nil)
+        memory.keep(2, to: "a", from: "here", at: start, until: nil, ticket: ticket)
+        #expect(memory.fresh("a", at: start, for: .seconds(60)) == nil)
+        memory.keep(3, to: "a", from: "here", at: start, until: nil, ticket: memory.ticket())
+        #expect(memory.fresh("a", at: start, for: .seconds(60))?.answer == 3)
+    }
+
+    @Test func `of too many answers the oldest goes`() {
+        var memory = AnswerMemory<String, Int>(capacity: 2)
+        for (number, question) in ["a", "b", "a", "c"].enumerated() {
+            memory.keep(number, to: question, from: "here", at: start, until: nil, ticket: memory.ticket())
+        }
+        #expect(["a", "b", "c"].map { memory.fresh($0, at: start, for: .seconds(1))?.answer } == [2, nil, 3])
+    }
+}

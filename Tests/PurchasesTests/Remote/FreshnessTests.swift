@@ -1,0 +1,156 @@
+import Foundation
+import HTTPCore
+import Primitives
+import Purchases
+import StoreTestSupport
+import Testing
+
+/// For how long answers of the backend stand, and what is told about them.
+@Suite(.timeLimit(.minutes(1))) struct FreshnessTests {
+    private let backend = RemoteBackend()
+
+    private func plugin(
+        _ script: [ScriptedTransport.Step], isInBackground: @escaping @Sendable () -> Bool = { false }
+    ) async throws -> (RemotePurchasePlugin, ScriptedTransport) {
+        try await backend.plugin(script) {
+            $0.freshness = .init(foreground: .seconds(60), background: .seconds(3600))
+            $0.isInBackground = isInBackground
+        }
+    }
+
+    private func pro(till: TimeInterval? = nil) -> ScriptedTransport.Step {
+        backend.features(backend.feature("pro", till: till))
+    }
+
+    @Test func `an answer stands for a minute in the foreground and for an hour in the background`() async throws {
+        let isInBackground = Locked(false)
+        let (plugin, transport) = try await plugin([pro(), pro(), pro()]) { isInBackground.withLock { $0 } }
+        var asked: [Int] = []
+        func ask(after seconds: TimeInterval, inBackground: Bool) async throws {
+            backend.clock.advance(by: seconds)
+            isInBackground.withLock { $0 = inBackground }
+            _ = try await plugin.getFeatures()
+            asked.append(transport.requests.count)
+        }
+        try await ask(after: 0, inBackground: false)
+        try await ask(after: 59, inBackground: false)
+        try await ask(after: 1, inBackground: true)
+        try await ask(after: 3539, inBackground: true)
+        try await ask(after: 1, inBackground: true)
+        try await ask(after: 60, inBackground: false)
+        #expect(asked == [1, 1, 1, 1, 2, 3])
+    }
+
+    @Test func `five minutes and 25 hours, unless the app says otherwise`() {
+        let configuration = RemotePurchasePlugin.Configuration(baseURL: "http://server", key: "pk")
+        #expect(configuration.freshness == .init(foreground: .seconds(300), background: .seconds(90_000)))
+        #expect(!configuration.isInBackground())
+    }
+
+    @Test func `features and paid features share one answer, subscriptions have their own`() async throws {
+        let subscribed = backend.features(backend.feature("pro", subscription: backend.first))
+        let (plugin, transport) = try await plugin([
+            subscribed, backend.subscriptions(backend.subscription(backend.first)),
+        ])
+        _ = try await plugin.getFeatures()
+        _ = try await plugin.getPaidFeatures()
+        #expect(try await plugin.getSubscriptions().count == 1)
+        #expect(try await plugin.getPaidFeatures().hasActiveFeature(with: "pro", at: backend.date(0)))
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func `at the end of what it says the backend is asked again`() async throws {
+        let (plugin, _) = try await plugin([pro(till: 10), pro(till: 1000)])
+        _ = try await plugin.getFeatures()
+        backend.clock.advance(by: 9)
+        #expect(try await plugin.getFeatures()["pro"].first?.endDate == backend.date(1))
+        backend.clock.advance(by: 1)
+        #expect(try await plugin.getFeatures()["pro"].first?.endDate == backend.date(990))
+    }
+
+    @Test func `after invalidation, for another user and to restore, the backend is asked`() async throws {
+        let (plugin, transport) = try await plugin([pro(), pro(), pro(), pro(), pro()])
+        _ = try await plugin.getFeatures()
+        await plugin.invalidatePaidFeaturesCache()
+        _ = try await plugin.getFeatures()
+        try await plugin.logIn(appUserId: .string("ben"))
+        _ = try await plugin.getFeatures()
+        _ = try await plugin.restorePurchases()
+        await plugin.logOut()
+        try await plugin.logIn(appUserId: .string("ben"))
+        _ = try await plugin.getFeatures()
+        #expect(transport.requests.count == 5)
+        let users = try await transport.requests.asyncMap { try await $0.body.json()["customerId"]?["value"] }
+        #expect(users == ["ada", "ada", "ben", "ben", "ben"])
+    }
+
+    @Test func `what was restored stands for the next question`() async throws {
+        let (plugin, transport) = try await plugin([pro(), backend.features()])
+        #expect(try await plugin.getPaidFeatures().names == ["pro"])
+        #expect(try await plugin.restorePurchases().nothingToRestore)
+        #expect(try await plugin.getPaidFeatures().names.isEmpty)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func `an outdated answer is no answer: the failure is thrown, and the next success used`() async throws {
+        let (plugin, _) = try await plugin([pro(), .answer(status: 503), backend.features()])
+        _ = try await plugin.getFeatures()
+        backend.clock.advance(by: 60)
+        await #expect(throws: PurchaseError(.serverError)) { try await plugin.getFeatures() }
+        #expect(try await plugin.getFeatures().features.isEmpty)
+    }
+
+    @Test func `an answer that comes when the user has logged out is not kept`() async throws {
+        let gate = Gate()
+        let (late, fresh) = (pro(), backend.features())
+        let (plugin, transport) = try await plugin([
+            .perform { _ in
+                await gate.pass()
+                return HTTPResponse(status: 200, json: ["features": []])
+            },
+            late, fresh,
+        ])
+        let asked = Task { try await plugin.getFeatures() }
+        await gate.arrivals()
+        await plugin.logOut()
+        gate.open()
+        _ = try await asked.value
+        try await plugin.logIn(appUserId: .string("ada"))
+        #expect(try await plugin.getFeatures()["pro"].count == 1)
+        await plugin.invalidatePaidFeaturesCache()
+        #expect(try await plugin.getFeatures().features.isEmpty)
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test func `each answer is told with its origin and age, and each failure with its error`() async throws {
+        let (plugin, _) = try await plugin([
+            pro(), .answer(status: 500), backend.subscriptions(backend.subscription(backend.first, state: "paused")),
+        ])
+        let told = plugin.answers
+        let began = backend.date(0)
+        _ = try await plugin.getFeatures()
+        backend.clock.advance(by: 40)
+        _ = try await plugin.getPaidFeatures()
+        backend.clock.advance(by: 20)
+        _ = try? await plugin.getFeatures()
+        _ = try await plugin.getSubscriptions()
+        var answers: [RemoteAnswer] = []
+        for await answer in told.prefix(4) { answers.append(answer) }
+        #expect(answers.map(\.question) == [.features, .features, .features, .subscriptions])
+        #expect(answers.map(\.origin) == [.server, .memory, nil, .server])
+        #expect(answers.map(\.age) == [0, 40, 0, 0])
+        #expect(answers.map(\.receivedAt) == [began, began, nil, began.addingTimeInterval(60)])
+        #expect(answers.map(\.address) == ["http://server/base", "http://server/base", nil, "http://server/base"])
+        #expect(answers.map(\.error) == [nil, nil, PurchaseError(.serverError), nil])
+        #expect(answers.map(\.unreadableRows.count) == [0, 0, 0, 1])
+        #expect(answers.allSatisfy { $0.pluginName == "remote" })
+    }
+}
+
+extension Array where Element: Sendable {
+    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}
