@@ -45,6 +45,7 @@ public final class InProcessStoreConnection: StoreConnection {
 
     public var storefrontUpdates: AsyncStream<Storefront> { told.storefronts }
     public var messages: AsyncStream<[StoreMessage]> { told.messages }
+    public var promotedPurchases: AsyncStream<PromotedPurchase> { told.promotedPurchases }
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
         guard !ids.isEmpty else { return ProductAnswer(products: []) }
@@ -120,6 +121,13 @@ public final class InProcessStoreConnection: StoreConnection {
                     told.tell(now)
                 }
                 told.tell(answer.messages ?? [])
+                for promoted in answer.promotedPurchases ?? [] {
+                    do {
+                        told.tell(try await store.takePromotedPurchase(of: promoted.productID, for: device))
+                    } catch let error as SimulatorError where error.code == .unknownPromotedPurchase {
+                        // Another device was quicker.
+                    }
+                }
                 for update in answer.updates.compactMap(\.storeUpdate) { updates.yield(update) }
                 cursor = answer.cursor
             } catch let error as SimulatorError where error.code == .unknownDevice {

@@ -66,7 +66,7 @@ extension SimulatedAppStore {
     /// What happened after `cursor`, at once if there is something, else as soon as there is, at most after `wait`
     /// seconds. Without a cursor: what is unfinished, and what this device was not told yet.
     ///
-    /// What the store has to say to the customer comes with every answer. Asking with a cursor says that everything up to
+    /// What the store has to say to the customer comes with every answer, and so does what they began in the store itself. Asking with a cursor says that everything up to
     /// it has arrived. Who names another storefront than the device's is answered at once, and so is whoever shows a cursor
     /// of another account, or of a time that is not yet: the device has changed hands or the books were replaced, and it
     /// begins anew with what is unfinished. Throws `invalidValue` for
@@ -81,14 +81,14 @@ extension SimulatedAppStore {
         if let cursor { try await noteArrival(at: id, upTo: cursor) }
         while true {
             let mark = signal.mark()
-            let (device, start, country, feed, answered) = try look({ try $0.known(id).account }) {
+            let (device, start, country, feed, answered, promoted) = try look({ try $0.known(id).account }) {
                 books, account, now in
                 let device = try books.known(id)
                 let start = cursor.flatMap { $0.isOf(device.account, by: now) ? $0.at : nil }
                 return (
                     device, start, try books.country(of: device.account),
                     try Feed(books, for: device, after: start, until: now, limit: Self.updateLimit),
-                    try books.answeredMessages(of: account.id)
+                    try books.answeredMessages(of: account.id), try books.promotedPurchases(of: account.id)
                 )
             }
             let market = markets[country]
@@ -97,7 +97,9 @@ extension SimulatedAppStore {
                 .filter { answered[$0.id] == nil }
             let isOthers = cursor != nil && start == nil
             // A message that was put aside is news as well; every other change of them comes with an update.
-            let isNews = cursor.map { cursor in answered.values.contains { $0 > cursor.at } } ?? !messages.isEmpty
+            let isNews =
+                cursor.map { cursor in (answered.values + promoted.map(\.at)).contains { $0 > cursor.at } }
+                ?? !(messages.isEmpty && promoted.isEmpty)
             if !feed.items.isEmpty || isOthers || isNews || storefront.map({ $0 != current.id }) == true
                 || base.now() >= deadline
                 || signal.isClosed || Task.isCancelled
@@ -105,7 +107,8 @@ extension SimulatedAppStore {
                 return StoreWire.Updates(
                     updates: try feed.items.map { try update($0, for: device, at: feed.asked) },
                     cursor: Cursor(at: feed.end, account: device.account.id).text, storefront: current,
-                    messages: messages.isEmpty ? nil : messages)
+                    messages: messages.isEmpty ? nil : messages,
+                    promotedPurchases: promoted.isEmpty ? nil : promoted.map(\.purchase))
             }
             let due = feed.nextChange.flatMap { virtualClock.anchor.base(at: $0) }
             await signal.wait(

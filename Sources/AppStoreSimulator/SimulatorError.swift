@@ -36,6 +36,8 @@ public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertibl
         public static let unknownStorefront = Code(rawValue: "unknownStorefront")
         public static let unknownFamily = Code(rawValue: "unknownFamily")
         public static let unknownMessage = Code(rawValue: "unknownMessage")
+        /// The customer has begun no such purchase in the store, or a device has taken it.
+        public static let unknownPromotedPurchase = Code(rawValue: "unknownPromotedPurchase")
         public static let unknownNotification = Code(rawValue: "unknownNotification")
         public static let unknownSetting = Code(rawValue: "unknownSetting")
         public static let familyExists = Code(rawValue: "familyExists")

@@ -29,11 +29,21 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible, L
         public static let purchaseDeclined = Code(rawValue: "purchaseDeclined")
         /// The store took a purchase back: refunded, or no longer shared by the family.
         public static let purchaseRevoked = Code(rawValue: "purchaseRevoked")
+        /// No error: what the customer began in the App Store goes on.
+        public static let promotedPurchaseBegun = Code(rawValue: "promotedPurchaseBegun")
+        /// No error: what the customer began in the App Store waits until the app goes on with it.
+        public static let promotedPurchasePostponed = Code(rawValue: "promotedPurchasePostponed")
+        /// No error: what the customer began in the App Store is not in the list, or the app does not want it.
+        public static let promotedPurchaseRefused = Code(rawValue: "promotedPurchaseRefused")
         /// Paid; the server could not acknowledge it yet and is asked again by itself.
         public static let acknowledgementPending = Code(rawValue: "acknowledgementPending")
         public static let receiptValidationFailed = Code(rawValue: "receiptValidationFailed")
         /// The store could not be asked what it sells; `underlying` is the `ProductRequestError`.
         public static let productsMetadataFetchingFailed = Code(rawValue: "productsMetadataFetchingFailed")
+        /// The store did not take the offer code.
+        public static let codeRedemptionFailed = Code(rawValue: "codeRedemptionFailed")
+        /// The store could not show a message or take the answer to it.
+        public static let messageFailed = Code(rawValue: "messageFailed")
         public static let restorePurchasesFailed = Code(rawValue: "restorePurchasesFailed")
         /// No error: the device's clock reads an earlier instant than is known to have come.
         public static let clockSetBack = Code(rawValue: "clockSetBack")

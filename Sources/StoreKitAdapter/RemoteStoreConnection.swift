@@ -104,6 +104,7 @@ public final class RemoteStoreConnection: StoreConnection {
     }
 
     public var messages: AsyncStream<[StoreMessage]> { told.messages }
+    public var promotedPurchases: AsyncStream<PromotedPurchase> { told.promotedPurchases }
 
     public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
         let path = "/messages/\(PercentEncoding.encode(message))"
@@ -195,6 +196,9 @@ public final class RemoteStoreConnection: StoreConnection {
                     told.tell(now)
                 }
                 told.tell(answer.messages ?? [])
+                for promoted in answer.promotedPurchases ?? [] {
+                    if let taken = try await configuration.take(promoted, at: path(of: current)) { told.tell(taken) }
+                }
                 for update in answer.updates.compactMap(\.storeUpdate) { updates.yield(update) }
                 cursor = answer.cursor
                 failures = 0

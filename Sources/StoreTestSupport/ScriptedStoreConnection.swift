@@ -77,6 +77,12 @@ public final class ScriptedStoreConnection: StoreConnection {
 
     /// What the store has to say now.
     public func set(messages: [StoreMessage]) { told.tell(messages) }
+
+    /// The customer begins a purchase in the store itself.
+    public func promote(_ product: ProductID, offer: PaymentOffer? = nil) {
+        told.tell(PromotedPurchase(productID: product, offer: offer))
+    }
+
     public func set(products: [StoreProduct]) { books.withLock { $0.products = products } }
     public func set(restorable: [StoreTransaction]) { books.withLock { $0.restorable = restorable } }
     public func set(mayPay: Bool) { books.withLock { $0.mayPay = mayPay } }
@@ -135,6 +141,7 @@ public final class ScriptedStoreConnection: StoreConnection {
 
     public var storefrontUpdates: AsyncStream<Storefront> { told.storefronts }
     public var messages: AsyncStream<[StoreMessage]> { told.messages }
+    public var promotedPurchases: AsyncStream<PromotedPurchase> { told.promotedPurchases }
 
     public func redeem(_ redemption: OfferCodeRedemption) async throws { try await asked(.redeem(redemption)) }
 

@@ -28,6 +28,7 @@ extension StoreConnectionContract {
             Part(name: "ask to buy", body: with(controls.approve, controls.decline) { try await verifyAsking($0, $1) }),
             Part(
                 name: "refund", body: with(controls.refund, controls.reverseRefund) { try await verifyRefund($0, $1) }),
+            Part(name: "promoted purchases", body: controls.promote.map { act in { try await verifyPromotion(act) } }),
             Part(
                 name: "payments switched off", body: controls.setMayPay.map { set in { try await verifyMayPay(set) } }),
             Part(name: "storefront", body: controls.moveAbroad.map { move in { try await verifyStorefront(move) } }),
@@ -213,6 +214,31 @@ extension StoreConnectionContract {
         #expect(try await owns(pack, device))
         try await device.connection.finish(owned.id)
         await device.connection.close()
+    }
+
+    /// Begun while the app runs and while it does not; of two devices one goes on with it.
+    private func verifyPromotion(_ promote: StoreControls.Act<ProductID>) async throws {
+        let devices = [try await session(), try await session()]
+        try await promote(coins)
+        let told = await withTaskGroup(of: PromotedPurchase?.self) { group in
+            for device in devices {
+                group.addTask { [connection = device.connection] in
+                    for await promoted in connection.promotedPurchases { return promoted }
+                    return nil
+                }
+            }
+            let first = await group.next() ?? nil
+            for device in devices { await device.connection.close() }
+            return [first] + (await group.reduce(into: []) { $0.append($1) })
+        }
+        #expect(told == [PromotedPurchase(productID: coins), nil], "one device is told")
+
+        try await promote(pack)
+        let later = try await session()
+        var promoted = later.connection.promotedPurchases.makeAsyncIterator()
+        #expect(await promoted.next() == PromotedPurchase(productID: pack), "it is told at the next launch")
+        await later.connection.close()
+        #expect(await promoted.next() == nil, "once")
     }
 
     private func verifyMayPay(_ set: StoreControls.Act<Bool>) async throws {

@@ -26,6 +26,8 @@ public struct StoreControls: Sendable {
     public var moveAbroad: (@Sendable () async throws -> Storefront)?
     /// Makes an offer code for a subscription that can be redeemed once.
     public var makeOfferCode: (@Sendable (ProductID) async throws -> String)?
+    /// The customer begins to buy a product in the store itself.
+    public var promote: Act<ProductID>?
     /// Signs a promotional offer as the app's server does.
     public var signOffer: (@Sendable (ProductID, _ offerID: String, UUID?) async throws -> OfferSignature)?
 

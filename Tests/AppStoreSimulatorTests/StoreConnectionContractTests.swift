@@ -36,6 +36,7 @@ struct StoreConnectionContractTests {
         controls.failBilling = { product in _ = try await store.failBilling(product, for: account) }
         controls.resolveBilling = { product in _ = try await store.resolveBilling(product, for: account) }
         controls.raisePrice = { product in _ = try await store.increasePrice(of: product, .init(price: "3.99")) }
+        controls.promote = { product in try await store.promote(.init(productID: product), for: account) }
         controls.setMayPay = { mayPay in try await store.change(account, .init(canMakePayments: mayPay)) }
         controls.moveAbroad = {
             try await store.change(account, .init(storefront: "DEU"))

@@ -98,6 +98,7 @@ import Testing
         ("pendingOrders", "orders", [:]), ("settings", "settings list", [:]),
         ("transactions", "transactions ada", [:]), ("entitlements", "entitlements ada", [:]),
         ("unfinished", "unfinished ada", [:]),
+        ("promote", "promote ada PRINTS", [:]),
         ("devices", "device list ada", [:]), ("receipt", "device receipt $DEVICE", [:]),
         ("switchAccount", "device switch $DEVICE bert", [:]), ("signOut", "device sign-out $DEVICE", [:]),
         ("exportState", "export $FILE", [:]), ("importState", "import $FILE", [:]),

@@ -7,6 +7,7 @@ enum BooksSchema {
     static let migrations = [
         SQLMigration("0001 books", [.sqlite: books]), SQLMigration("0002 notifications", [.sqlite: notifications]),
         SQLMigration("0003 deliveries", [.sqlite: deliveries]), SQLMigration("0004 server api", [.sqlite: serverAPI]),
+        SQLMigration("0005 promoted purchases", [.sqlite: promotedPurchases]),
     ]
 
     /// What the tables look like now.
@@ -297,5 +298,16 @@ enum BooksSchema {
             version INTEGER NOT NULL,
             body TEXT NOT NULL
         ) STRICT;
+        """
+
+    private static let promotedPurchases = """
+        -- What customers have begun to buy in the store itself and no device has taken yet.
+        CREATE TABLE promoted_purchase (
+            account INTEGER NOT NULL REFERENCES account (id),
+            product TEXT NOT NULL,
+            offer TEXT,
+            at INTEGER NOT NULL,
+            PRIMARY KEY (account, product)
+        ) STRICT, WITHOUT ROWID;
         """
 }

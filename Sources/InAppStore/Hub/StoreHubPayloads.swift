@@ -60,11 +60,21 @@ extension StoreHubPlugin {
         return payload
     }
 
-    static func payload(_ snapshot: StoreSnapshot) -> JSONObject {
+    static func payload(_ messages: [StoreMessage]) -> JSONObject {
+        let entries = messages.map { message in
+            var entry: JSONValue = ["messageID": .string(message.id), "reason": .string(message.reason.rawValue)]
+            if let product = message.productID { entry["productID"] = .string(product.rawValue) }
+            return entry
+        }
+        return ["messages": .array(entries)]
+    }
+
+    static func payload(_ snapshot: StoreSnapshot, postponed: [PromotedPurchase]) -> JSONObject {
         func list(_ products: Set<String>) -> JSONValue { .array(products.sorted().map { .string($0) }) }
         var payload: JSONObject = [
             "allowed": list(snapshot.allowedProducts), "purchased": list(snapshot.purchasedProducts),
             "acquired": list(snapshot.acquiredProducts), "downloaded": list(snapshot.downloadedContentProducts),
+            "postponed": .array(postponed.map { .string($0.productID.rawValue) }),
         ]
         payload["customer"] = snapshot.customer.map { .string($0.rawValue) }
         payload["subscription"] = snapshot.subscriptionInfo.map { info in

@@ -7,21 +7,31 @@ import StoreModel
 /// What the store's commands do; each ends with its event.
 extension StoreHubPlugin {
     func purchase(_ id: String, quantity: Int, offer: String?, id message: MessageID?) async {
-        var result: JSONObject = ["productID": .string(id)]
+        await tellPurchase(of: id, as: message) {
+            guard quantity == 1 else { return (try await store.purchaseConsumable(id, quantity: quantity), false) }
+            // What is not in the list may be another plugin's to sell.
+            let listed = ProductID(rawValue: id).flatMap { store.list[$0] }
+            let known = try await listed == nil ? nil : store.fetchProductsInfo([id])[id]
+            let product = known.map { Product($0) } ?? Product(productIdentifier: id)
+            let purchase = try await client.purchase(product, with: try await promoOffer(offer, of: product))
+            return (purchase.transaction, purchase.isPendingAcknowledgement)
+        }
+    }
+
+    func continuePurchase(_ id: String, id message: MessageID?) async {
+        await tellPurchase(of: id, as: message) {
+            let transaction = try await store.continuePostponed(id)
+            return (transaction, transaction.map { store.keeper.isProvisional($0.id) } ?? false)
+        }
+    }
+
+    /// Emits what comes of a purchase: its transaction, and whether the server has yet to acknowledge it.
+    private func tellPurchase(
+        of product: String, as message: MessageID?, _ purchase: () async throws -> (StoreTransaction?, isPending: Bool)
+    ) async {
+        var result: JSONObject = ["productID": .string(product)]
         do {
-            var transaction: StoreTransaction?
-            var isPending = false
-            if quantity == 1 {
-                // What is not in the list may be another plugin's to sell.
-                let listed = ProductID(rawValue: id).flatMap { store.list[$0] }
-                let known = try await listed == nil ? nil : store.fetchProductsInfo([id])[id]
-                let product = known.map { Product($0) } ?? Product(productIdentifier: id)
-                let purchase = try await client.purchase(product, with: try await promoOffer(offer, of: product))
-                transaction = purchase.transaction
-                isPending = purchase.isPendingAcknowledgement
-            } else {
-                transaction = try await store.purchaseConsumable(id, quantity: quantity)
-            }
+            let (transaction, isPending) = try await purchase()
             result["outcome"] = isPending ? "pendingAcknowledgement" : "purchased"
             result["transactionID"] = transaction.map { .string($0.id.rawValue) }
         } catch {
@@ -49,6 +59,26 @@ extension StoreHubPlugin {
         "cancelledByUser": "cancelled", "operationCancelled": "cancelled", "purchaseDeferred": "deferred",
         "acknowledgementPending": "pendingAcknowledgement",
     ]
+
+    func redeemOfferCode(_ code: String?, id: MessageID?) async {
+        var result: JSONObject = [:]
+        do {
+            try await store.redeemOfferCode(code)
+        } catch {
+            result["error"] = Self.payload(error)
+        }
+        emit("store.offerCodeRedeemed", result, id: id)
+    }
+
+    func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer, id: MessageID?) async {
+        var result: JSONObject = ["messageID": .string(message)]
+        do {
+            try await store.answer(message, with: answer)
+        } catch {
+            result["error"] = Self.payload(error)
+        }
+        emit("store.messageAnswered", result, id: id)
+    }
 
     func restore(id: MessageID?) async {
         do {

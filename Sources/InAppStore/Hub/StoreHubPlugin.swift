@@ -12,6 +12,9 @@ import StoreModel
 /// | kind | name | payload | answer |
 /// |---|---|---|---|
 /// | command | `store.purchase` | `{productID, quantity?, offerID?}` | event `store.purchaseResult` `{productID, outcome, transactionID?, error?}` |
+/// | command | `store.continuePurchase` | `{productID}` of one that was put off | event `store.purchaseResult`, the same |
+/// | command | `store.redeemOfferCode` | `{code?}` | event `store.offerCodeRedeemed` `{error?}` |
+/// | command | `store.answerMessage` | `{messageID, answer}` | event `store.messageAnswered` `{messageID, error?}` |
 /// | command | `store.restore` | | event `store.restoreResult` `{restored, nothingToRestore, error?}` |
 /// | command | `store.acquireAll` | | event `store.acquired` `{productIDs}` |
 /// | command | `store.fetchContent` | `{productID}` | event `store.contentProgress` `{productID, received, total?, isComplete}` |
@@ -20,8 +23,9 @@ import StoreModel
 /// | query | `store.products` | | `{products}` |
 /// | query | `store.allowedProducts` | | `{productIDs}` |
 /// | query | `store.features` | | `{features: [{name, isActive, until?}]}` |
-/// | query | `store.status` | | `{customer, allowed, purchased, acquired, downloaded, subscription?, validatedAt?, failingSince?, locale?}` |
+/// | query | `store.status` | | `{customer, allowed, purchased, acquired, downloaded, postponed, subscription?, validatedAt?, failingSince?, locale?}` |
 /// | event | `store.featuresChanged` | | `{features}`, the current value first |
+/// | event | `store.messages` | | `{messages: [{messageID, reason, productID?}]}`, all that are open, the current value first |
 /// | event | `store.event` | | `{type, code, message, productID?, transactionID?}` |
 /// | view query | `store.storefront` | | products with prices, a button to buy each |
 ///
@@ -33,15 +37,15 @@ public final class StoreHubPlugin: PluginProtocol {
         name: "store",
         receive: .init(
             commands: [
-                "store.purchase", "store.restore", "store.acquireAll", "store.fetchContent", "store.deleteContent",
-                "store.validate",
+                "store.purchase", "store.continuePurchase", "store.redeemOfferCode", "store.answerMessage",
+                "store.restore", "store.acquireAll", "store.fetchContent", "store.deleteContent", "store.validate",
             ],
             queries: ["store.products", "store.allowedProducts", "store.features", "store.status"],
             viewControllerQueries: ["store.storefront"]),
         publish: [
-            "store.purchaseResult", "store.restoreResult", "store.acquired", "store.contentProgress",
-            "store.contentDeleted", "store.validated",
-            "store.featuresChanged", "store.event",
+            "store.purchaseResult", "store.offerCodeRedeemed", "store.messageAnswered", "store.restoreResult",
+            "store.acquired", "store.contentProgress", "store.contentDeleted", "store.validated",
+            "store.featuresChanged", "store.messages", "store.event",
         ])
 
     private let sender: any MessageSending
@@ -70,13 +74,15 @@ public final class StoreHubPlugin: PluginProtocol {
         let payload = Self.payload(known, at: store.keeper.now)
         features.withLock { $0 = known }
         announced = Locked(payload)
-        let current = EventOutput(result: .success(payload), correlationId: nil)
+        let current = ["store.featuresChanged": payload, "store.messages": Self.payload([])]
         subjects = Dictionary(
             uniqueKeysWithValues: Self.policy.publish.events.map { name in
-                (name, name == "store.featuresChanged" ? EventSubject(current: current) : EventSubject())
+                let value = current[name].map { EventOutput(result: .success($0), correlationId: nil) }
+                return (name, value.map { EventSubject(current: $0) } ?? EventSubject())
             })
         messageSender.context?.run { [weak self] in await self?.relayFeatures() }
         messageSender.context?.run { [weak self] in await self?.relayEvents() }
+        messageSender.context?.run { [weak self] in await self?.relayMessages() }
         messageSender.context?.run { [weak self] in await self?.loadProducts() }
     }
 
@@ -105,6 +111,16 @@ public final class StoreHubPlugin: PluginProtocol {
                 throw PluginError(.invalidField, "An offer is of one; leave quantity out.", message: command.name)
             }
             start { await $0.purchase(product, quantity: quantity, offer: offer, id: command.id) }
+        case "store.continuePurchase":
+            let product = try payload.require("productID", as: String.self)
+            start { await $0.continuePurchase(product, id: command.id) }
+        case "store.redeemOfferCode":
+            let code = payload["code"] == nil ? nil : try payload.require("code", as: String.self)
+            start { await $0.redeemOfferCode(code, id: command.id) }
+        case "store.answerMessage":
+            let message = try payload.require("messageID", as: String.self)
+            let answer = StoreMessage.Answer(rawValue: try payload.require("answer", as: String.self))
+            start { await $0.answer(message, with: answer, id: command.id) }
         case "store.restore": start { await $0.restore(id: command.id) }
         case "store.acquireAll": start { await $0.acquireAll(id: command.id) }
         case "store.fetchContent":
@@ -123,7 +139,7 @@ public final class StoreHubPlugin: PluginProtocol {
         case "store.products": return ["products": .array(knownProducts().map(Self.describe))]
         case "store.allowedProducts":
             return ["productIDs": .array(store.allowedProducts.sorted().map { .string($0) })]
-        case "store.status": return Self.payload(store.snapshot)
+        case "store.status": return Self.payload(store.snapshot, postponed: store.postponedPurchases)
         case "store.features": return Self.payload(features.withLock { $0 }, at: store.keeper.now)
         default: throw unsupported(.query, query)
         }
@@ -184,6 +200,10 @@ public final class StoreHubPlugin: PluginProtocol {
             return current
         }
         former?.cancel()
+    }
+
+    private func relayMessages() async {
+        for await messages in store.messages { emit("store.messages", Self.payload(messages)) }
     }
 
     private func relayEvents() async {

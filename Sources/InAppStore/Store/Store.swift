@@ -25,6 +25,9 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     let content: any ContentManager
     let credits: (any CreditService)?
     let variants: VariantSelector
+    let answerPromotion: @Sendable (PromotedPurchase, ListedProduct, StoreSnapshot) async -> PromotedPurchaseAnswer
+    /// What the customer began in the App Store and the app put off.
+    let postponed = Locked<[PromotedPurchase]>([])
     private let connection: any StoreConnection
     private let claim: StoreClaim
     private let completions = Happenings<StoreTransaction>()
@@ -47,6 +50,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         content = parts.contentManager
         credits = parts.credits
         variants = configuration.variantSelector
+        answerPromotion = configuration.promotedPurchases
         queue = PaymentQueue(
             configuration: .init(
                 connection: parts.connection, products: parts.products, makePaymentID: configuration.makePaymentID,
@@ -69,7 +73,10 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         let contents = Task { [changes = content.changes] in
             for await downloaded in changes { await keeper.set(downloadedContent: downloaded) }
         }
-        work.withLock { $0 = [begin, relay, storefronts, contents] }
+        let promotions = Task { [weak self, promoted = parts.connection.promotedPurchases] in
+            for await promoted in promoted { await self?.meet(promoted) }
+        }
+        work.withLock { $0 = [begin, relay, storefronts, contents, promotions] }
     }
 
     deinit { for task in work.withLock({ $0 }) { task.cancel() } }
@@ -112,6 +119,9 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     public func logOut() async throws {
         try await keeper.logOut { [queue] in await queue.customerChanged() }
     }
+
+    /// Tells of a transaction that nobody waits for.
+    func complete(_ transaction: StoreTransaction) { completions.send(transaction) }
 
     /// The product of the list. Throws `StoreError` with `code` when there is none.
     func listed(_ identifier: String, orThrow code: StoreError.Code) throws -> ListedProduct {

@@ -55,6 +55,11 @@ public struct StoreConfiguration: Sendable {
     public var transport: (any HTTPTransport)?
     public var environment: [String: String]
 
+    /// What becomes of a purchase that the customer has begun in the App Store; see `PromotedPurchaseAnswer`. It is asked
+    /// for each such product of the list, one at a time; what is not in the list is refused.
+    public var promotedPurchases:
+        @Sendable (PromotedPurchase, ListedProduct, StoreSnapshot) async -> PromotedPurchaseAnswer
+
     /// Who uses the app; `nil` until somebody logs in, and then an anonymous customer made once and kept.
     public var customer: CustomerID?
     /// The customer's own token, for servers that ask for it: see `EntitlementServiceClient.Configuration.customerToken`.
@@ -88,6 +93,7 @@ public struct StoreConfiguration: Sendable {
         environment = ProcessInfo.processInfo.environment
         storageName = "default"
         variantSelector = .base
+        promotedPurchases = { PromotedPurchaseAnswer.unlessOwned($0, of: $1, knowing: $2) }
         gracePeriod = .seconds(7 * 86400)
         validationInterval = .seconds(14 * 86400)
         sandboxValidationInterval = .seconds(150)

@@ -136,6 +136,13 @@
                         await payments.handle(.renewalChanged(StoreTransaction(status)))
                     }
                 }
+                #if !os(tvOS) && !os(watchOS) && !os(visionOS)
+                    if #available(macOS 14.4, *) {
+                        group.addTask {
+                            for await intent in StoreKit.PurchaseIntent.intents { told.tell(PromotedPurchase(intent)) }
+                        }
+                    }
+                #endif
                 group.addTask {
                     if let now = await StoreKit.Storefront.current { told.tell(StoreModel.Storefront(now)) }
                     for await now in StoreKit.Storefront.updates { told.tell(StoreModel.Storefront(now)) }
@@ -144,6 +151,11 @@
         }
 
         public func canMakePayments() async throws -> Bool { AppStore.canMakePayments }
+
+        #if !os(tvOS) && !os(watchOS) && !os(visionOS)
+            /// From macOS 14.4 on; before that there are none.
+            public var promotedPurchases: AsyncStream<PromotedPurchase> { told.promotedPurchases }
+        #endif
 
         public func storefront() async throws -> StoreModel.Storefront {
             guard let current = await StoreKit.Storefront.current else {

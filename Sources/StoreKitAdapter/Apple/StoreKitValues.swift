@@ -129,6 +129,17 @@
         }
     }
 
+    #if !os(tvOS) && !os(watchOS) && !os(visionOS)
+        extension PromotedPurchase {
+            /// Of offers the App Store shows win-back offers alone.
+            @available(macOS 14.4, *)
+            init(_ intent: StoreKit.PurchaseIntent) {
+                self.init(productID: ProductID(unchecked: intent.product.id))
+                if #available(iOS 18, macOS 15, *) { offer = intent.offer?.id.map { .winBack($0) } }
+            }
+        }
+    #endif
+
     #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
         extension StoreMessage.Reason {
             init(_ reason: StoreKit.Message.Reason) {

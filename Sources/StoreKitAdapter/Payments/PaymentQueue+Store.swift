@@ -30,6 +30,11 @@ extension PaymentQueue {
         try await asking { try await $0.redeem(redemption) }
     }
 
+    /// What the customer has begun to buy in the store itself: `purchase` goes on with it. For one listener.
+    public nonisolated var promotedPurchases: AsyncStream<PromotedPurchase> {
+        configuration.connection.promotedPurchases
+    }
+
     /// What the store wants to tell the customer, such as a price that rises: all that is open, again at each change.
     public nonisolated var messages: AsyncStream<[StoreMessage]> { configuration.connection.messages }
 

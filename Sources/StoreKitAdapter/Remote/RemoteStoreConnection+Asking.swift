@@ -3,6 +3,16 @@ import Primitives
 import StoreModel
 
 extension RemoteStoreConnection.Configuration {
+    /// Has the store hand over what the customer began there; `nil` when another device was quicker.
+    func take(_ promoted: PromotedPurchase, at device: String) async throws -> PromotedPurchase? {
+        let path = "\(device)/promoted-purchases/\(PercentEncoding.encode(promoted.productID.rawValue))"
+        do {
+            return try await ask(.post, path, nil, as: PromotedPurchase.self, timeout: timeout)
+        } catch let failure as StoreFailure where failure.code == .unknownPromotedPurchase {
+            return nil
+        }
+    }
+
     /// Throws `StoreFailure` and `CancellationError`.
     func ask<Answer: Decodable>(
         _ method: HTTPRequest.Method, _ path: String, _ body: (any Encodable & Sendable)?, as type: Answer.Type,
@@ -38,4 +48,8 @@ extension RemoteStoreConnection.Configuration {
             throw StoreFailure(code: .unknown, reason: "The store's answer is not of the expected form: \(error)")
         }
     }
+}
+
+extension StoreFailure.Code {
+    fileprivate static let unknownPromotedPurchase = Self(rawValue: "unknownPromotedPurchase")
 }

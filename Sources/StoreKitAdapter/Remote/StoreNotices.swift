@@ -2,13 +2,17 @@ import Primitives
 import StoreModel
 
 /// What a connection tells anybody who listens: where the customer shops, and what the store has to say. Each is told
-/// again only when it has changed.
+/// again only when it has changed. And what the customer has begun to buy in the store, once, to one listener.
 package final class StoreNotices: Sendable {
+    package let promotedPurchases: AsyncStream<PromotedPurchase>
+    private let promotions: AsyncStream<PromotedPurchase>.Continuation
     private let known = Locked<(storefront: Storefront?, messages: [StoreMessage]?)>((nil, nil))
     private let storefrontChanges = Broadcast<Storefront>(replaysLast: true)
     private let messageChanges = Broadcast<[StoreMessage]>(replaysLast: true)
 
-    package init() {}
+    package init() {
+        (promotedPurchases, promotions) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
+    }
 
     package var storefronts: AsyncStream<Storefront> { storefrontChanges.stream() }
     package var messages: AsyncStream<[StoreMessage]> { messageChanges.stream(keeping: 1) }
@@ -31,7 +35,10 @@ package final class StoreNotices: Sendable {
         if isNews { messageChanges.send(messages) }
     }
 
+    package func tell(_ promoted: PromotedPurchase) { promotions.yield(promoted) }
+
     package func finish() {
+        promotions.finish()
         storefrontChanges.finish()
         messageChanges.finish()
     }

@@ -27,6 +27,17 @@ extension StoreControlWire {
         }
     }
 
+    /// A product that the customer taps on the app's page in the store.
+    public struct Promotion: Codable, Sendable, Equatable {
+        public var productID: ProductID
+        /// The win-back offer that the store shows with it.
+        public var offerID: String?
+        public init(productID: ProductID, offerID: String? = nil) {
+            self.productID = productID
+            self.offerID = offerID
+        }
+    }
+
     /// An offer code: the identifier of a code offer of the catalogue.
     public struct Redeem: Codable, Sendable, Equatable {
         public var code: String

@@ -12,6 +12,7 @@ import StoreModel
 /// | POST `/store/v1/devices/{device}/offer-codes` | `OfferCodeRedemption` with a code | `{}` |
 /// | GET `/store/v1/devices/{device}/updates?after=CURSOR&wait=SECONDS&storefront=ID` | long poll; no `after`: what is unfinished first | `Updates` |
 /// | POST `/store/v1/devices/{device}/messages/{id}` | `MessageAnswer` | `{}` |
+/// | POST `/store/v1/devices/{device}/promoted-purchases/{product}` | | `PromotedPurchase`, to one device |
 /// | POST `/store/v1/devices/{device}/transactions/{id}/finish` | | `{}` |
 /// | POST `/store/v1/devices/{device}/restore` | | `Transactions` |
 /// | GET `/store/v1/devices/{device}/receipt` | | `StoreControlWire.Receipt` |
@@ -55,14 +56,18 @@ public enum StoreWire {
         /// All messages that are open now; absent where the simulator has none to give. One that opens or closes comes with
         /// an update of its subscription, which ends the long poll.
         public var messages: [StoreMessage]?
+        /// What the customer has begun to buy in the store and no device has taken; absent where there is nothing.
+        public var promotedPurchases: [PromotedPurchase]?
 
         public init(
-            updates: [Update], cursor: String, storefront: Storefront? = nil, messages: [StoreMessage]? = nil
+            updates: [Update], cursor: String, storefront: Storefront? = nil, messages: [StoreMessage]? = nil,
+            promotedPurchases: [PromotedPurchase]? = nil
         ) {
             self.updates = updates
             self.cursor = cursor
             self.storefront = storefront
             self.messages = messages
+            self.promotedPurchases = promotedPurchases
         }
     }
 

@@ -169,3 +169,19 @@ public struct OfferCodeRedemption: Hashable, Sendable, Codable {
         self.appAccountToken = appAccountToken
     }
 }
+
+/// A purchase that the customer has begun in the store itself, and that the app is to go on with (Apple:
+/// `PurchaseIntent`).
+public struct PromotedPurchase: Hashable, Sendable, Codable, Identifiable {
+    public var productID: ProductID
+    /// The offer under which the store showed the product, a win-back offer for example.
+    public var offer: PaymentOffer?
+
+    public init(productID: ProductID, offer: PaymentOffer? = nil) {
+        self.productID = productID
+        self.offer = offer
+    }
+
+    /// Who begins it twice has begun one.
+    public var id: ProductID { productID }
+}

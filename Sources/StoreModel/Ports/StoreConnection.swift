@@ -27,6 +27,10 @@ public protocol StoreConnection: Sendable {
     /// What the store wants to tell the customer, such as a price increase: all that is open, again at each change. Each
     /// reading of the property is a stream of its own. Ends at once where the store has nothing to say.
     var messages: AsyncStream<[StoreMessage]> { get }
+    /// What the customer has begun to buy in the store itself; nothing is paid yet. To one consumer: of what nobody reads
+    /// the newest 100 are kept. Each is told to one device of the customer. Ends at once where the store has no such
+    /// purchases.
+    var promotedPurchases: AsyncStream<PromotedPurchase> { get }
     /// What the customer said to a message. Throws `unsupported` where the store asks the customer itself.
     func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws
     /// Tells the store that the purchase was delivered. A finished transaction is not reported again.
@@ -45,6 +49,8 @@ extension StoreConnection {
     }
 
     public var messages: AsyncStream<[StoreMessage]> { AsyncStream { $0.finish() } }
+
+    public var promotedPurchases: AsyncStream<PromotedPurchase> { AsyncStream { $0.finish() } }
 
     public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
         throw StoreFailure(

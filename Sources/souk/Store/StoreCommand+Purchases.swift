@@ -82,6 +82,16 @@ extension StoreCommand {
                 appAccountToken: try arguments.uuid("app-account-token"))
             return try await client.askForTransaction(.post, "/accounts/\(arguments.operands[0])/redeem", redeem)
         },
+        action(
+            "promote ACCOUNT PRODUCT", "begin a purchase in the store itself; its app is to go on with it",
+            options: [.init(name: "offer", value: "ID", help: "with this win-back offer of the product")]
+        ) { client, arguments in
+            let product = try product(arguments.operands[1])
+            let promotion = StoreControlWire.Promotion(productID: product, offerID: arguments.text("offer"))
+            return try await client.ask(
+                .post, "/accounts/\(arguments.operands[0])/promote", promotion,
+                saying: "the app is asked to go on with \(product)")
+        },
         action("transactions ACCOUNT", "its transactions, newest last") { client, arguments in
             try await client.ask(
                 .get, "/accounts/\(arguments.operands[0])/transactions", as: StoreControlWire.Transactions.self,

@@ -18,14 +18,15 @@ struct StoreHubPluginTests {
             name: "screen",
             send: .init(
                 commands: [
-                    "store.purchase", "store.restore", "store.acquireAll", "store.fetchContent", "store.deleteContent",
-                    "store.validate",
+                    "store.purchase", "store.continuePurchase", "store.redeemOfferCode", "store.answerMessage",
+                    "store.restore", "store.acquireAll", "store.fetchContent", "store.deleteContent", "store.validate",
                 ],
                 queries: ["store.products", "store.allowedProducts", "store.features", "store.status"],
                 viewControllerQueries: ["store.storefront"]),
             subscribe: [
-                "store.purchaseResult", "store.restoreResult", "store.acquired", "store.contentProgress",
-                "store.contentDeleted", "store.validated", "store.featuresChanged", "store.event",
+                "store.purchaseResult", "store.offerCodeRedeemed", "store.messageAnswered", "store.restoreResult",
+                "store.acquired", "store.contentProgress", "store.contentDeleted", "store.validated",
+                "store.featuresChanged", "store.messages", "store.event",
             ])
         private let sender: any MessageSending
 
@@ -84,8 +85,12 @@ struct StoreHubPluginTests {
         }
     }
 
-    private func run(_ body: (Screen, Store) async throws -> Void) async throws {
-        let store = try await test.open()
+    private func run(
+        change: (inout StoreConfiguration) -> Void = { _ in }, _ body: (Screen, Store) async throws -> Void
+    ) async throws {
+        var configuration = test.configuration()
+        change(&configuration)
+        let store = try await test.open(configuration)
         let client = PurchaseClient()
         try await client.setup(
             with: [InAppStorePurchasePlugin(store: store), WebShop()], appUserId: .string("anna"))
@@ -231,6 +236,67 @@ struct StoreHubPluginTests {
             }
             #expect(throws: PluginError.self) { try screen.send("store.fetchContent") }
             #expect(test.connection.payments.isEmpty)
+        }
+    }
+
+    @Test func `a purchase that was put off is told of, and bought on command`() async throws {
+        try await run(change: { $0.promotedPurchases = { _, _, _ in .postpone } }) { screen, _ in
+            let events = try screen.events("store.event").values()
+            test.connection.promote("pack")
+            for await event in events {
+                if try event.result.get()["code"] == "promotedPurchasePostponed" { break }
+            }
+            #expect(try screen.ask("store.status")["postponed"] == ["pack"])
+            let bought = try await screen.call(
+                "store.continuePurchase", ["productID": "pack"], answeredBy: "store.purchaseResult")
+            #expect(bought["outcome"] == "purchased" && bought["productID"] == "pack")
+            #expect(bought["transactionID"]?.stringValue == test.connection.finished.first?.rawValue)
+            #expect(try screen.ask("store.status")["postponed"] == [])
+            let again = try await screen.call(
+                "store.continuePurchase", ["productID": "pack"], answeredBy: "store.purchaseResult")
+            #expect(again["outcome"] == "failed" && again["error"]?["code"] == "invalidProductForPurchasing")
+            #expect(throws: PluginError(.missingField, "")) { try screen.send("store.continuePurchase") }
+        }
+    }
+
+    @Test func `a code is redeemed on command, with the reason where it is not`() async throws {
+        try await run { screen, _ in
+            let redeemed = try await screen.call(
+                "store.redeemOfferCode", ["code": "SPRING"], answeredBy: "store.offerCodeRedeemed")
+            #expect(redeemed == [:])
+            test.connection.before { _ in throw StoreFailure(code: .invalidCode, reason: "No such code.") }
+            let refused = try await screen.call("store.redeemOfferCode", answeredBy: "store.offerCodeRedeemed")
+            #expect(refused == ["error": ["code": "codeRedemptionFailed", "message": "No such code."]])
+            #expect(throws: PluginError(.invalidField, "")) { try screen.send("store.redeemOfferCode", ["code": 7]) }
+        }
+    }
+
+    @Test func `messages are told as they are, and answered on command`() async throws {
+        try await run { screen, _ in
+            var messages = try screen.events("store.messages").values().makeAsyncIterator()
+            #expect(try await messages.next()?.result.get() == ["messages": []], "the current value first")
+            test.connection.set(messages: [
+                StoreMessage(id: "1", reason: .billingIssue, productID: "pro.monthly"),
+                StoreMessage(id: "2", reason: .generic),
+            ])
+            #expect(
+                try await messages.next()?.result.get() == [
+                    "messages": [
+                        ["messageID": "1", "reason": "billingIssue", "productID": "pro.monthly"],
+                        ["messageID": "2", "reason": "generic"],
+                    ]
+                ])
+            let answer: JSONObject = ["messageID": "1", "answer": "show"]
+            #expect(
+                try await screen.call("store.answerMessage", answer, answeredBy: "store.messageAnswered")
+                    == ["messageID": "1"])
+            #expect(test.connection.calls.all.contains(.answer("1", .show)))
+            test.connection.before { _ in throw StoreFailure(code: .unsupported, reason: "Not so.") }
+            let refused = try await screen.call("store.answerMessage", answer, answeredBy: "store.messageAnswered")
+            #expect(refused["error"] == ["code": "unsupported", "message": "Not so."])
+            for payload in [["messageID": "1"], ["answer": "show"]] as [JSONObject] {
+                #expect(throws: PluginError(.missingField, "")) { try screen.send("store.answerMessage", payload) }
+            }
         }
     }
 

@@ -10,6 +10,7 @@ import Testing
 struct ChapterTests {
     private actor Screen {
         private(set) var shown: [Set<String>] = []
+        private(set) var isReady = false
         func show(_ products: Set<String>) { shown.append(products) }
     }
 
@@ -52,6 +53,48 @@ struct ChapterTests {
             try await store.purchaseProduct("pack")
             try await changed.pass()
             await store.close()
+        }
+    }
+
+    @Test func `a purchase begun in the App Store waits until the app is ready`() async throws {
+        try await RealWorld.run { world in
+            let screen = Screen()
+            var configuration = world.configuration(line: Line(), storage: MemorySecureStorage())
+            configuration.promotedPurchases = { promoted, product, snapshot in
+                guard await screen.isReady else { return .postpone }
+                return .unlessOwned(promoted, of: product, knowing: snapshot)
+            }
+            let store = try Store(configuration: configuration)
+            try await world.simulator.promote(.init(productID: "pack"), for: "ada")
+            while store.postponedPurchases.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            for promoted in store.postponedPurchases {
+                try await store.continuePurchase(promoted.productID.rawValue)
+            }
+            #expect(store.allowedProducts == ["pack"])
+            await store.close()
+        }
+    }
+
+    @Test func `a message of the App Store is shown`() async throws {
+        try await RealWorld.run { world in
+            let store = try Store(configuration: world.configuration(line: Line(), storage: MemorySecureStorage()))
+            try await store.purchaseProduct("pro.weekly")
+            try await world.simulator.failBilling("pro.weekly", for: "ada")
+            _ = try await world.simulator.advance(.init(seconds: RealWorld.week))
+            let answering = Task {
+                for await messages in store.messages {
+                    for message in messages where message.reason == .billingIssue {
+                        try await store.answer(message.id, with: .show)
+                    }
+                }
+            }
+            var wasOpen = false
+            for await messages in store.messages {
+                if wasOpen, messages.isEmpty { break }
+                wasOpen = wasOpen || !messages.isEmpty
+            }
+            await store.close()
+            try await answering.value
         }
     }
 

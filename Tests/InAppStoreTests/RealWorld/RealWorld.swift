@@ -25,7 +25,9 @@ final class RealWorld: Sendable {
          "subscriptionGroups": [
            {"id": "pro", "name": "Pro", "subscriptions": [
              {"productID": "pro.weekly", "displayPrice": "0.99", "recurringSubscriptionPeriod": "P1W",
-              "groupNumber": 1}]}]}
+              "groupNumber": 1, "codeOffers": [
+                {"referenceName": "SPRING", "internalID": "C1", "eligibility": ["new", "existing", "expired"],
+                 "paymentMode": "free", "subscriptionPeriod": "P1W"}]}]}]}
         """
 
     static let list = ProductList([

@@ -70,6 +70,10 @@ extension StoreOperation {
             try await call.store.answer(call.path["message"], with: body.answer, from: try call.device)
             return Nothing()
         },
+        on(
+            .post, device1 + "/promoted-purchases/{product}", "takePromotedPurchase",
+            "Take over what the customer began in the store; one device may", refusals: [.unknownPromotedPurchase]
+        ) { call in try await call.store.takePromotedPurchase(of: try call.product, for: try call.device) },
         on(.get, device1 + "/receipt", "deviceReceipt", "The app receipt as it is now") { call in
             try await call.store.meet(.receipt)
             return try await receipt(call)

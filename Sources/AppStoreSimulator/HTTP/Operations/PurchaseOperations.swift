@@ -15,6 +15,14 @@ extension StoreOperation {
             .post, account1 + "/redeem", "redeem", "Redeem an offer code", taking: StoreControlWire.Redeem.self,
             maySell: true
         ) { call, body in try await call.store.redeem(body, for: try call.account) },
+        on(
+            .post, account1 + "/promote", "promote",
+            "Begin a purchase in the store itself; the app is to go on with it",
+            taking: StoreControlWire.Promotion.self, refusals: [.unknownProduct], maySell: true
+        ) { call, body in
+            try await call.store.promote(body, for: try call.account)
+            return Nothing()
+        },
         on(.get, account1 + "/transactions", "transactions", "All transactions of an account, oldest first") { call in
             StoreControlWire.Transactions(transactions: try await call.store.transactions(of: try call.account))
         },

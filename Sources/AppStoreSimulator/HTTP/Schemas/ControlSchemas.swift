@@ -109,6 +109,13 @@ extension StoreControlWire.Buy: WireModel {
     ])
 }
 
+extension StoreControlWire.Promotion: WireModel {
+    static let schemaName = "Promotion"
+    static let schema = WireSchema.object([
+        .required("productID", .name), .optional("offerID", .text.described("a win-back offer of the product")),
+    ])
+}
+
 extension StoreControlWire.Redeem: WireModel {
     static let schemaName = "Redeem"
     static let schema = WireSchema.object([

@@ -72,6 +72,14 @@ extension StoreWire.Updates: WireModel {
         .required("updates", .array(of: StoreWire.Update.self)),
         .required("cursor", .text.described("what to ask after next time")),
         .optional("storefront", .of(Storefront.self)), .optional("messages", .array(of: StoreMessage.self)),
+        .optional("promotedPurchases", .array(of: PromotedPurchase.self)),
+    ])
+}
+
+extension PromotedPurchase: WireModel {
+    static let schemaName = "PromotedPurchase"
+    static let schema = WireSchema.object([
+        .required("productID", .name), .optional("offer", .of(PaymentOffer.self)),
     ])
 }
 

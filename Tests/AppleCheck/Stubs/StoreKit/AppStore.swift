@@ -70,6 +70,27 @@ public struct Message: Hashable, Sendable {
     }
 }
 
+/// https://developer.apple.com/documentation/storekit/purchaseintent
+@available(iOS 16.4, macOS 14.4, *)
+public struct PurchaseIntent: Sendable {
+    // …/purchaseintent/product
+    public let product: Product
+    // …/purchaseintent/offer
+    @available(iOS 18.0, macOS 15.0, *)  // used as: intent.offer
+    public var offer: Product.SubscriptionOffer? { declared() }
+    // …/purchaseintent/intents
+    public static var intents: PurchaseIntents { declared() }
+
+    /// …/purchaseintent/purchaseintents
+    public struct PurchaseIntents: AsyncSequence, Sendable {
+        public typealias Element = PurchaseIntent
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            public mutating func next() async -> PurchaseIntent? { declared() }
+        }
+        public func makeAsyncIterator() -> AsyncIterator { declared() }
+    }
+}
+
 /// https://developer.apple.com/documentation/storekit/storekiterror
 public enum StoreKitError: Error, Sendable {
     case unknown

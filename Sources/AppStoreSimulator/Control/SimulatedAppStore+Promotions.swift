@@ -1,0 +1,76 @@
+import Foundation
+import SQLStorage
+import StoreKitAdapter
+import StoreModel
+
+/// Purchases that begin in the store itself, on the app's page, and that the app goes on with.
+extension SimulatedAppStore {
+    /// The customer taps a product on the app's page in the store. Nothing is sold by it: the first device of the account
+    /// that takes it goes on with it, now or when the app is next started. The same product again is the same purchase.
+    ///
+    /// Throws `unknownAccount`, `unknownProduct`, and `StoreFailure` `invalidOffer` for what is no win-back offer of the
+    /// product.
+    public func promote(_ request: StoreControlWire.Promotion, for name: AccountName) async throws {
+        try await enter({ try $0.known(name) }) { entry in
+            guard let item = entry.life.catalogue[request.productID] else {
+                throw SimulatorError(.unknownProduct, "The catalogue has no product \(request.productID).")
+            }
+            if let offer = request.offerID, !item.winBackOffers.contains(where: { $0.id == offer }) {
+                throw StoreFailure(
+                    code: .invalidOffer, reason: "The product \(item.id) has no win-back offer \(offer) to show.")
+            }
+            try entry.books.setPromoted(item.id, offer: request.offerID, of: entry.account.id, at: entry.now)
+        }
+    }
+
+    /// Hands what the customer began in the store over to a device, which goes on with it. Throws `unknownDevice`, and
+    /// `unknownPromotedPurchase` when there is none, or no more.
+    public func takePromotedPurchase(
+        of product: ProductID, for device: DeviceID
+    ) async throws -> PromotedPurchase {
+        try await enter({ try $0.known(device).account }) { entry in
+            guard let open = try entry.books.promotedPurchases(of: entry.account.id).first(where: { $0.id == product })
+            else {
+                throw SimulatorError(
+                    .unknownPromotedPurchase,
+                    "The customer has begun no purchase of \(product) in the store, or a device has taken it.")
+            }
+            try entry.books.endPromoted(product, of: entry.account.id)
+            return open.purchase
+        }
+    }
+}
+
+extension Books {
+    struct OpenPromotion: Sendable {
+        var purchase: PromotedPurchase
+        var at: Date
+        var id: ProductID { purchase.productID }
+    }
+
+    /// What an account's customer has begun in the store and no device has taken, oldest first.
+    func promotedPurchases(of account: Int64) throws -> [OpenPromotion] {
+        try sql.query(
+            "SELECT product, offer, at FROM promoted_purchase WHERE account = ?1 ORDER BY at, product",
+            [.integer(account)]
+        ).map { row in
+            let offer: String? = try row["offer"]
+            return OpenPromotion(
+                purchase: PromotedPurchase(
+                    productID: ProductID(unchecked: try row["product"]), offer: offer.map { .winBack($0) }),
+                at: try row.date("at"))
+        }
+    }
+
+    func setPromoted(_ product: ProductID, offer: String?, of account: Int64, at now: Date) throws {
+        try sql.execute(
+            "INSERT OR REPLACE INTO promoted_purchase (account, product, offer, at) VALUES (?1, ?2, ?3, ?4)",
+            [.integer(account), .text(product.rawValue), SQLValue(offer), .integer(now.microseconds)])
+    }
+
+    func endPromoted(_ product: ProductID, of account: Int64) throws {
+        try sql.execute(
+            "DELETE FROM promoted_purchase WHERE account = ?1 AND product = ?2",
+            [.integer(account), .text(product.rawValue)])
+    }
+}

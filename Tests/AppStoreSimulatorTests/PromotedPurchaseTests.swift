@@ -1,0 +1,81 @@
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import AppStoreSimulator
+
+/// Purchases that begin on the app's page in the store.
+@Suite(.timeLimit(.minutes(2)))
+struct PromotedPurchaseTests {
+    @Test func `what is begun is open for every device until one has taken it, and sells nothing`() async throws {
+        try await TestStore.with { test in
+            let devices = [try await test.device(), try await test.device()]
+            try await test.store.promote(.init(productID: "pack"), for: "anna")
+            for device in devices {
+                let open = try await test.store.updates(for: device, after: nil).promotedPurchases
+                #expect(open == [PromotedPurchase(productID: "pack")])
+            }
+            let taken = try await test.store.takePromotedPurchase(of: "pack", for: devices[0])
+            #expect(taken == PromotedPurchase(productID: "pack"))
+            await test.fails(.unknownPromotedPurchase) {
+                try await test.store.takePromotedPurchase(of: "pack", for: devices[1])
+            }
+            #expect(try await test.store.updates(for: devices[1], after: nil).promotedPurchases == nil)
+            #expect(try await test.store.transactions(of: "anna").isEmpty)
+        }
+    }
+
+    @Test func `the same product again is the same purchase, and others stand beside it in their order`() async throws {
+        try await TestStore.with { test in
+            let device = try await test.device()
+            for product: ProductID in ["pack", "coins", "pack"] {
+                try await test.store.promote(.init(productID: product), for: "anna")
+            }
+            let open = try await test.store.updates(for: device, after: nil).promotedPurchases
+            #expect(open?.map(\.productID) == ["coins", "pack"])
+        }
+    }
+
+    @Test func `a device that waits is told at once, and after that waits again`() async throws {
+        try await TestStore.with { test in
+            let device = try await test.device()
+            let cursor = try await test.store.updates(for: device, after: nil).cursor
+            async let told = test.store.updates(for: device, after: cursor, wait: 30)
+            try await test.store.promote(.init(productID: "pack"), for: "anna")
+            let answer = try await told
+            #expect(answer.promotedPurchases?.map(\.productID) == ["pack"])
+            // Nobody has taken it; that it is open is no news any more.
+            let next = try await test.store.updates(for: device, after: answer.cursor)
+            #expect(next.updates.isEmpty && next.promotedPurchases?.count == 1)
+        }
+    }
+
+    @Test func `other accounts hear nothing of it`() async throws {
+        try await TestStore.with { test in
+            let other = try await test.device("bert")
+            _ = try await test.device()
+            try await test.store.promote(.init(productID: "pack"), for: "anna")
+            #expect(try await test.store.updates(for: other, after: nil).promotedPurchases == nil)
+            await test.fails(.unknownPromotedPurchase) {
+                try await test.store.takePromotedPurchase(of: "pack", for: other)
+            }
+        }
+    }
+
+    @Test func `it comes with the offer that the store shows, which the product must have`() async throws {
+        try await TestStore.withScript { test in
+            let device = try await test.device()
+            try await test.store.promote(.init(productID: "basic", offerID: "back"), for: "anna")
+            let open = try await test.store.updates(for: device, after: nil).promotedPurchases
+            #expect(open == [PromotedPurchase(productID: "basic", offer: .winBack("back"))])
+            await test.fails(StoreFailure.Code.invalidOffer) {
+                try await test.store.promote(.init(productID: "basic", offerID: "forth"), for: "anna")
+            }
+            await test.fails(.unknownProduct) {
+                try await test.store.promote(.init(productID: "unheard.of"), for: "anna")
+            }
+            await test.fails(.unknownAccount) { try await test.store.promote(.init(productID: "basic"), for: "carl") }
+        }
+    }
+}

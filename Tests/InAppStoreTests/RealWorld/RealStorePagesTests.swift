@@ -1,0 +1,77 @@
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// What the App Store does besides selling to an app that asks, against a simulator and a server over HTTP.
+@Suite(.timeLimit(.minutes(2)))
+struct RealStorePagesTests {
+    private func device(
+        _ world: RealWorld, _ answer: PromotedPurchaseAnswer? = nil, _ body: (Store) async throws -> Void
+    ) async throws {
+        var configuration = world.configuration(line: Line(), storage: MemorySecureStorage())
+        if let answer { configuration.promotedPurchases = { _, _, _ in answer } }
+        let store = try Store(configuration: configuration)
+        do {
+            try await body(store)
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+
+    @Test func `a purchase begun on the app's page is bought when the app is next started`() async throws {
+        try await RealWorld.run { world in
+            try await world.simulator.promote(.init(productID: "pack"), for: "ada")
+            try await device(world) { store in
+                #expect(await store.reaches { $0.allowedProducts == ["pack"] } != nil)
+            }
+            #expect(try await world.simulator.transactions(of: "ada").map(\.productID) == ["pack"])
+        }
+    }
+
+    @Test func `one that is put off is bought when the app goes on with it`() async throws {
+        try await RealWorld.run { world in
+            try await device(world, .postpone) { store in
+                try await world.simulator.promote(.init(productID: "pack"), for: "ada")
+                while store.postponedPurchases.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+                #expect(try await world.simulator.transactions(of: "ada").isEmpty, "nothing was sold")
+                try await store.continuePurchase("pack")
+                #expect(store.allowedProducts == ["pack"])
+            }
+        }
+    }
+
+    @Test func `a code gives what it is for, to the customer who is logged in`() async throws {
+        try await RealWorld.run { world in
+            try await device(world) { store in
+                await #expect(throws: StoreError(.codeRedemptionFailed, "")) {
+                    try await store.redeemOfferCode("WINTER")
+                }
+                try await store.redeemOfferCode("SPRING")
+                let snapshot = await store.reaches { $0.subscriptionInfo?.isExpired == false }
+                #expect(snapshot?.subscriptionInfo?.productID == "pro.weekly")
+                try await world.settle(deviceIsOnline: true)
+            }
+        }
+    }
+
+    @Test func `a price that rises is asked about, agreed to and asked no more`() async throws {
+        try await RealWorld.run { world in
+            try await device(world) { store in
+                try await store.purchaseProduct("pro.weekly")
+                _ = try await world.simulator.increasePrice(of: "pro.weekly", .init(price: "1.99"))
+                var open: [StoreMessage] = []
+                var messages = store.messages.makeAsyncIterator()
+                while open.isEmpty { open = try #require(await messages.next()) }
+                #expect(open.map(\.reason) == [.priceIncreaseConsent] && open.first?.productID == "pro.weekly")
+                let message = try #require(open.first?.id)
+                await #expect(throws: StoreError(.messageFailed, "")) { try await store.answer("9", with: .accept) }
+                try await store.answer(message, with: .accept)
+                while !open.isEmpty { open = try #require(await messages.next()) }
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// Purchases that begin in the App Store.
+@Suite(.timeLimit(.minutes(2)))
+struct StorePromotedPurchasesTests {
+    private let test = Surroundings()
+
+    private func open(
+        _ answer: @escaping @Sendable (PromotedPurchase, ListedProduct, StoreSnapshot) async -> PromotedPurchaseAnswer
+    ) async throws -> Store {
+        var configuration = test.configuration()
+        configuration.promotedPurchases = answer
+        return try await test.open(configuration)
+    }
+
+    /// The next event of one of the codes about promoted purchases.
+    private func next(_ events: inout AsyncStream<StoreEvent>.Iterator) async -> StoreEvent? {
+        let codes: Set<StoreError.Code> = [
+            .promotedPurchaseBegun, .promotedPurchasePostponed, .promotedPurchaseRefused,
+        ]
+        while let event = await events.next() { if codes.contains(event.code) { return event } }
+        return nil
+    }
+
+    @Test func `what the customer began in the App Store goes on by itself`() async throws {
+        let store = try await test.open()
+        var completed = store.completedTransactions.makeAsyncIterator()
+        test.connection.promote("pack")
+        let transaction = await completed.next()
+        #expect(transaction?.productID == "pack", "nobody waits for it, so it is a completed transaction")
+        #expect(test.connection.payments.map(\.productID) == ["pack"])
+        #expect(test.connection.payments.first?.appAccountToken == store.customer.appAccountToken)
+        var events = store.events.makeAsyncIterator()
+        let event = await next(&events)
+        #expect(event?.code == .promotedPurchaseBegun && event?.kind == .informational && event?.productID == "pack")
+        await store.close()
+    }
+
+    @Test func `it is bought under the offer that the App Store showed`() async throws {
+        let store = try await test.open()
+        var completed = store.completedTransactions.makeAsyncIterator()
+        test.connection.promote("pro.monthly", offer: .winBack("back"))
+        #expect(await completed.next()?.productID == "pro.monthly")
+        #expect(test.connection.payments.map(\.offer) == [.winBack("back")])
+        await store.close()
+    }
+
+    @Test func `what is put off waits until the app goes on with it, once`() async throws {
+        let store = try await open { _, _, _ in .postpone }
+        var events = store.events.makeAsyncIterator()
+        for product: ProductID in ["pack", "coins", "pack"] {
+            test.connection.promote(product)
+            #expect(await next(&events)?.code == .promotedPurchasePostponed)
+        }
+        #expect(store.postponedPurchases.map(\.productID) == ["coins", "pack"], "the same again is the same")
+        #expect(test.connection.payments.isEmpty)
+        try await store.continuePurchase("pack")
+        #expect(test.connection.payments.map(\.productID) == ["pack"])
+        await #expect(throws: StoreError(.invalidProductForPurchasing, "")) {
+            try await store.continuePurchase("pack")
+        }
+        #expect(store.postponedPurchases.map(\.productID) == ["coins"])
+        await store.close()
+    }
+
+    @Test func `a purchase that was put off and then fails is put off no longer`() async throws {
+        let store = try await open { _, _, _ in .postpone }
+        var events = store.events.makeAsyncIterator()
+        test.connection.promote("pack")
+        _ = await next(&events)
+        test.connection.whenPaying { payment, store in
+            store.send(
+                StoreUpdate(
+                    paymentID: payment.id, productID: payment.productID,
+                    state: .failed(StoreFailure(code: .cancelled, reason: "No."))))
+        }
+        await #expect(throws: StoreError(.operationCancelled, "")) { try await store.continuePurchase("pack") }
+        #expect(store.postponedPurchases.isEmpty)
+        await store.close()
+    }
+
+    @Test func `a product that is not in the list is refused without asking`() async throws {
+        let store = try await open { _, _, _ in .buy }
+        var events = store.events.makeAsyncIterator()
+        test.connection.promote("unheard.of")
+        #expect(await next(&events)?.code == .promotedPurchaseRefused)
+        test.connection.promote("pack")
+        #expect(await next(&events)?.code == .promotedPurchaseBegun)
+        while test.connection.finished.isEmpty { await Task.yield() }
+        #expect(test.connection.payments.map(\.productID) == ["pack"])
+        await store.close()
+    }
+
+    @Test func `nobody pays for what they have, a second subscription included`() async throws {
+        test.say(
+            Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
+        let store = try await test.open()
+        var events = store.events.makeAsyncIterator()
+        for product: ProductID in ["pack", "basic.monthly"] {
+            test.connection.promote(product)
+            #expect(await next(&events)?.code == .promotedPurchaseRefused, "\(product)")
+        }
+        test.connection.promote("coins")
+        #expect(await next(&events)?.code == .promotedPurchaseBegun, "coins are used up and bought again")
+        while test.connection.finished.isEmpty { await Task.yield() }
+        #expect(test.connection.payments.map(\.productID) == ["coins"])
+        await store.close()
+    }
+
+    @Test func `who subscribed once may subscribe again`() throws {
+        let product = try #require(Fixture.list["basic.monthly"])
+        for (isExpired, answer) in [(true, PromotedPurchaseAnswer.buy), (false, .refuse)] {
+            let snapshot = StoreSnapshot(
+                subscriptionInfo: SubscriptionInfo(subscription: Fixture.subscription(), isExpired: isExpired))
+            #expect(
+                PromotedPurchaseAnswer.unlessOwned(
+                    PromotedPurchase(productID: product.id), of: product, knowing: snapshot) == answer)
+        }
+    }
+
+    @Test func `a store that is closed while the app is asked buys nothing`() async throws {
+        let asked = Gate()
+        let store = try await open { _, _, _ in
+            asked.open()
+            try? await Gate().pass()
+            return .buy
+        }
+        test.connection.promote("pack")
+        try await asked.pass()
+        await store.close()
+        #expect(test.connection.payments.isEmpty)
+    }
+}
