@@ -337,6 +337,52 @@ struct StoreHubPluginTests {
         }
     }
 
+    @Test func `content is fetched over HTTP on command, and told byte by byte to the end`() async throws {
+        try await ContentScene.run { scene in
+            test.say(Fixture.customer(purchases: [Fixture.purchase("film")]))
+            func change(_ configuration: inout StoreConfiguration) {
+                configuration.productList = ProductList(
+                    ["film", "other"].map {
+                        ListedProduct(
+                            id: $0, productType: .nonConsumable, contentFetcherParameters: scene.parameters())
+                    })
+                configuration.contentManager = scene.library()
+            }
+            try await run(change: change) { screen, store in
+                let id = MessageID.unique()
+                let told = try screen.events("store.contentProgress").filter(correlationId: id).values()
+                try screen.send(try Message("store.fetchContent", id: id), ["productID": "film"])
+                var received: [Int] = []
+                for await event in told {
+                    let progress = try event.result.get()
+                    received.append(try #require(progress["received"]?.intValue))
+                    #expect(progress["productID"] == "film")
+                    if progress["isComplete"] == true {
+                        #expect(progress["total"] == progress["received"])
+                        break
+                    }
+                }
+                #expect(received.count > 2 && received == received.sorted())
+                #expect(received.last == ContentScene.archive.count)
+                #expect(try screen.ask("store.status")["downloaded"] == ["film"])
+                #expect(ContentScene.isFilm(store.contentLocation("film")))
+                await #expect(throws: StoreError(.contentNotAcquired, "")) {
+                    try await screen.call(
+                        "store.fetchContent", ["productID": "other"], answeredBy: "store.contentProgress")
+                }
+                _ = try await screen.call(
+                    "store.deleteContent", ["productID": "film"], answeredBy: "store.contentDeleted")
+                #expect(try screen.ask("store.status")["downloaded"] == [])
+                #expect(store.contentLocation("film") == nil)
+                scene.next(ContentScene.status(404))
+                await #expect(throws: StoreError(.contentFetchFailed, "")) {
+                    try await screen.call(
+                        "store.fetchContent", ["productID": "film"], answeredBy: "store.contentProgress")
+                }
+            }
+        }
+    }
+
     @Test func `content is removed on command, and of what is not listed nothing is`() async throws {
         try await run { screen, _ in
             let removed = try await screen.call(
