@@ -46,6 +46,43 @@ import Testing
         #expect(outcome.output.contains("Every check held"))
     }
 
+    @Test func `content is fetched and checked, and its progress told in lines where nobody watches`() async throws {
+        let folder = try TemporaryFolder()
+        let outcome = try await SoukExecutable.run(["demo", "--data", folder.file("data")])
+        #expect(outcome.status == 0)
+        let told = outcome.errors.split(separator: "\n").filter { $0.contains("fetching content:") }
+        #expect(
+            told.map { $0.split(separator: ":").last }
+                == [" 0.0", " 0.8", " 1.6", " 2.4", " 3.0"].map { "\($0) of 3.0 MB" })
+        #expect(!outcome.errors.contains("\r"), "no bar")
+        #expect(outcome.output.contains("its content fetched, 3.0 MB, SHA-256 as the product list says"))
+        let list = try JSONValue(parsing: folder.text("data/products.json")).arrayValue ?? []
+        let content = list.compactMap { $0["contentFetcherParameters"] }
+        #expect(content.count == 1 && content.first?["sha256"]?.stringValue?.count == 64)
+    }
+
+    @Test func `content that is not what the product list says fails the demonstration`() async throws {
+        let folder = try TemporaryFolder()
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: SoukExecutable.path())
+        process.arguments = ["demo", "--json", "--data", folder.file("data")]
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        // Changed while the server starts, long before anybody asks for it.
+        let archive = folder.file("data/content/filters.zip")
+        while !FileManager.default.fileExists(atPath: folder.file("data/server.log")) { usleep(1000) }
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: archive))
+        bytes[1000] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: archive))
+        let report = try JSONValue(parsing: output.fileHandleForReading.readDataToEndOfFile())
+        process.waitUntilExit()
+        let step = report["steps"]?.arrayValue?.first { $0["name"] == "nonConsumable" }
+        #expect(step?["ok"] == false && step?["detail"]?.stringValue?.contains("SHA-256") == true)
+        #expect(process.terminationStatus == 1)
+    }
+
     @Test func `kept processes answer, and end with the demonstration`() async throws {
         let demo = try KeptDemo()
         let store = try #require(demo.urls.first)

@@ -17,7 +17,7 @@ enum DemoCommand {
         ],
         details: """
             Starts an App Store simulator and an entitlement server as two processes and acts as an app would: it buys,
-            lets time pass, kills the server, presents what is not true, restores on a second device, and checks each.
+            fetches content, lets time pass, kills the server, presents what is not true, restores on a second device, and checks each.
             Exit 0 only if every check held.
             """
     ) { arguments in
@@ -32,12 +32,12 @@ enum DemoCommand {
         try folder.make()
         defer { folder.removeIfTemporary() }
         let goods = try DemoGoods(arguments.text("catalog"), in: folder)
-        try Data(goods.catalogue.productList.text(pretty: true).utf8)
-            .write(to: URL(fileURLWithPath: folder.file("products.json")))
         let stop = StopSignal()
         let isQuiet = arguments.has("json")
         if !isQuiet { Terminal.note("Starting an App Store simulator and an entitlement server …") }
-        let world = try await DemoWorld.begin(goods, bundleID: bundleID, folder: folder)
+        let world = try await DemoWorld.begin(
+            goods, bundleID: bundleID, folder: folder,
+            contentPause: Terminal.showsProgress && !isQuiet ? .milliseconds(40) : nil)
         let (report, isInterrupted) = await story(in: world, isQuiet: isQuiet, until: stop)
         if isQuiet { Terminal.print(json: report.json) } else { await conclude(report, world) }
         do {
@@ -75,7 +75,7 @@ enum DemoCommand {
         var report = DemoReport(isQuiet: isQuiet)
         do {
             let phone = try await world.launchDevice("phone")
-            var story = DemoStory(world: world, phone: phone)
+            var story = DemoStory(world: world, phone: phone, isQuiet: isQuiet)
             await story.tell(to: &report)
         } catch {
             _ = await report.tell(.products) { throw error }

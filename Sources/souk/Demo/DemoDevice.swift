@@ -6,6 +6,7 @@ import Primitives
 import Purchases
 import StoreKitAdapter
 import StoreModel
+import ZipExtraction
 
 /// An app on a device, as an app developer would compose it: a store, a purchase client over two plugins, a hub, and a
 /// screen that knows none of them.
@@ -21,6 +22,8 @@ final class DemoDevice: Sendable {
         var folder: String
         var clock: any WallClock
         var network: any HTTPTransport
+        /// Waited before each piece of content, for somebody who watches.
+        var contentPause: Duration?
     }
 
     let store: Store
@@ -41,6 +44,9 @@ final class DemoDevice: Sendable {
             transport: watch)
         configuration.storage = try FileSecureStorage(directory: surroundings.folder)
         configuration.storageName = surroundings.folder
+        configuration.contentFolder = surroundings.folder + ".content"
+        configuration.archiveExtractor = ZipExtractor()
+        configuration.contentFetchers = [contentFetcher(surroundings)]
         configuration.customer = CustomerID(rawValue: surroundings.customer)
         configuration.clock = surroundings.clock
         configuration.retryPause = { .milliseconds(50 << min($0 - 1, 4)) }
@@ -57,6 +63,16 @@ final class DemoDevice: Sendable {
                 RemotePurchasePlugin(configuration: remote, transport: watch),
             ], appUserId: .string(surroundings.customer))
         return try DemoDevice(store: store, client: client, watch: watch)
+    }
+
+    /// In small pieces, so that there is something to be seen of a small archive.
+    private static func contentFetcher(_ surroundings: Surroundings) -> RemoteContentFetcher {
+        var configuration = RemoteContentFetcher.Configuration()
+        configuration.piece = 128 << 10
+        let network = surroundings.network
+        return RemoteContentFetcher(
+            transport: surroundings.contentPause.map { UnhurriedTransport(network: network, pause: $0) } ?? network,
+            configuration: configuration)
     }
 
     private init(store: Store, client: PurchaseClient, watch: PurchaseWatch) throws {
@@ -82,6 +98,18 @@ final class DemoDevice: Sendable {
             "store.purchase", ["productID": .string(product.rawValue)], answeredBy: "store.purchaseResult")
     }
 
+    /// Fetches the content of a product through the hub; `each` hears the payload of every `store.contentProgress`.
+    func fetchContent(of product: ProductID, _ each: (JSONObject) -> Void) async throws {
+        let answers = try screen.answers(
+            to: "store.fetchContent", ["productID": .string(product.rawValue)], as: "store.contentProgress")
+        for await answer in answers {
+            let progress = try answer.payload()
+            each(progress)
+            if progress["isComplete"] == true { return }
+        }
+        throw DemoFault("the hub stopped before the content was fetched")
+    }
+
     /// Restores through the hub and returns the payload of `store.restoreResult`.
     func restore() async throws -> JSONObject {
         try await screen.command("store.restore", [:], answeredBy: "store.restoreResult")
@@ -98,8 +126,10 @@ final class ScreenPlugin: PluginProtocol {
     static let name = "screen"
     let policy = Policy(
         name: ScreenPlugin.name,
-        send: .init(commands: ["store.purchase", "store.restore"], queries: ["store.products", "store.features"]),
-        subscribe: ["store.purchaseResult", "store.restoreResult"])
+        send: .init(
+            commands: ["store.purchase", "store.restore", "store.fetchContent"],
+            queries: ["store.products", "store.features"]),
+        subscribe: ["store.purchaseResult", "store.restoreResult", "store.contentProgress"])
     private let sender: any MessageSending
 
     init(messageSender: any MessageSending, configurationFiles: [String: String]) {
@@ -110,13 +140,18 @@ final class ScreenPlugin: PluginProtocol {
         try sender.send(query: try Message(query), payload: nil, sender: self)
     }
 
-    /// Sends a command under a name of its own and waits for the event that answers it.
-    func command(_ command: String, _ payload: JSONObject, answeredBy event: String) async throws -> JSONObject {
+    /// Sends a command under a name of its own and returns the events that answer it.
+    func answers(to command: String, _ payload: JSONObject, as event: String) throws -> BufferedSequence<EventOutput> {
         let id = MessageID.unique()
         let answers = try sender.publisher(forEvent: try Message(event), payload: nil, subscriber: self)
             .filter(correlationId: id).values()
         try sender.send(command: try Message(command, id: id), payload: payload, sender: self)
-        for await answer in answers { return try answer.payload() }
+        return answers
+    }
+
+    /// Sends a command and waits for the event that answers it.
+    func command(_ command: String, _ payload: JSONObject, answeredBy event: String) async throws -> JSONObject {
+        for await answer in try answers(to: command, payload, as: event) { return try answer.payload() }
         throw DemoFault("the hub stopped before \(command) was answered")
     }
 }

@@ -12,11 +12,13 @@ import StoreModel
 struct DemoStory {
     let world: DemoWorld
     let phone: DemoDevice
+    private let isQuiet: Bool
     private var subscribed: CatalogueItem?
     private var hasUnlocked = false
     private var lastTransaction: TransactionID?
 
-    init(world: DemoWorld, phone: DemoDevice) {
+    init(world: DemoWorld, phone: DemoDevice, isQuiet: Bool) {
+        self.isQuiet = isQuiet
         self.world = world
         self.phone = phone
     }
@@ -96,7 +98,29 @@ struct DemoStory {
         let detail = try await buy(item)
         hasUnlocked = true
         try await checkActive(item, true)
-        return detail
+        return "\(detail); \(try await fetchContent(of: item))"
+    }
+
+    /// Has the app fetch what belongs to a product, and checks that it is what was made for it.
+    private func fetchContent(of item: CatalogueItem) async throws -> String {
+        var display = ContentDisplay("  fetching content", isQuiet: isQuiet)
+        var received = 0
+        do {
+            try await phone.fetchContent(of: item.id) { progress in
+                guard let bytes = progress["received"]?.intValue, let total = progress["total"]?.intValue else {
+                    return
+                }
+                received = bytes
+                display.show(bytes, of: total)
+            }
+        } catch {
+            display.end()
+            throw error
+        }
+        display.end()
+        guard received == world.content.size, world.content.isWhole(in: phone.store.contentLocation(item.id.rawValue))
+        else { throw DemoFault("the content of \(item.id) is not what the simulator serves") }
+        return "its content fetched, \(ContentDisplay.megabytes(received)) MB, SHA-256 as the product list says"
     }
 
     private mutating func consumable() async throws -> String {

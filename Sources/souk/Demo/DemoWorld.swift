@@ -22,7 +22,9 @@ actor DemoWorld {
     let rootFile: String
     let simulatorFolder: String
     nonisolated let goods: DemoGoods
+    nonisolated let content: DemoContent
     private let folder: DataFolder
+    private let contentPause: Duration?
     private let secretKey: String
     private let network: any HTTPTransport
     private let simulator: ChildProcess
@@ -32,14 +34,19 @@ actor DemoWorld {
     private var devices: [DemoDevice] = []
 
     /// Starts the simulator and the server, and an account at the store.
-    static func begin(_ goods: DemoGoods, bundleID: BundleID, folder: DataFolder) async throws -> DemoWorld {
+    ///
+    /// - Parameter contentPause: see `DemoDevice.Surroundings`.
+    static func begin(
+        _ goods: DemoGoods, bundleID: BundleID, folder: DataFolder, contentPause: Duration?
+    ) async throws -> DemoWorld {
+        let content = try DemoContent(in: folder)
         let simulator = try await ChildProcess.start(
             [
                 "simulate", "--catalog", goods.file, "--bundle-id", bundleID.rawValue, "--data",
-                folder.file("store"), "--time-rate", "frozen",
+                folder.file("store"), "--time-rate", "frozen", "--content", content.folder,
             ], named: "simulator", log: folder.file("simulator.log"))
         do {
-            return try await DemoWorld(goods, bundleID, folder, simulator)
+            return try await DemoWorld(goods, content, bundleID, folder, simulator, contentPause)
         } catch {
             await simulator.stop()
             throw error
@@ -47,12 +54,15 @@ actor DemoWorld {
     }
 
     private init(
-        _ goods: DemoGoods, _ bundleID: BundleID, _ folder: DataFolder, _ simulator: ChildProcess
+        _ goods: DemoGoods, _ content: DemoContent, _ bundleID: BundleID, _ folder: DataFolder,
+        _ simulator: ChildProcess, _ contentPause: Duration?
     ) async throws {
         let greeting = simulator.greeting
         guard let storeURL = greeting["listening"]?.stringValue, let root = greeting["rootCertificate"]?.stringValue
         else { throw Failure("the simulator did not say where it listens") }
-        let (list, findings) = ProductList.lint(goods.catalogue.productList.encoded(), file: "product list")
+        let products = content.added(to: goods.catalogue.productList, servedAt: storeURL)
+        try Data(products.text(pretty: true).utf8).write(to: URL(fileURLWithPath: folder.file("products.json")))
+        let (list, findings) = ProductList.lint(products.encoded(), file: "products.json")
         guard let list else { throw Failure(findings.map(\.description).joined(separator: "; ")) }
         network = CurlTransport.platformDefault()
         clock = FollowedClock(url: storeURL, transport: network)
@@ -71,9 +81,11 @@ actor DemoWorld {
             throw error
         }
         self.goods = goods
+        self.content = content
+        self.contentPause = contentPause
         catalogue = goods.catalogue
         self.bundleID = bundleID
-        products = list
+        self.products = list
         rootFile = root
         simulatorFolder = folder.file("store")
         self.folder = folder
@@ -144,7 +156,7 @@ actor DemoWorld {
             .init(
                 storeURL: storeURL, serverURL: serverURL, publicKey: publicKey, account: account,
                 customer: customer.rawValue, products: products, folder: folder.file(name), clock: clock,
-                network: network))
+                network: network, contentPause: contentPause))
         devices.append(device)
         return device
     }

@@ -1,0 +1,82 @@
+import Foundation
+import Primitives
+import StoreModel
+
+/// The content of what the demonstration sells for good: an archive, made anew and served by the simulator.
+struct DemoContent: Sendable {
+    /// What `souk simulate --content` serves.
+    let folder: String
+    /// Bytes of the archive.
+    let size: Int
+    /// Of the archive, as the product list says it.
+    let sha256: String
+    /// Of the one file in the archive.
+    private let filterDigest: [UInt8]
+
+    private static let archive = "filters.zip"
+    private static let filter = "filters/grain.lut"
+
+    init(in folder: DataFolder) throws {
+        self.folder = folder.file("content")
+        let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 15) }
+        let archive = StoredArchive.of(bytes, named: Self.filter)
+        size = archive.count
+        sha256 = Hex.encode(SHA256.hash(archive))
+        filterDigest = SHA256.hash(bytes)
+        try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
+        try Data(archive).write(to: URL(fileURLWithPath: self.folder + "/" + Self.archive))
+    }
+
+    /// A product list in which every non-consumable has this content, at the simulator of that address.
+    func added(to list: JSONValue, servedAt url: String) -> JSONValue {
+        .array(
+            (list.arrayValue ?? []).map { product in
+                guard product["productType"] == "nonConsumable" else { return product }
+                var product = product
+                product["contentFetcherParameters"] = [
+                    "type": "RemoteContentFetcher", "URL": .string("\(url)/content/\(Self.archive)"),
+                    "size": .number(Int64(size)), "sha256": .string(sha256),
+                ]
+                return product
+            })
+    }
+
+    /// Whether the content stands whole in a folder.
+    func isWhole(in folder: String?) -> Bool {
+        guard let folder, let data = FileManager.default.contents(atPath: folder + "/" + Self.filter) else {
+            return false
+        }
+        return SHA256.hash(Array(data)) == filterDigest
+    }
+}
+
+/// A zip archive of one file that is not compressed.
+enum StoredArchive {
+    static func of(_ content: [UInt8], named name: String) -> [UInt8] {
+        // Version 2.0, no flags, stored, midnight of 1 January 1980.
+        let common =
+            little(20, 2) + little(0, 6) + little(0x21, 2) + little(crc32(content), 4) + little(content.count, 4)
+            + little(content.count, 4) + little(name.utf8.count, 2) + little(0, 2)
+        let entry = little(0x0403_4b50, 4) + common + name.utf8 + content
+        let directory =
+            little(0x0201_4b50, 4) + little(0x031e, 2) + common + little(0, 6) + little(0o100600 << 16, 4)
+            + little(0, 4)
+            + name.utf8
+        return entry + directory + little(0x0605_4b50, 4) + little(0, 4) + little(1, 2) + little(1, 2)
+            + little(directory.count, 4) + little(entry.count, 4) + little(0, 2)
+    }
+
+    private static func little(_ value: Int, _ bytes: Int) -> [UInt8] {
+        (0..<bytes).map { UInt8(value >> ($0 * 8) & 255) }
+    }
+
+    /// As in ISO 3309, a byte at a time by a table.
+    private static func crc32(_ bytes: [UInt8]) -> Int {
+        let table: [UInt32] = (0..<256).map { index in
+            (0..<8).reduce(UInt32(index)) { crc, _ in crc & 1 == 1 ? crc >> 1 ^ 0xedb8_8320 : crc >> 1 }
+        }
+        var crc = UInt32.max
+        for byte in bytes { crc = crc >> 8 ^ table[Int(UInt8(truncatingIfNeeded: crc) ^ byte)] }
+        return Int(~crc)
+    }
+}
