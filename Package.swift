@@ -96,6 +96,13 @@ let package = Package(
                     "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "HTTPListener", "InAppStore",
                     "Primitives", "Purchases", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
                 ], path: "Tests/CrashLoop", swiftSettings: strict),
+            // The app of the guide "From zero to the first purchase", compiled here as well so that a test follows the guide.
+            .executableTarget(
+                name: "FirstPurchase",
+                dependencies: [
+                    "CurlTransport", "InAppStore", "Purchases", "StoreKitAdapter", "StoreModel", "ZipExtraction",
+                ],
+                path: "Examples/FirstPurchase/Sources/Darkroom", swiftSettings: strict),
             .target(name: "CBuildInfo", cSettings: [.define("SOUK_COMMIT", to: "\"\(commit)\"")]),
             .executableTarget(
                 name: "souk",
@@ -120,7 +127,7 @@ let package = Package(
                 dependencies: [
                     "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "InAppStore", "PluginHub",
                     "Primitives", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel", "StoreTestSupport",
-                    "souk", "CrashLoop",
+                    "souk", "CrashLoop", "FirstPurchase",
                 ],
                 swiftSettings: strict
             ),

@@ -16,7 +16,9 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What the manifest needs to be read, and its targets to be built.
-PACKAGE = ("Package.swift", "Sources", "Tests", "Benchmarks", "Examples/darkroom.storekit", "Examples/FourPlugins/App")
+PACKAGE = (
+    "Package.swift", "Sources", "Tests", "Benchmarks", "Examples/darkroom.storekit", "Examples/FourPlugins/App",
+    "Examples/FirstPurchase/Sources")
 SOURCE_FOLDERS = ("Sources", "Tests", "Benchmarks", "Examples")
 EXPLICIT_IMPORTS = ("--explicit-target-dependency-import-check", "error")
 

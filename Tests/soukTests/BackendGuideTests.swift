@@ -52,35 +52,15 @@ import Testing
         let folder = try TemporaryFolder()
         let command = try #require(try blocks("sh").last)
         let outcome = try await OutsideJudge.run(
-            "/usr/bin/env", ["PATH=\(path)", "bash", "-euo", "pipefail", "-s"],
+            "/usr/bin/env", ["PATH=\(GuideShell.path)", "bash", "-euo", "pipefail", "-s"],
             input: "cd '\(folder.path)'\nln -s '\(TestFiles.repository)/Examples' Examples\n\(command)")
         #expect(outcome.status == 0, "\(outcome)")
         #expect(try folder.text("app-store.xml").hasPrefix("<?xml"))
     }
 
-    /// With the built souk, and the Python that has Apple's library.
-    private var path: String {
-        let built = URL(fileURLWithPath: SoukExecutable.path()).deletingLastPathComponent().path
-        let python = OutsideJudge.python.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
-        return [built, python, ProcessInfo.processInfo.environment["PATH"]].compactMap(\.self).joined(separator: ":")
-    }
-
-    /// A child of a test is born with the signals of its thread blocked; in a shell they are not, and the script sends some.
-    private static let unblocking = """
-        import os, signal, sys
-        signal.pthread_sigmask(signal.SIG_SETMASK, [])
-        for number in (signal.SIGTERM, signal.SIGINT): signal.signal(number, signal.SIG_DFL)
-        os.execvp(sys.argv[1], sys.argv[1:])
-        """
-
     private func run(_ script: String, in folder: String = Self.example) async throws -> OutsideJudge.Verdict {
-        // Below those that the system gives to clients: other tests have thousands.
-        let port = Int.random(in: 20000..<26000)
-        return try await OutsideJudge.run(
-            "/usr/bin/env",
-            [
-                "PATH=\(path)", "STORE_PORT=\(port)", "BACKEND_PORT=\(port + 6000)", "python3", "-c", Self.unblocking,
-                "timeout", "120", "bash", folder + "/" + script,
-            ], input: "")
+        let (store, backend) = GuideShell.ports()
+        return try await GuideShell.run(
+            ["bash", folder + "/" + script], environment: ["STORE_PORT=\(store)", "BACKEND_PORT=\(backend)"])
     }
 }

@@ -1,0 +1,20 @@
+import InAppStore
+
+/// What is sold, each with its price or with the word that it is the customer's already.
+func showShop(_ store: Store) async throws {
+    try? await store.validateReceipt()
+    for product in try await store.productList() {
+        let isOurs = store.allowedProducts.contains(product.id.rawValue)
+        print("\(product.displayName): \(isOurs ? "yours" : product.displayPrice)")
+    }
+}
+
+func buy(_ product: String, from store: Store) async throws {
+    try await store.purchaseProduct(product)
+    print("\(product) was bought.")
+}
+
+func unlockEverything(in store: Store) async throws {
+    try await store.acquireAllEnabledProducts()
+    print("Unlocked: \(store.acquiredViaSubscriptionProducts.sorted().joined(separator: ", ")).")
+}

@@ -1,0 +1,75 @@
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// The code of the guide "Coming from SwiftyStoreKit or RevenueCat", run.
+@Suite(.timeLimit(.minutes(2)))
+struct ComingFromTests {
+    private actor Screen {
+        private(set) var notes: [String] = []
+        func note(_ product: String) { notes.append(product) }
+    }
+
+    private struct Defaults {
+        var hasMoved = false
+    }
+
+    @Test func `buying, asking and listening`() async throws {
+        try await RealWorld.run { world in
+            let screen = Screen()
+            let store = try Store(configuration: world.configuration(line: Line(), storage: MemorySecureStorage()))
+            let listening = Task {
+                for await transaction in store.completedTransactions {
+                    await screen.note(transaction.productID.rawValue)
+                }
+            }
+
+            do {
+                try await store.purchaseProduct("pro.weekly")
+                try await store.acquireAllEnabledProducts()
+            } catch let error as StoreError where error.code == .operationCancelled {
+                // What `paymentCancelled` and `userCancelled` were.
+            } catch let error as StoreError where [.purchaseDeferred, .acknowledgementPending].contains(error.code) {
+                // Somebody has to approve it, or your server has to be reached. Both end by themselves, in this run or a later one:
+                // `completedTransactions` and `snapshots` tell you.
+            }
+
+            let isPro = store.snapshot.features.contains { $0.name == "pro" && $0.isActive }
+            let hasNoir = store.allowedProducts.contains("film.noir")
+            #expect(hasNoir && !isPro, "without a feature map a feature is called as its product")
+            #expect(store.snapshot.features.contains { $0.name == "pro.weekly" && $0.isActive })
+
+            try await world.simulator.buy(.init(productID: "pack"), for: "ada")
+            while await screen.notes.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            #expect(await screen.notes == ["pack"])
+            await store.close()
+            await listening.value
+        }
+    }
+
+    @Test func `a customer who bought with another library has it all after the first start`() async throws {
+        try await RealWorld.run { world in
+            // Another library sold it and finished it, and this server has it for nobody.
+            let bought = try await world.simulator.buy(.init(productID: "pack"), for: "ada")
+            let old = try await world.simulator.connection(account: "ada")
+            try await old.finish(bought.transactionID)
+            await old.close()
+
+            var configuration = world.configuration(line: Line(), storage: MemorySecureStorage())
+            configuration.customer = nil
+            let store = try Store(configuration: configuration)
+            var defaults = Defaults()
+            for _ in 1...2 {
+                try await store.logIn("customer-1042")
+                if !defaults.hasMoved {
+                    try await store.refreshReceipt()
+                    defaults.hasMoved = true
+                }
+            }
+            #expect(store.customer == "customer-1042" && store.allowedProducts == ["pack"])
+            await store.close()
+        }
+    }
+}
