@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct RemoteStoreConnectionTests {
     /// A simulator of which the test says every answer; a long poll without one waits.
-    private final class Simulator: HTTPTransport {
+    final class Simulator: HTTPTransport {
         typealias Answer = @Sendable (String, HTTPRequest) async throws -> HTTPResponse?
 
         /// Method and target of each request.
@@ -59,11 +59,11 @@ struct RemoteStoreConnectionTests {
         StoreWire.Device(deviceID: id, account: "anna", storefront: ScriptedStoreConnection.storefront)
     }
 
-    private static func sold(_ id: TransactionID) -> StoreWire.Update {
+    static func sold(_ id: TransactionID) -> StoreWire.Update {
         .init(paymentID: "p", productID: "pack", state: "purchased", transaction: .of(id))
     }
 
-    private let simulator = Simulator()
+    let simulator = Simulator()
 
     @Test func `a sign-in is shared by all who ask at the same time, and made once`() async throws {
         let mayAnswer = Gate()
@@ -387,12 +387,12 @@ struct RemoteStoreConnectionTests {
 }
 
 extension HTTPResponse {
-    fileprivate static func of<Body: Encodable>(_ body: Body) throws -> HTTPResponse {
+    static func of<Body: Encodable>(_ body: Body) throws -> HTTPResponse {
         HTTPResponse(
             status: 200, headers: ["Content-Type": "application/json"], body: .bytes(try WireJSON.encode(body)))
     }
 
-    fileprivate static func problem(_ status: Int, _ code: String, _ detail: String) -> HTTPResponse {
+    static func problem(_ status: Int, _ code: String, _ detail: String) -> HTTPResponse {
         HTTPResponse(
             status: status,
             json: [

@@ -1,0 +1,53 @@
+import HTTPCore
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import StoreKitAdapter
+
+/// What the customer began in the store, as a connection over HTTP takes it over.
+extension RemoteStoreConnectionTests {
+    @Test func `what was begun in the store is taken over, also after the connection broke, and told once`()
+        async throws
+    {
+        let promoted = PromotedPurchase(productID: "a/b", offer: .winBack("back"))
+        let failures = Locked(2)
+        simulator.answer { words, _ in
+            if words.contains("/updates?"), !words.contains("after=") {
+                return try .of(StoreWire.Updates(updates: [Self.sold("1")], cursor: "1", promotedPurchases: [promoted]))
+            }
+            guard words == "POST /store/v1/devices/device%201/promoted-purchases/a%2Fb" else { return nil }
+            let mayFail = failures.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            if mayFail { throw HTTPError(.connectionLost, "gone") }
+            return try .of(promoted)
+        }
+        let connection = simulator.connect()
+        var told = connection.promotedPurchases.makeAsyncIterator()
+        #expect(await told.next() == promoted)
+        var updates = connection.updates.makeAsyncIterator()
+        #expect(await updates.next()?.productID == "pack", "what else was said is told as well")
+        await connection.close()
+        #expect(await told.next() == nil)
+        #expect(await updates.next() == nil, "once, however often it was asked for")
+    }
+
+    @Test func `what another device has taken over is told here never, and the rest is`() async throws {
+        simulator.answer { words, _ in
+            if words.contains("/updates?"), !words.contains("after=") {
+                let begun = ["lost", "mine"].map { PromotedPurchase(productID: $0) }
+                return try .of(StoreWire.Updates(updates: [], cursor: "1", promotedPurchases: begun))
+            }
+            if words.hasSuffix("/lost") { return .problem(404, "unknownPromotedPurchase", "A device has taken it.") }
+            return words.hasSuffix("/mine") ? try .of(PromotedPurchase(productID: "mine")) : nil
+        }
+        let connection = simulator.connect()
+        var told = connection.promotedPurchases.makeAsyncIterator()
+        #expect(await told.next()?.productID == "mine")
+        await connection.close()
+        #expect(await told.next() == nil)
+    }
+}
