@@ -12,6 +12,13 @@ public protocol ContentFetcher: Sendable {
     func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent
+    /// What was brought for an order has been copied to its place or unpacked there, or was not accepted: it may go.
+    func release(_ order: ContentOrder) async
+}
+
+extension ContentFetcher {
+    /// Nothing: what is in the order's folder is removed by whoever gave the order.
+    public func release(_ order: ContentOrder) async {}
 }
 
 /// What a fetcher is to fetch.

@@ -96,8 +96,78 @@ struct ContentFetchersTests {
             let told = try await library.fetch("film", parameters: parameters).all()
             #expect(ContentScene.files(told.last?.location).keys.sorted() == ["film.checksum"])
             #expect(resources.asked.all.allSatisfy { $0 == ["film", "sound"] })
+            #expect(
+                resources.released.all == [["film", "sound"], ["film", "sound"]], "there was none to release before")
             await library.close()
         }
+    }
+
+    @Test func `on-demand resources are kept until they are copied, behind a fallback too`() async throws {
+        try await ContentScene.run { scene in
+            let folder = scene.folder + "/resources"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try Data("abc".utf8).write(to: URL(fileURLWithPath: folder + "/film.checksum"))
+            let resources = Resources(folder: folder)
+            let library = scene.library([OnDemandContentFetcher(resources), LocalContentFetcher()])
+            let local: JSONValue = ["type": "LocalContentFetcher", "URL": "file:///nowhere/film.zip"]
+            let onDemand: JSONValue = ["type": "OnDemandContentFetcher", "tags": ["film"], "checksum": "abc"]
+            let told = try await library.fetch(
+                "film",
+                parameters: [
+                    "type": "FallbackContentFetcher",
+                    "fetchersParameters": [
+                        local, ["type": "FallbackContentFetcher", "fetchersParameters": [onDemand]],
+                    ],
+                ]
+            ).all()
+            #expect(ContentScene.files(told.last?.location).keys.sorted() == ["film.checksum"])
+            #expect(resources.released.all == [["film"]])
+            try FileManager.default.createSymbolicLink(
+                atPath: folder + "/link", withDestinationPath: folder + "/film.checksum")
+            await #expect(throws: StoreError(.contentExtractionFailed, "")) {
+                try await library.fetch("film", parameters: onDemand.objectValue ?? [:]).all()
+            }
+            #expect(resources.released.all == [["film"], ["film"]], "also when they are not accepted")
+            await library.close()
+        }
+    }
+
+    @Test(arguments: [
+        (4992, StoreError.Code.diskFull), (4993, .diskFull), (4994, .invalidContentFetcherParameters),
+        (4097, .contentFetchFailed),
+    ])
+    func `why on-demand resources could not be had is told in the store's codes`(number: Int, code: StoreError.Code) {
+        let error = StoreError.ofBundleResources(NSError(domain: NSCocoaErrorDomain, code: number))
+        #expect((error as? StoreError)?.code == code)
+        let elsewhere = StoreError.ofBundleResources(NSError(domain: NSURLErrorDomain, code: number))
+        #expect((elsewhere as? StoreError)?.code == .contentFetchFailed)
+    }
+
+    @Test func `on-demand resources that somebody gave up are no failure`() {
+        let cancelled = NSError(domain: NSCocoaErrorDomain, code: CocoaError.userCancelled.rawValue)
+        #expect(StoreError.ofBundleResources(cancelled) is CancellationError)
+    }
+
+    @Test func `the files of a product are in a folder of its name or at the top of the app`() throws {
+        let top = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+            .appendingPathComponent("souk-bundle-\(UUID().uuidString).bundle").path
+        defer { try? FileManager.default.removeItem(atPath: top) }
+        try FileManager.default.createDirectory(atPath: top + "/com.film", withIntermediateDirectories: true)
+        for file in ["/com.film/com.film.checksum", "/com.film.checksum", "/com.sound.checksum"] {
+            try Data("abc".utf8).write(to: URL(fileURLWithPath: top + file))
+        }
+        let bundle = try #require(Bundle(path: top))
+        #expect(bundle.folder(holding: "com.film.checksum") == top + "/com.film")
+        #expect(bundle.folder(holding: "com.sound.checksum") == top)
+        #expect(bundle.folder(holding: "com.other.checksum") == nil)
+    }
+
+    @Test func `the platform's progress is told once it has a total`() {
+        let progress = Progress(totalUnitCount: -1)
+        #expect(ContentProgress(progress) == nil)
+        progress.totalUnitCount = 80
+        progress.completedUnitCount = 20
+        #expect(ContentProgress(progress) == ContentProgress(received: 20, total: 80))
     }
 
     @Test func `the first fetcher that brings the content ends it, and all failures are told`() async throws {
@@ -123,15 +193,21 @@ struct ContentFetchersTests {
 
     private final class Resources: OnDemandResources {
         let asked = CallLog<Set<String>>()
+        let released = CallLog<Set<String>>()
         private let place: String
 
         init(folder: String) { place = folder }
 
         func folder(
-            tags: Set<String>, progress: @escaping @Sendable (ContentProgress) -> Void
-        ) async throws -> String {
+            holding name: String, tags: Set<String>, progress: @escaping @Sendable (ContentProgress) -> Void
+        ) async throws -> String? {
             asked.record(tags)
-            return place
+            return FileManager.default.fileExists(atPath: "\(place)/\(name)") ? place : nil
+        }
+
+        func release(tags: Set<String>) async {
+            #expect(released.all.count < asked.all.count)
+            released.record(tags)
         }
     }
 }

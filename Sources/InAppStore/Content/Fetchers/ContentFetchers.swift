@@ -39,6 +39,8 @@ struct ContentFetchers: Sendable {
 struct FallbackContentFetcher: ContentFetcher {
     let types = ShippedContentFetcher.fallback.types
     private let others: ContentFetchers
+    /// Who brought the content, and for which order. A fetcher is made for each order.
+    private let bringer = Locked<(fetcher: any ContentFetcher, order: ContentOrder)?>(nil)
 
     init(_ others: ContentFetchers) { self.others = others }
 
@@ -68,9 +70,11 @@ struct FallbackContentFetcher: ContentFetcher {
             let folder = "\(order.workFolder)/\(index)"
             do {
                 try ContentShelf.makeFolder(folder)
-                return try await others.fetcher(for: parameters).fetch(
-                    ContentOrder(productID: order.productID, parameters: parameters, workFolder: folder),
-                    progress: progress)
+                let other = try others.fetcher(for: parameters)
+                let its = ContentOrder(productID: order.productID, parameters: parameters, workFolder: folder)
+                let brought = try await other.fetch(its, progress: progress)
+                bringer.withLock { $0 = (other, its) }
+                return brought
             } catch {
                 try Task.checkCancellation()
                 let error = StoreError(fetching: order.productID, error)
@@ -81,6 +85,11 @@ struct FallbackContentFetcher: ContentFetcher {
         throw StoreError(
             failures.last?.code ?? .contentFetchFailed, failures.map(\.sentence).joined(separator: " "),
             underlying: failures.last)
+    }
+
+    func release(_ order: ContentOrder) async {
+        let bringer = bringer.withLock { $0 }
+        await bringer?.fetcher.release(bringer?.order ?? order)
     }
 }
 

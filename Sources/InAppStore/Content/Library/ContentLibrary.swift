@@ -115,15 +115,16 @@ public final class ContentLibrary: ContentManager {
         }
         let fetcher = try fetchers.fetcher(for: parameters)
         let work = try shelf.prepare(product, parameters: digest)
-        let brought = try await fetcher.fetch(
-            ContentOrder(productID: product, parameters: parameters, workFolder: work)
-        ) { progress in
+        let order = ContentOrder(productID: product, parameters: parameters, workFolder: work)
+        let brought = try await fetcher.fetch(order) { progress in
             fetch.tell(ContentProgress(received: progress.received, total: progress.total))
         }
-        try Task.checkCancellation()
         do {
+            try Task.checkCancellation()
             try await put(brought, at: place)
+            await fetcher.release(order)
         } catch {
+            await fetcher.release(order)
             // What cannot be unpacked once cannot be resumed either.
             if StoreError(fetching: product, error).code == .contentExtractionFailed { shelf.clearWork(product) }
             throw error

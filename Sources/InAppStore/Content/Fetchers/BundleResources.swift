@@ -1,0 +1,111 @@
+import Foundation
+import Primitives
+
+#if canImport(UIKit)
+    // The systems that have UIKit have on-demand resources; it brings the part of Foundation that is theirs alone.
+    import UIKit
+
+    /// The on-demand resources of an app in the App Store: what Xcode's asset tags put there.
+    ///
+    ///     configuration.contentFetchers = [OnDemandContentFetcher(BundleResources())]
+    ///
+    /// The files of a product, `PRODUCT.checksum` among them, are tagged together: as a folder reference with the name of the
+    /// product, or as single files with a tag that nothing else has. What is released the system may remove when it needs
+    /// room.
+    public actor BundleResources: OnDemandResources {
+        private let bundle: Bundle
+        /// The requests whose resources are in use. The system keeps resources for as long as a request for them lives.
+        private var held: [NSBundleResourceRequest] = []
+        private let pause: Duration
+
+        /// - Parameter pause: how often `progress` is told.
+        public init(bundle: Bundle = .main, pause: Duration = .milliseconds(250)) {
+            self.bundle = bundle
+            self.pause = pause
+        }
+
+        /// Throws `StoreError`: `diskFull`, `invalidContentFetcherParameters` for a tag that the app does not have,
+        /// `contentFetchFailed`; `CancellationError`.
+        public func folder(
+            holding name: String, tags: Set<String>, progress: @escaping @Sendable (ContentProgress) -> Void
+        ) async throws -> String? {
+            let request = NSBundleResourceRequest(tags: tags, bundle: bundle)
+            let loading = request.progress
+            let telling = Task { [pause] in
+                while !Task.isCancelled {
+                    if let told = ContentProgress(loading) { progress(told) }
+                    try await Task.sleep(for: pause)
+                }
+            }
+            let (ending, ready) = AsyncThrowingStream<Never, any Error>.makeStream()
+            request.beginAccessingResources { ready.finish(throwing: $0) }
+            let failure = await Self.failure(of: ending)
+            telling.cancel()
+            _ = await telling.result
+            // Whoever is cancelled does not wait for the end.
+            guard !Task.isCancelled else {
+                loading.cancel()
+                throw CancellationError()
+            }
+            if let failure { throw StoreError.ofBundleResources(failure as NSError) }
+            guard let folder = request.bundle.folder(holding: name) else {
+                request.endAccessingResources()
+                return nil
+            }
+            held.append(request)
+            return folder
+        }
+
+        public func release(tags: Set<String>) {
+            guard let index = held.firstIndex(where: { $0.tags == tags }) else { return }
+            held.remove(at: index).endAccessingResources()
+        }
+
+        private static func failure(of ending: AsyncThrowingStream<Never, any Error>) async -> (any Error)? {
+            do {
+                for try await _ in ending {}
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+#endif
+
+extension Bundle {
+    /// The folder that has the file, in the bundle's own or in one called as the file without its extension.
+    func folder(holding name: String) -> String? {
+        let own = URL(fileURLWithPath: name).deletingPathExtension().lastPathComponent
+        let file =
+            url(forResource: name, withExtension: nil, subdirectory: own) ?? url(forResource: name, withExtension: nil)
+        return file?.deletingLastPathComponent().path
+    }
+}
+
+extension ContentProgress {
+    /// As far as it is known.
+    init?(_ progress: Progress) {
+        guard progress.totalUnitCount > 0 else { return nil }
+        self.init(received: progress.completedUnitCount, total: progress.totalUnitCount)
+    }
+}
+
+extension StoreError {
+    /// Why on-demand resources could not be had (Apple's "NSBundleResourceRequest", errors).
+    static func ofBundleResources(_ error: NSError) -> any Error {
+        let code: Code
+        switch (error.domain, error.code) {
+        case (NSCocoaErrorDomain, CocoaError.userCancelled.rawValue): return CancellationError()
+        case (NSCocoaErrorDomain, 4992), (NSCocoaErrorDomain, 4993): code = .diskFull
+        case (NSCocoaErrorDomain, 4994): code = .invalidContentFetcherParameters
+        default: code = .contentFetchFailed
+        }
+        let sentence =
+            switch code {
+            case .diskFull: "There is no room for the on-demand resources; free some, or release others."
+            case .invalidContentFetcherParameters: "tags: the app has no on-demand resources with one of these tags."
+            default: "The on-demand resources could not be had: \(error.localizedDescription)"
+            }
+        return StoreError(code, sentence, underlying: error)
+    }
+}
