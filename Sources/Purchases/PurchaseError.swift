@@ -45,6 +45,8 @@ public struct PurchaseError: Error, Equatable, Sendable {
         public static let unsupported = Code(rawValue: "unsupported")
         /// A place for secrets could not be read or written.
         public static let storageFailed = Code(rawValue: "storageFailed")
+        /// The place for secrets is locked together with the device; what is in it is whole.
+        public static let storageLocked = Code(rawValue: "storageLocked")
         /// What was stored is damaged.
         public static let storageCorrupt = Code(rawValue: "storageCorrupt")
     }
@@ -98,6 +100,7 @@ public struct PurchaseError: Error, Equatable, Sendable {
         .decodingError: "The server's answer cannot be read; update the app.",
         .unsupported: "This version cannot do that.",
         .storageFailed: "The secure storage cannot be used; check the folder's permissions and free space.",
+        .storageLocked: "The secure storage is locked; try again when the device is unlocked.",
         .storageCorrupt: "The stored value is damaged; remove it.",
     ]
 }

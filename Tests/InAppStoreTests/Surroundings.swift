@@ -141,3 +141,9 @@ extension Store {
         return nil
     }
 }
+
+/// A storage of a device that nobody has unlocked.
+struct LockedStorage: SecureStorage {
+    func data(for key: String) throws -> [UInt8]? { throw PurchaseError(.storageLocked) }
+    func set(_ data: [UInt8]?, for key: String) throws { throw PurchaseError(.storageLocked) }
+}

@@ -36,7 +36,12 @@ extension StoreConfiguration {
     }
 
     private func defaultStorage() throws -> any SecureStorage {
-        try FileSecureStorage(directory: "\(Self.supportFolder)/\(storageName)")
+        #if canImport(Security)
+            let app = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
+            return KeychainStorage(configuration: .init(service: "\(app).souk.\(storageName)"))
+        #else
+            return try FileSecureStorage(directory: stateFolder)
+        #endif
     }
 
     private func defaultContent() -> any ContentManager {
@@ -47,13 +52,16 @@ extension StoreConfiguration {
             RemoteContentFetcher(transport: transportOrDefault, configuration: remote), LocalContentFetcher(),
         ]
         return ContentLibrary(
-            folder: contentFolder ?? "\(Self.supportFolder)/\(storageName).content",
+            folder: contentFolder ?? stateFolder + ".content",
             fetchers: contentFetchers + shipped, extractor: archiveExtractor)
     }
 
-    private static var supportFolder: String {
-        let folder = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
-        return (folder?.path ?? NSHomeDirectory()) + "/Souk"
+    /// Where the store's files are by default: at `storageName` when that is an absolute path, else in a folder of that name
+    /// among the user's.
+    var stateFolder: String {
+        guard !storageName.hasPrefix("/") else { return URL(fileURLWithPath: storageName).path }
+        let support = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
+        return "\(support?.path ?? NSHomeDirectory())/Souk/\(storageName)"
     }
 
     private func defaultConnection(_ storage: any SecureStorage) throws -> any StoreConnection {

@@ -39,7 +39,7 @@ public struct StoreConfiguration: Sendable {
     public var credits: (any CreditService)?
     /// Keeps the content of products on the device: a `ContentLibrary` in `contentFolder`.
     public var contentManager: (any ContentManager)?
-    /// Where the default `contentManager` keeps content: beside the default `storage`.
+    /// Where the default `contentManager` keeps content: the folder of `storageName` with `.content` behind.
     public var contentFolder: String?
     /// Unpacks what the default `contentManager` fetches, `ZipExtractor` of `ZipExtraction` for example. Without one
     /// archives are `unsupported`.
@@ -47,9 +47,11 @@ public struct StoreConfiguration: Sendable {
     /// Ways to fetch content besides those that come with the store, or in their place: the first that has a `type` is
     /// used.
     public var contentFetchers: [any ContentFetcher] = []
-    /// Where the state is kept. A storage that can be claimed is claimed while the store lives.
+    /// Where the state is kept: the Keychain on Apple platforms, elsewhere the folder of `storageName`. A storage that can
+    /// be claimed is claimed while the store lives.
     public var storage: (any SecureStorage)?
-    /// Tells stores apart that would use the same storage: a second one is refused while the first lives.
+    /// Tells stores apart that would use the same storage: a second one is refused while the first lives. It names a folder
+    /// among those of the user's for applications, or is the absolute path of one.
     public var storageName: String
     /// How the defaults of `connection`, `validator` and `contentManager` send their requests.
     public var transport: (any HTTPTransport)?

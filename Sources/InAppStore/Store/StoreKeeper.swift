@@ -29,7 +29,7 @@ actor StoreKeeper {
     private var isStarted = false
 
     /// The customer is the anonymous one of this device when none is given. Throws `storageFailed` when that one has no
-    /// readable id.
+    /// readable id, and while the storage is locked.
     init(
         list: ProductList, customer: CustomerID?, validator: any ReceiptValidator,
         localVerifier: (any TransactionVerifier)?, storage: any SecureStorage,
@@ -38,6 +38,7 @@ actor StoreKeeper {
         self.validator = validator
         self.localVerifier = localVerifier
         let records = StoreRecords(storage: storage)
+        try records.checkUnlocked()
         let clock = DeviceClock(clock, knowing: records.time(telling: happenings))
         self.clock = clock
         self.records = records

@@ -3,6 +3,15 @@ import StoreModel
 
 /// What is damaged is never fatal: it is set aside, said, and made anew.
 extension StoreRecords {
+    /// Throws `storageFailed` while the storage is locked with the device: what is whole in there would count as absent.
+    func checkUnlocked() throws {
+        do {
+            _ = try storage.data(for: Key.time)
+        } catch let error as PurchaseError where error.code == .storageLocked {
+            throw StoreError(.storageFailed, "The store cannot be opened yet. \(error.reason)", underlying: error)
+        } catch {}
+    }
+
     /// What stands under `key`; `nil` when there is nothing, or nothing that can be read. What is damaged is set aside.
     func read<Value: Decodable>(_ key: String, telling happenings: Happenings<StoreEvent>) -> Value? {
         var isDamaged = true

@@ -19,6 +19,17 @@ private final class Nowhere: HTTPTransport {
     }
 }
 
+/// Brings a folder.
+private struct Shelf: ContentFetcher {
+    let types: Set<String> = ["Shelf"]
+    let folder: String
+
+    func check(_ parameters: JSONObject) throws {}
+    func fetch(
+        _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
+    ) async throws -> FetchedContent { .folder(path: folder) }
+}
+
 @Suite(.timeLimit(.minutes(2)))
 final class StoreConfigurationTests {
     private let test = Surroundings()
@@ -110,6 +121,44 @@ final class StoreConfigurationTests {
         await store.close()
         configuration.productList = nil
         #expect(throws: StoreError(.productListUnreadable, "")) { try Store(configuration: configuration) }
+    }
+
+    @Test(arguments: ["", "/"])
+    func `an absolute path as the store's name is where its files are`(slash: String) async throws {
+        var configuration = StoreConfiguration(productListPath: "")
+        configuration.storageName = "\(folder)/device\(slash)"
+        #expect(configuration.stateFolder == "\(folder)/device")
+        configuration.productList = Fixture.list
+        configuration.connection = test.connection
+        configuration.validator = test.server
+        configuration.contentFetchers = [Shelf(folder: folder + "/shelf")]
+        configuration.productList = ProductList([
+            ListedProduct(
+                id: "film", productType: .nonConsumable, preAcquired: true, contentFetcherParameters: ["type": "Shelf"])
+        ])
+        try FileManager.default.createDirectory(atPath: folder + "/shelf", withIntermediateDirectories: true)
+        let store = try Store(configuration: configuration)
+        for try await _ in store.fetchProductContent("film") {}
+        await store.close()
+        #expect(store.contentLocation("film") == "\(folder)/device.content/film/content")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == [
+                "device", "device.content", "shelf",
+            ])
+    }
+
+    @Test func `any other name is a folder among the user's`() {
+        var configuration = StoreConfiguration(productListPath: "")
+        #expect(configuration.stateFolder.hasSuffix("/Souk/default"))
+        configuration.storageName = "staging"
+        #expect(configuration.stateFolder.hasSuffix("/Souk/staging") && configuration.stateFolder.hasPrefix("/"))
+    }
+
+    @Test func `a storage that is locked with the device is no empty one, and the store is not opened`() throws {
+        var configuration = test.configuration()
+        configuration.storage = LockedStorage()
+        let error = #expect(throws: StoreError(.storageFailed, "")) { try Store(configuration: configuration) }
+        #expect(error?.sentence.contains("unlocked") == true)
     }
 
     @Test func `payments are named as the configuration says`() async throws {

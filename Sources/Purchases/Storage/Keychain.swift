@@ -1,0 +1,56 @@
+/// What is asked of Apple's Keychain: four calls on one item, and nothing that is not decided before.
+package protocol Keychain: Sendable {
+    /// The item's value when the status is `success`.
+    func value(of item: KeychainItem) -> (status: KeychainStatus, value: [UInt8]?)
+    func add(_ item: KeychainItem, value: [UInt8]) -> KeychainStatus
+    func update(_ item: KeychainItem, value: [UInt8]) -> KeychainStatus
+    func remove(_ item: KeychainItem) -> KeychainStatus
+}
+
+/// A generic password of the Keychain: what finds it, and when it may be read.
+package struct KeychainItem: Hashable, Sendable {
+    package var service: String
+    package var account: String
+    /// `nil` is the app's own: the first one that its entitlements name.
+    package var accessGroup: String?
+    package var accessibility: KeychainStorage.Accessibility
+}
+
+/// An `OSStatus` of the Keychain (Apple's "Security Framework Result Codes").
+package struct KeychainStatus: RawRepresentable, Hashable, Sendable {
+    package let rawValue: Int32
+    package init(rawValue: Int32) { self.rawValue = rawValue }
+
+    package static let success = KeychainStatus(rawValue: 0)
+    package static let diskFull = KeychainStatus(rawValue: -34)
+    package static let notAvailable = KeychainStatus(rawValue: -25291)
+    package static let duplicateItem = KeychainStatus(rawValue: -25299)
+    package static let itemNotFound = KeychainStatus(rawValue: -25300)
+    /// The device is locked, or has not been unlocked since it was started.
+    package static let interactionNotAllowed = KeychainStatus(rawValue: -25308)
+    package static let undecodable = KeychainStatus(rawValue: -26275)
+    package static let missingEntitlement = KeychainStatus(rawValue: -34018)
+
+    /// What a status other than those that are answers means for the value of `item`. The value is never in the text.
+    package func error(_ action: String, _ item: KeychainItem) -> PurchaseError {
+        let what = "\"\(item.account)\" in the Keychain"
+        switch self {
+        case .interactionNotAllowed:
+            return PurchaseError(
+                .storageLocked, "The Keychain cannot \(action) \"\(item.account)\" while the device is locked.")
+        case .missingEntitlement:
+            let group = item.accessGroup.map { "the access group \($0)" } ?? "a Keychain of its own"
+            return PurchaseError(
+                .storageFailed,
+                "The app may not \(action) \(what): its entitlements (keychain-access-groups) do not name \(group).")
+        case .undecodable:
+            return PurchaseError(.storageCorrupt, "The value of \(what) is damaged; remove it to start anew.")
+        case .diskFull:
+            return PurchaseError(.storageFailed, "The disk is full; the app cannot \(action) \(what).")
+        case .notAvailable:
+            return PurchaseError(.storageFailed, "There is no Keychain; the app cannot \(action) \(what).")
+        default:
+            return PurchaseError(.storageFailed, "The app cannot \(action) \(what) (OSStatus \(rawValue)).")
+        }
+    }
+}
