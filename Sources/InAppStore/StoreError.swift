@@ -48,6 +48,10 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible, L
         /// No error: the device's clock reads an earlier instant than is known to have come.
         public static let clockSetBack = Code(rawValue: "clockSetBack")
         public static let storageFailed = Code(rawValue: "storageFailed")
+        /// What a sibling app told of its subscriptions is not what it wrote.
+        public static let sharedUserInfoDamaged = Code(rawValue: "sharedUserInfoDamaged")
+        /// A sibling app tells of its subscriptions in a form of another version; one of the two is to be updated.
+        public static let sharedUserInfoOfOtherVersion = Code(rawValue: "sharedUserInfoOfOtherVersion")
         /// The server could not be asked about credit, or knows no such credit.
         public static let creditFailed = Code(rawValue: "creditFailed")
         /// There is less credit than the items cost; nothing was spent.

@@ -42,8 +42,8 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         claim = try StoreClaim(configuration.storageName, storage: parts.storage)
         let keeper = try StoreKeeper(
             list: parts.productList, customer: configuration.customer, validator: parts.validator,
-            localVerifier: configuration.localVerifier, storage: parts.storage, clock: configuration.clock,
-            patience: configuration.patience)
+            localVerifier: configuration.localVerifier, siblings: parts.siblings, storage: parts.storage,
+            clock: configuration.clock, patience: configuration.patience)
         self.keeper = keeper
         connection = parts.connection
         requests = parts.products
@@ -104,6 +104,11 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     public var completedTransactions: AsyncStream<StoreTransaction> { completions.stream() }
     /// Whose purchases these are.
     public var customer: CustomerID { keeper.owner.customer }
+
+    public func isMultiAppSubscription(_ productIdentifier: String) -> Bool {
+        guard let siblings = keeper.siblings, let product = ProductID(rawValue: productIdentifier) else { return false }
+        return siblings.isMultiApp(product)
+    }
 
     /// Somebody logs in: purchases are made for, and answers asked about, this customer from now on. What of theirs had
     /// to wait while somebody else was there is presented to the server.

@@ -9,6 +9,7 @@ extension StoreConfiguration {
     struct Parts {
         var productList: ProductList
         var storage: any SecureStorage
+        var siblings: SiblingApps?
         var connection: any StoreConnection
         var products: ProductRequest
         var validator: any ReceiptValidator
@@ -23,7 +24,7 @@ extension StoreConfiguration {
         let connection = try connection ?? defaultConnection(storage)
         let validator = try validator ?? defaultValidator()
         return Parts(
-            productList: productList, storage: storage, connection: connection,
+            productList: productList, storage: storage, siblings: try siblings(), connection: connection,
             products: products ?? ProductRequest(connection: connection), validator: validator,
             credits: credits ?? validator as? any CreditService, contentManager: contentManager ?? defaultContent())
     }
@@ -42,6 +43,24 @@ extension StoreConfiguration {
         #else
             return try FileSecureStorage(directory: stateFolder)
         #endif
+    }
+
+    private func siblings() throws -> SiblingApps? {
+        guard let sharedStorage else {
+            guard bundledApplications.isEmpty else {
+                throw StoreError(
+                    .missingSetting,
+                    "Set sharedStorage to where the bundled applications tell of their subscriptions, or name none.")
+            }
+            return nil
+        }
+        guard let application else {
+            throw StoreError(
+                .missingSetting, "Set application to the bundle identifier under which this app tells its siblings.")
+        }
+        return SiblingApps(
+            application: application, others: bundledApplications.subtracting([application]),
+            reader: SharedUserInfoReader(storage: sharedStorage), classifier: multiAppSubscriptionClassifier)
     }
 
     private func defaultContent() -> any ContentManager {

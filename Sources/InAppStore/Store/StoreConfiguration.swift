@@ -53,6 +53,16 @@ public struct StoreConfiguration: Sendable {
     /// Tells stores apart that would use the same storage: a second one is refused while the first lives. It names a folder
     /// among those of the user's for applications, or is the absolute path of one.
     public var storageName: String
+    /// Where this app and its sibling apps tell each other of their subscriptions: on Apple platforms `KeychainStorage` with
+    /// an access group of theirs, elsewhere one folder. `nil` tells nobody. See `SharedUserInfoReader`.
+    public var sharedStorage: (any SecureStorage)?
+    /// Under which bundle identifier this app tells; by default its own.
+    public var application: BundleID?
+    /// The sibling apps whose subscriptions may count here too.
+    public var bundledApplications: Set<BundleID> = []
+    /// Which of the siblings' subscriptions count here; without one, none.
+    public var multiAppSubscriptionClassifier: (any MultiAppSubscriptionClassifier)?
+
     /// How the defaults of `connection`, `validator` and `contentManager` send their requests.
     public var transport: (any HTTPTransport)?
     public var environment: [String: String]
@@ -92,6 +102,7 @@ public struct StoreConfiguration: Sendable {
     public init(productListPath: String) {
         self.productListPath = productListPath
         clock = SystemClock()
+        application = Bundle.main.bundleIdentifier.flatMap(BundleID.init(rawValue:))
         environment = ProcessInfo.processInfo.environment
         storageName = "default"
         variantSelector = .base

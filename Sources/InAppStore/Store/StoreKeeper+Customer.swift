@@ -46,6 +46,7 @@ extension StoreKeeper {
                 report(.storage("What was known of the former customer could not be removed: \(error)"))
             }
         }
+        tellSiblings()
         return true
     }
 

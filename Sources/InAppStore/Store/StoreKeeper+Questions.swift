@@ -10,6 +10,7 @@ extension StoreKeeper {
             questions -= 1
             watch()
         }
+        hearSiblings()
         do {
             _ = try await inTurn { [validator] customer in
                 try await validator.customer(customer)
@@ -64,6 +65,7 @@ extension StoreKeeper {
         clock.learn(answer, after: state.answer?.customer)
         commit { [now] in $0.note(answer, at: now) }
         write(state.answer)
+        tellSiblings()
         writeTime()
         reportUnknownSubscription()
     }
@@ -72,7 +74,9 @@ extension StoreKeeper {
         guard customer == owner.customer else { return }
         let isFirst = state.answer?.failingSince == nil
         commit { [now] in $0.noteFailure(at: now) }
-        if isFirst { write(state.answer) }
+        guard isFirst else { return }
+        write(state.answer)
+        tellSiblings()
     }
 
     /// An answer that cannot be written is used all the same, and asked for again at the next launch.
@@ -95,7 +99,7 @@ extension StoreKeeper {
     }
 
     /// A subscription that the list does not know enables everything, which somebody should hear of.
-    private func reportUnknownSubscription() {
+    func reportUnknownSubscription() {
         guard let info = state.subscriptionInfo(at: now), !info.isExpired else { return }
         let product = info.subscription.productID
         guard state.list[state.list.base(of: product)] == nil, unknownSubscriptions.insert(product).inserted else {

@@ -6,7 +6,7 @@ import StoreModel
 /// go out as a snapshot that never mixes two states.
 ///
 /// It asks the server one question at a time (`+Questions`), presents transactions to it (`+Delivery`), knows who uses the
-/// app (`+Customer`) and what they acquired (`+Acquiring`).
+/// app (`+Customer`) and what they acquired (`+Acquiring`), and exchanges subscriptions with sibling apps (`+Siblings`).
 actor StoreKeeper {
     nonisolated let clock: DeviceClock
     nonisolated let board: SnapshotBoard
@@ -14,6 +14,7 @@ actor StoreKeeper {
     nonisolated let records: StoreRecords
     let validator: any ReceiptValidator
     let localVerifier: (any TransactionVerifier)?
+    let siblings: SiblingApps?
     let turns = ServerTurns()
     /// Waits for the next instant at which something changes by itself or the server is to be asked.
     var timer: Task<Void, Never>?
@@ -32,11 +33,12 @@ actor StoreKeeper {
     /// readable id, and while the storage is locked.
     init(
         list: ProductList, customer: CustomerID?, validator: any ReceiptValidator,
-        localVerifier: (any TransactionVerifier)?, storage: any SecureStorage,
+        localVerifier: (any TransactionVerifier)?, siblings: SiblingApps?, storage: any SecureStorage,
         clock: any WallClock, patience: StoreState.Patience
     ) throws {
         self.validator = validator
         self.localVerifier = localVerifier
+        self.siblings = siblings
         let records = StoreRecords(storage: storage)
         try records.checkUnlocked()
         let clock = DeviceClock(clock, knowing: records.time(telling: happenings))
@@ -55,6 +57,8 @@ actor StoreKeeper {
                 records.value(StoreRecords.Key.provisional, of: owner.customer, telling: happenings) ?? []
             state.refuted = records.value(StoreRecords.Key.refuted, of: owner.customer, telling: happenings) ?? []
         }
+        state.application = siblings?.application
+        state.siblings = siblings?.infos(insteadOf: [:], telling: happenings) ?? [:]
         board = SnapshotBoard(state, clock: clock)
     }
 
@@ -73,6 +77,7 @@ actor StoreKeeper {
     func start() {
         isStarted = true
         remember(owner)
+        tellSiblings()
         if clock.wasSetBack {
             report(.clockSetBack)
             question = ask()
@@ -137,6 +142,7 @@ actor StoreKeeper {
     private func timePassed() {
         timer = nil
         writeTime()
+        hearSiblings()
         if mayAsk, isStarted, clock.now() >= state.nextQuestion { question = ask() }
         tell(board.look(insteadOf: shown))
     }

@@ -15,9 +15,11 @@ public struct StoreSnapshot: Sendable, Equatable {
     public var acquiredProducts: Set<String>
     /// Products whose content is on the device, those without any content included.
     public var downloadedContentProducts: Set<String>
-    /// The subscription that counts: an active one, else the one that ended last.
+    /// The subscription that counts: an active one, else the one that ended last; a sibling app's too if it counts here.
     public var subscriptionInfo: SubscriptionInfo?
     public var receiptValidationStatus: ReceiptValidationStatus?
+    /// The same for each app that tells the others of its subscriptions, this one among them.
+    public var multiAppReceiptValidationStatus: [BundleID: ReceiptValidationStatus]
     /// Language and region of the storefront, once it is known, for example `en_US`.
     public var appStoreLocale: String?
     /// What the customer may use, by name, with everything known about each.
@@ -27,7 +29,8 @@ public struct StoreSnapshot: Sendable, Equatable {
         customer: CustomerID? = nil, allowedProducts: Set<String> = [], purchasedProducts: Set<String> = [],
         acquiredViaSubscriptionProducts: Set<String> = [], acquiredProducts: Set<String> = [],
         downloadedContentProducts: Set<String> = [], subscriptionInfo: SubscriptionInfo? = nil,
-        receiptValidationStatus: ReceiptValidationStatus? = nil, appStoreLocale: String? = nil,
+        receiptValidationStatus: ReceiptValidationStatus? = nil,
+        multiAppReceiptValidationStatus: [BundleID: ReceiptValidationStatus] = [:], appStoreLocale: String? = nil,
         features: [CustomerFeature] = []
     ) {
         self.customer = customer
@@ -38,6 +41,7 @@ public struct StoreSnapshot: Sendable, Equatable {
         self.downloadedContentProducts = downloadedContentProducts
         self.subscriptionInfo = subscriptionInfo
         self.receiptValidationStatus = receiptValidationStatus
+        self.multiAppReceiptValidationStatus = multiAppReceiptValidationStatus
         self.appStoreLocale = appStoreLocale
         self.features = features
     }

@@ -32,11 +32,14 @@ extension StoreState {
         }
         let others =
             [answer?.customer.validUntil, offlineEnd].compactMap { $0 }
-            + provisional.map { $0.end(after: patience.offline) }
+            + provisional.map { $0.end(after: patience.offline) } + siblings.values.flatMap(\.ends)
         return (ends + subscriptionEnds + others).filter { $0 > now }.min()
     }
 
-    func subscriptionInfo(at now: Date) -> SubscriptionInfo? {
+    func subscriptionInfo(at now: Date) -> SubscriptionInfo? { countingSubscription(at: now)?.info }
+
+    /// What the server and this device know of this app's own subscriptions.
+    func ownSubscriptions(at now: Date) -> [SubscriptionInfo] {
         let all = (answer?.customer.subscriptions ?? []).map { subscription in
             let end = accessEnd(subscription.effectiveUntil, of: subscription, at: now)
             return SubscriptionInfo(subscription: subscription, isExpired: Self.isRevoked(subscription) || now >= end)
@@ -44,10 +47,14 @@ extension StoreState {
         let provisional = provisionalSubscriptions.map { subscription in
             SubscriptionInfo(subscription: subscription, isExpired: now >= subscription.effectiveUntil)
         }
-        return (all + provisional).max { left, right in
-            (left.isExpired ? 0 : 1, left.subscription.effectiveUntil)
-                < (right.isExpired ? 0 : 1, right.subscription.effectiveUntil)
-        }
+        return all + provisional
+    }
+
+    /// The first instant without access if nothing more is heard of a subscription.
+    func lastAccess(of subscription: CustomerSubscription) -> Date {
+        Self.isRevoked(subscription)
+            ? min(subscription.effectiveUntil, subscription.revokedAt ?? subscription.startedAt)
+            : accessEnd(subscription.effectiveUntil, of: subscription, at: subscription.effectiveUntil)
     }
 
     /// The first instant without access: `end`, or the end of the client's grace where that applies, to a subscription

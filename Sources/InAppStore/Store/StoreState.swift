@@ -18,6 +18,10 @@ struct StoreState: Sendable, Equatable {
     /// Products whose content is on the device.
     var downloadedContent: Set<ProductID> = []
     var storefront: Storefront?
+    /// What sibling apps have told of their subscriptions, those alone that count in several apps.
+    var siblings: [BundleID: SharedUserInfo] = [:]
+    /// This app, where it tells its siblings.
+    var application: BundleID?
     var patience = Patience()
     /// Questions since the last answer that got none, and when the last of them ended.
     var failures = 0
@@ -59,10 +63,8 @@ struct StoreState: Sendable, Equatable {
             acquiredViaSubscriptionProducts: sets.acquiredViaSubscription, acquiredProducts: sets.acquired,
             downloadedContentProducts: sets.downloadedContent,
             subscriptionInfo: info,
-            receiptValidationStatus: answer.map {
-                ReceiptValidationStatus(
-                    environment: $0.customer.environment, validatedAt: $0.receivedAt, failingSince: $0.failingSince)
-            },
+            receiptValidationStatus: receiptValidationStatus(at: now),
+            multiAppReceiptValidationStatus: multiAppReceiptValidationStatus,
             appStoreLocale: storefront?.locale,
             features: (customer(at: now)?.features ?? []).map { feature in
                 guard feature.isActive, let end = feature.effectiveUntil, now >= end else { return feature }

@@ -1,0 +1,190 @@
+import Foundation
+import StoreModel
+import Testing
+
+@testable import InAppStore
+
+/// Seed 001's aggregation: which of several apps' subscriptions counts, and what that allows.
+struct MultiAppSubscriptionTests {
+    private let start = Fixture.start
+    private let month = Fixture.month
+
+    private func state(
+        own: [CustomerSubscription]?, _ siblings: SharedUserInfo..., environment: StoreEnvironment = .production
+    ) -> StoreState {
+        var state = StoreState(list: Fixture.list, owner: .init(customer: "anna", isAnonymous: false))
+        state.acquiredViaSubscription = ["film.noir", "lens.macro"]
+        state.answer = own.map { subscriptions in
+            StoreState.Answer(
+                customer: Fixture.customer(
+                    environment: environment, subscriptions: subscriptions, purchases: [Fixture.purchase("pack")]),
+                receivedAt: start)
+        }
+        state.application = "com.example.this"
+        state.siblings = Dictionary(uniqueKeysWithValues: siblings.map { ($0.application, $0) })
+        return state
+    }
+
+    private func sibling(
+        _ application: BundleID = "com.example.other", _ product: ProductID = "suite_all", until end: Date,
+        revoked: Date? = nil, environment: StoreEnvironment = .production
+    ) -> SharedUserInfo {
+        let subscription = Fixture.subscription(product, until: end, original: "900", revoked: revoked)
+        return SharedUserInfo(
+            application: application, environment: environment, validatedAt: start - 60,
+            subscriptions: [SharedSubscription(subscription, accessUntil: min(end, revoked ?? end))])
+    }
+
+    private func counting(_ state: StoreState) -> SubscriptionInfo? { state.snapshot(at: start).subscriptionInfo }
+
+    @Test func `of active subscriptions the one that ends last counts`() {
+        let own = Fixture.subscription(until: start + 90)
+        let state = state(
+            own: [own], sibling(until: start + 120), sibling("com.example.another", "another_all", until: start + 60))
+        #expect(counting(state)?.productID == "suite_all")
+        #expect(counting(state)?.isExpired == false)
+        #expect(state.snapshot(at: start).receiptValidationStatus?.validatedAt == start, "its own status stays")
+    }
+
+    @Test func `of ended subscriptions the one counts that ended last, by expiry or by being taken back`() {
+        let own = Fixture.subscription(until: start - 10, renews: false, revoked: start - 10)
+        let state = state(
+            own: [own], sibling(until: start + 20, revoked: start - 30),
+            sibling("com.example.another", "another_all", until: start - 40, revoked: start + 30))
+        #expect(counting(state)?.productID == "pro.monthly")
+        #expect(counting(state)?.isExpired == true)
+    }
+
+    @Test func `a sibling's active subscription counts before an own one that has ended later`() {
+        let own = Fixture.subscription(until: start + 120, revoked: start - 1, state: .revoked)
+        #expect(counting(state(own: [own], sibling(until: start + 90)))?.productID == "suite_all")
+    }
+
+    @Test func `of equal subscriptions this app's own counts`() {
+        let state = state(own: [Fixture.subscription(until: start + 90)], sibling(until: start + 90))
+        #expect(counting(state)?.productID == "pro.monthly")
+    }
+
+    @Test func `without an own status a sibling's subscription makes one of production`() {
+        let state = state(own: nil, sibling(until: start + month, environment: .sandbox))
+        let snapshot = state.snapshot(at: start)
+        #expect(
+            snapshot.receiptValidationStatus
+                == ReceiptValidationStatus(environment: .production, validatedAt: start - 60))
+        #expect(snapshot.subscriptionInfo?.productID == "suite_all")
+        #expect(snapshot.allowedProducts == ["film.noir", "lens.macro"])
+        #expect(snapshot.purchasedProducts.isEmpty && snapshot.features.isEmpty)
+    }
+
+    @Test func `without an own status the one subscription counts that has not ended`() {
+        let state = state(
+            own: nil, sibling(until: start - 1), sibling("com.example.another", "another_all", until: start + 1))
+        #expect(counting(state)?.productID == "another_all")
+    }
+
+    @Test func `without an own status the one subscription counts that was not taken back`() {
+        let state = state(
+            own: nil, sibling(until: start + month, revoked: start - 1),
+            sibling("com.example.another", "another_all", until: start + 1))
+        #expect(counting(state)?.productID == "another_all")
+    }
+
+    @Test func `nobody's subscription and no status are none`() {
+        let snapshot = state(own: nil).snapshot(at: start)
+        #expect(snapshot.subscriptionInfo == nil && snapshot.receiptValidationStatus == nil)
+        #expect(snapshot.allowedProducts.isEmpty)
+    }
+
+    @Test func `a sibling's subscription that this app's list does not know enables all that was acquired`() {
+        let state = state(own: [], sibling(until: start + month))
+        #expect(state.snapshot(at: start).allowedProducts == ["pack", "film.noir", "lens.macro"])
+    }
+
+    @Test func `a sibling's subscription that this app lists enables what the list says`() {
+        let state = state(own: [], sibling("com.example.other", "basic.monthly", until: start + month))
+        #expect(state.snapshot(at: start).allowedProducts == ["pack", "film.noir"])
+    }
+
+    @Test func `what a sibling's subscription enables ends with it, by the clock`() {
+        let end = start + month
+        let state = state(own: [], sibling(until: end))
+        #expect(state.nextChange(after: start) == end)
+        #expect(state.snapshot(at: end - 0.001).allowedProducts == ["pack", "film.noir", "lens.macro"])
+        #expect(state.snapshot(at: end).allowedProducts == ["pack"])
+        #expect(state.snapshot(at: end).subscriptionInfo?.isExpired == true)
+    }
+
+    @Test func `a sibling's subscription of a test environment counts for nobody who buys in production`() {
+        let free = sibling(until: start + month, environment: .sandbox)
+        #expect(counting(state(own: [], free)) == nil)
+        #expect(counting(state(own: [], free, environment: .sandbox))?.productID == "suite_all")
+    }
+
+    @Test func `each app that tells has its status`() {
+        let snapshot = state(own: [], sibling(until: start + month)).snapshot(at: start)
+        #expect(
+            snapshot.multiAppReceiptValidationStatus == [
+                "com.example.this": ReceiptValidationStatus(environment: .production, validatedAt: start),
+                "com.example.other": ReceiptValidationStatus(environment: .production, validatedAt: start - 60),
+            ])
+    }
+
+    // MARK: - What is told
+
+    private let app: BundleID = "com.example.this"
+
+    @Test func `all active subscriptions are told with the grace they have, the longest first`() throws {
+        let short = Fixture.subscription("basic.monthly", until: start + 60, original: "1", renews: false)
+        let long = Fixture.subscription(until: start + month, original: "2")
+        let ended = Fixture.subscription("old", until: start - 60, original: "3", state: .expired)
+        let told = try #require(state(own: [short, long, ended]).sharedUserInfo(of: app))
+        #expect(told.subscriptions.map(\.subscription) == [long, short])
+        #expect(told.subscriptions.map(\.accessUntil) == [start + month + 7 * 86400, start + 60])
+    }
+
+    @Test func `outside production there is no grace to tell`() throws {
+        let told = try #require(
+            state(own: [Fixture.subscription()], environment: .sandbox).sharedUserInfo(of: app))
+        #expect(told.subscriptions.map(\.accessUntil) == [start + month])
+    }
+
+    @Test func `while the server cannot be asked the grace that is told ends with the offline time to live`() throws {
+        var state = state(own: [Fixture.subscription(until: start + 63 * 86400)])
+        state.answer?.failingSince = start + 5 * 86400
+        let told = try #require(state.sharedUserInfo(of: app))
+        #expect(told.subscriptions.map(\.accessUntil) == [start + 65 * 86400])
+    }
+
+    @Test func `when all have ended the last one is told, as ended`() throws {
+        let revoked = Fixture.subscription("gone", until: start + 90, revoked: start - 5, state: .revoked)
+        let ended = Fixture.subscription("old", until: start - 60, original: "3", state: .expired)
+        let told = try #require(state(own: [ended, revoked]).sharedUserInfo(of: app))
+        #expect(told.subscriptions.map(\.subscription.productID) == ["gone"])
+        #expect(!told.isSubscriber(at: start))
+    }
+
+    @Test func `what siblings told and what is provisional is not passed on`() throws {
+        #expect(
+            try #require(state(own: [], sibling(until: start + month)).sharedUserInfo(of: app)).subscriptions.isEmpty)
+        #expect(state(own: nil, sibling(until: start + month)).sharedUserInfo(of: app) == nil)
+    }
+
+    // MARK: - Which count
+
+    @Test(arguments: [
+        ("com.lt.foo_GroupName_A.MultiApp.B_Discount", true), ("com.lt.foo_GroupName_A.MultiApp", true),
+        ("com.lt.foo.MultiApp.Monthly", true), ("com.lt.foo_GroupName_SingleApp", false),
+        ("com.lt.foo_GroupName_MultiApps.Monthly", false), ("com.lt.foo_GroupName_multiapp", false),
+    ])
+    func `a marker is a whole word of the identifier`(product: ProductID, counts: Bool) {
+        #expect(ServiceLevelMarkerClassifier(marker: "MultiApp").isMultiAppSubscription(product) == counts)
+        #expect(ServiceLevelMarkerClassifier(marker: ".MultiApp.").isMultiAppSubscription(product) == counts)
+    }
+
+    @Test func `a marker of several words stands for all of them in a row, one of none for nothing`() {
+        let full = ServiceLevelMarkerClassifier(marker: "All.Apps")
+        #expect(full.isMultiAppSubscription("com.example_All.Apps.Monthly"))
+        #expect(!full.isMultiAppSubscription("com.example_All.My.Apps"))
+        #expect(!ServiceLevelMarkerClassifier(marker: "._").isMultiAppSubscription("a.b"))
+    }
+}

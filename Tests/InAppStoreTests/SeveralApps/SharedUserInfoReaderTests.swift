@@ -1,0 +1,126 @@
+import Foundation
+import Primitives
+import Purchases
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// What one app tells, read by another.
+final class SharedUserInfoReaderTests {
+    private let storage = MemorySecureStorage()
+    private let clock = ManualClock(Fixture.start + 60)
+    private let app: BundleID = "com.example.darkroom"
+    private let folder = NSTemporaryDirectory() + "souk-shared-\(UUID().uuidString)"
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    private var reader: SharedUserInfoReader { SharedUserInfoReader(storage: storage, clock: clock) }
+
+    private func tell(_ subscriptions: SharedSubscription...) throws {
+        let info = SharedUserInfo(
+            application: app, environment: .production, validatedAt: Fixture.start, subscriptions: subscriptions)
+        try storage.set(WireJSON.encode(info), for: "subscriptions.com.example.darkroom")
+    }
+
+    private func shared(_ product: ProductID = "pro.monthly", until end: Date) -> SharedSubscription {
+        SharedSubscription(Fixture.subscription(product, until: end), accessUntil: end)
+    }
+
+    @Test func `an app that has told nothing has no subscriber`() throws {
+        #expect(!reader.isSubscriber(ofApp: app))
+        #expect(try reader.userInfo(ofApp: app) == nil)
+    }
+
+    @Test func `an app whose customer has no subscription has no subscriber`() throws {
+        try tell()
+        #expect(!reader.isSubscriber(ofApp: app))
+        #expect(try reader.userInfo(ofApp: app)?.validatedAt == Fixture.start)
+    }
+
+    @Test func `an active subscription makes a subscriber of this app and of no other`() throws {
+        try tell(shared(until: Fixture.start + Fixture.month))
+        #expect(reader.isSubscriber(ofApp: app))
+        #expect(!reader.isSubscriber(ofApp: "com.example.other"))
+    }
+
+    @Test func `a subscription ends by the reader's clock, exclusively`() throws {
+        let end = Fixture.start + Fixture.month
+        try tell(shared(until: end))
+        clock.advance(to: end - 0.001)
+        #expect(reader.isSubscriber(ofApp: app))
+        clock.advance(to: end)
+        #expect(!reader.isSubscriber(ofApp: app))
+        #expect(try reader.userInfo(ofApp: app)?.subscriptionInfo(at: clock.now())?.productID == "pro.monthly")
+    }
+
+    @Test func `a clock that is set back before the telling extends nothing`() throws {
+        try tell(shared(until: Fixture.start - 1))
+        let early = SharedUserInfoReader(storage: storage, clock: ManualClock(Fixture.start - 1000))
+        #expect(!early.isSubscriber(ofApp: app))
+    }
+
+    @Test func `of several subscriptions an active one counts before one that ends later but was taken back`() throws {
+        let revoked = SharedSubscription(
+            Fixture.subscription("gone", until: Fixture.start + 900, revoked: Fixture.start), accessUntil: Fixture.start
+        )
+        try tell(revoked, shared(until: Fixture.start + 600))
+        #expect(try reader.userInfo(ofApp: app)?.subscriptionInfo(at: clock.now())?.productID == "pro.monthly")
+    }
+
+    @Test func `the value is the documented JSON, and read back as it was`() throws {
+        var subscription = Fixture.subscription()
+        subscription.autoRenews = nil
+        let info = SharedUserInfo(
+            application: app, environment: .sandbox, validatedAt: Fixture.start,
+            subscriptions: [SharedSubscription(subscription, accessUntil: Fixture.start + Fixture.month)])
+        let bytes = try WireJSON.encode(info)
+        let text = try String(contentsOfFile: Self.chapter, encoding: .utf8)
+        let documented = try #require(text.components(separatedBy: "```json\n").dropFirst().first)
+        let json = try JSONValue(parsing: Array(documented.components(separatedBy: "\n```")[0].utf8))
+        #expect(try JSONValue(parsing: bytes) == json)
+        #expect(try SharedUserInfo(bytes, of: app) == info)
+    }
+
+    private static let chapter = #filePath.components(separatedBy: "/Tests/")[0] + "/Documentation/SeveralApps.md"
+
+    @Test func `another version is a clear answer, and gives nothing`() throws {
+        try storage.set(Array(#"{"version": 2, "subscriptions": {"pro": true}}"#.utf8), for: "subscriptions.\(app)")
+        let error = #expect(throws: StoreError(.sharedUserInfoOfOtherVersion, "")) {
+            try reader.userInfo(ofApp: app)
+        }
+        #expect(error?.sentence.contains("version 2") == true && error?.sentence.contains("\(app)") == true)
+        #expect(!reader.isSubscriber(ofApp: app))
+    }
+
+    @Test(arguments: ["", "{", "[]", "{}", #"{"version": 1}"#, #"{"version": "1"}"#])
+    func `what is damaged is a clear answer, and gives nothing`(text: String) throws {
+        try storage.set(Array(text.utf8), for: "subscriptions.\(app)")
+        #expect(throws: StoreError(.sharedUserInfoDamaged, "")) { try reader.userInfo(ofApp: app) }
+        #expect(!reader.isSubscriber(ofApp: app))
+    }
+
+    @Test func `what one app has told counts for no other, wherever it stands`() throws {
+        try tell(shared(until: Fixture.start + Fixture.month))
+        try storage.set(storage.data(for: "subscriptions.\(app)"), for: "subscriptions.com.example.other")
+        #expect(throws: StoreError(.sharedUserInfoDamaged, "")) { try reader.userInfo(ofApp: "com.example.other") }
+    }
+
+    @Test func `a file that was changed is damaged`() throws {
+        let files = try FileSecureStorage(directory: folder)
+        try files.set([1, 2, 3], for: "subscriptions.\(app)")
+        let name = try #require(FileManager.default.contentsOfDirectory(atPath: folder).first)
+        try Data([9]).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+        #expect(throws: StoreError(.sharedUserInfoDamaged, "")) {
+            try SharedUserInfoReader(storage: files).userInfo(ofApp: app)
+        }
+    }
+
+    @Test func `a storage that is locked is said to be, and nobody is a subscriber meanwhile`() throws {
+        let reader = SharedUserInfoReader(storage: LockedStorage())
+        let error = #expect(throws: StoreError(.storageFailed, "")) { try reader.userInfo(ofApp: app) }
+        #expect((error?.underlying as? PurchaseError)?.code == .storageLocked)
+        #expect(!reader.isSubscriber(ofApp: app))
+    }
+}

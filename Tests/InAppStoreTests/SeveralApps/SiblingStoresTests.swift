@@ -1,0 +1,228 @@
+import Foundation
+import Primitives
+import Purchases
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// Stores of two apps of one seller on one device.
+@Suite(.timeLimit(.minutes(2)))
+final class SiblingStoresTests {
+    private let shared = MemorySecureStorage()
+    private let darkroom = Surroundings()
+    private let studio = Surroundings(Fixture.customer())
+    private let suite: ProductID = "studio_Pro_MultiApp.Monthly"
+
+    private func configuration(of app: BundleID, in test: Surroundings) -> StoreConfiguration {
+        var configuration = test.configuration()
+        configuration.sharedStorage = shared
+        configuration.application = app
+        configuration.bundledApplications = ["darkroom", "studio"]
+        configuration.multiAppSubscriptionClassifier = ServiceLevelMarkerClassifier(marker: "MultiApp")
+        return configuration
+    }
+
+    private func openDarkroom() async throws -> Store {
+        try await darkroom.open(configuration(of: "darkroom", in: darkroom))
+    }
+
+    private func openStudio() async throws -> Store {
+        try await studio.open(configuration(of: "studio", in: studio))
+    }
+
+    private func told(_ app: BundleID) throws -> SharedUserInfo? {
+        try SharedUserInfoReader(storage: shared).userInfo(ofApp: app)
+    }
+
+    private func sell(_ product: ProductID, until end: Date = Fixture.start + Fixture.month) {
+        studio.say(Fixture.customer(subscriptions: [Fixture.subscription(product, until: end)]))
+    }
+
+    @Test func `a subscription that one app sold is used in the other, acquired and bought for nothing`() async throws {
+        sell(suite)
+        try await openStudio().close()
+        let store = try await openDarkroom()
+        #expect(store.subscriptionInfo?.productID == suite.rawValue)
+        #expect(store.isMultiAppSubscription(suite.rawValue) && !store.isMultiAppSubscription("pro.monthly"))
+        try await store.purchaseProduct("film.noir")
+        #expect(store.allowedProducts == ["film.noir"])
+        try await store.acquireAllEnabledProducts()
+        #expect(store.allowedProducts == ["film.noir", "lens.macro", "pack", "coins"])
+        #expect(darkroom.connection.payments.isEmpty)
+        await store.close()
+    }
+
+    @Test func `the example of the chapter does what the chapter says`() async throws {
+        sell(suite, until: .distantFuture)
+        let seller = try await studio.open(configuration(of: "com.example.studio", in: studio))
+        await seller.close()
+        #expect(isStudioSubscriber(shared))
+        var configuration = darkroom.configuration()
+        withSiblings(&configuration, over: shared)
+        let store = try await darkroom.open(configuration)
+        #expect(store.subscriptionInfo?.productID == suite.rawValue)
+        await store.close()
+    }
+
+    @Test func `a subscription that counts in one app alone is not used in the other`() async throws {
+        sell("studio_Pro_Monthly")
+        try await openStudio().close()
+        #expect(SharedUserInfoReader(storage: shared, clock: studio.clock).isSubscriber(ofApp: "studio"))
+        let store = try await openDarkroom()
+        #expect(store.subscriptionInfo == nil)
+        await #expect(throws: StoreError(.invalidProductForPurchasing, "")) {
+            try await store.purchaseProduct("film.noir")
+        }
+        await store.close()
+    }
+
+    @Test func `without a classifier no sibling's subscription counts`() async throws {
+        sell(suite)
+        try await openStudio().close()
+        var configuration = configuration(of: "darkroom", in: darkroom)
+        configuration.multiAppSubscriptionClassifier = nil
+        let store = try await darkroom.open(configuration)
+        #expect(store.subscriptionInfo == nil && !store.isMultiAppSubscription(suite.rawValue))
+        await store.close()
+    }
+
+    @Test func `a subscription that the list does not know is told of once`() async throws {
+        sell(suite)
+        try await openStudio().close()
+        let store = try await openDarkroom()
+        try await store.validateReceipt()
+        await store.close()
+        let events = await store.events.reduce(into: []) { $0.append($1.code) }
+        #expect(events.count { $0 == .invalidProductIdentifier } == 1)
+    }
+
+    @Test func `what the server says is told each time, and what is known of a sibling is read each time`() async throws
+    {
+        let buyer = try await openStudio()
+        let user = try await openDarkroom()
+        #expect(user.subscriptionInfo == nil)
+        sell(suite)
+        try await buyer.validateReceipt()
+        #expect(try told("studio")?.subscriptions.map(\.subscription.productID) == [suite])
+        try await user.validateReceipt()
+        #expect(user.subscriptionInfo?.isExpired == false)
+        studio.say(
+            Fixture.customer(
+                subscriptions: [Fixture.subscription(suite, revoked: Fixture.start, state: .revoked)]))
+        try await buyer.validateReceipt()
+        try await user.validateReceipt()
+        #expect(user.subscriptionInfo?.isExpired == true)
+        await buyer.close()
+        await user.close()
+    }
+
+    @Test func `a sibling is heard also while the own server cannot be asked`() async throws {
+        sell(suite)
+        try await openStudio().close()
+        darkroom.breakServer()
+        let store = try await openDarkroom()
+        #expect(store.subscriptionInfo?.productID == suite.rawValue)
+        #expect(store.receiptValidationStatus?.environment == .production)
+        await #expect(throws: StoreError(.receiptValidationFailed, "")) { try await store.validateReceipt() }
+        await store.close()
+    }
+
+    @Test func `at the end of a sibling's subscription the store looks whether it goes on`() async throws {
+        let end = Fixture.start + Fixture.month
+        sell(suite, until: end)
+        try await openStudio().close()
+        var configuration = configuration(of: "darkroom", in: darkroom)
+        configuration.validationInterval = .seconds(1000 * 86400)
+        let store = try await darkroom.open(configuration)
+        let questions = darkroom.server.calls.all.count
+        try await store.purchaseProduct("film.noir")
+        studio.clock.advance(to: end - 1)
+        sell(suite, until: end + Fixture.month)
+        let buyer = try await openStudio()
+        try await buyer.validateReceipt()
+        await buyer.close()
+        darkroom.clock.advance(to: end)
+        await store.reaches { $0.subscriptionInfo?.subscription.effectiveUntil == end + Fixture.month }
+        #expect(store.allowedProducts == ["film.noir"])
+        darkroom.clock.advance(to: end + Fixture.month)
+        await store.reaches { $0.allowedProducts.isEmpty }
+        #expect(darkroom.server.calls.all.count == questions, "nobody asked the server")
+        await store.close()
+    }
+
+    @Test func `who leaves takes along what was told, and who comes tells anew`() async throws {
+        sell(suite)
+        let store = try await openStudio()
+        #expect(try told("studio")?.isSubscriber(at: Fixture.start) == true)
+        studio.say(Fixture.customer())
+        try await store.logIn("bert")
+        #expect(try told("studio")?.subscriptions == [])
+        try await store.logOut()
+        #expect(try told("studio") == nil)
+        await store.close()
+    }
+
+    @Test func `what a killed app did not get to tell is told at its next launch`() async throws {
+        sell(suite)
+        try await openStudio().close()
+        try shared.set(nil, for: "subscriptions.studio")
+        studio.breakServer()
+        let store = try await openStudio()
+        await store.reaches { _ in true }
+        await store.close()
+        #expect(try told("studio")?.subscriptions.map(\.subscription.productID) == [suite])
+    }
+
+    @Test func `what is told names no customer and holds nothing signed`() async throws {
+        sell(suite)
+        try await openStudio().close()
+        let text = String(decoding: try #require(try shared.data(for: "subscriptions.studio")), as: UTF8.self)
+        #expect(!text.contains("anna") && !text.contains("eyJ"))
+        #expect(text.utf8.count < 1000)
+    }
+
+    @Test func `what a sibling tells and nobody can read is an event, and what was known stands`() async throws {
+        sell(suite)
+        try await openStudio().close()
+        let store = try await openDarkroom()
+        try shared.set([0x7B], for: "subscriptions.studio")
+        try await store.validateReceipt()
+        #expect(store.subscriptionInfo?.isExpired == false)
+        await store.close()
+        let codes = await store.events.reduce(into: []) { $0.append($1.code) }
+        #expect(codes.contains(.sharedUserInfoDamaged))
+        let next = try await openDarkroom()
+        #expect(next.subscriptionInfo == nil, "a later run knows nothing")
+        await next.close()
+    }
+
+    @Test func `a storage that takes nothing stops no store`() async throws {
+        var configuration = configuration(of: "studio", in: studio)
+        configuration.sharedStorage = LockedStorage()
+        sell(suite)
+        let store = try await studio.open(configuration)
+        #expect(store.subscriptionInfo?.isExpired == false)
+        await store.close()
+        let events = await store.events.reduce(into: []) { $0.append($1) }
+        #expect(events.contains { $0.code == .storageFailed && $0.sentence.contains("sibling apps") })
+    }
+
+    @Test func `an app that names siblings and no storage, or tells and has no name, hears which setting is missing`() {
+        var configuration = configuration(of: "studio", in: studio)
+        configuration.sharedStorage = nil
+        #expect {
+            try Store(configuration: configuration)
+        } throws: { error in
+            (error as? StoreError)?.code == .missingSetting && "\(error)".contains("sharedStorage")
+        }
+        configuration.sharedStorage = shared
+        configuration.application = nil
+        #expect {
+            try Store(configuration: configuration)
+        } throws: { error in
+            (error as? StoreError)?.code == .missingSetting && "\(error)".contains("application")
+        }
+    }
+}
