@@ -63,6 +63,9 @@ extension SharedUserInfo: Codable {
         case version, application, environment, validatedAt, subscriptions
     }
 
+    /// Many times what any app tells, in bytes.
+    private static let sizeLimit = 64 << 10
+
     private struct OtherVersion: Error {
         var version: Int
     }
@@ -88,6 +91,12 @@ extension SharedUserInfo: Codable {
 
     /// What `application` has told. Throws `StoreError`: `sharedUserInfoOfOtherVersion`, `sharedUserInfoDamaged`.
     init(_ bytes: [UInt8], of application: BundleID) throws(StoreError) {
+        guard bytes.count <= Self.sizeLimit else {
+            throw StoreError(
+                .sharedUserInfoDamaged,
+                "What \(application) has told of its subscriptions has \(bytes.count) bytes; at most \(Self.sizeLimit) are read."
+            )
+        }
         do {
             self = try WireJSON.decode(Self.self, from: bytes)
         } catch let other as OtherVersion {

@@ -1,5 +1,6 @@
 import Foundation
 import StoreModel
+import StoreTestSupport
 import Testing
 
 @testable import InAppStore
@@ -164,9 +165,18 @@ struct MultiAppSubscriptionTests {
     }
 
     @Test func `what siblings told and what is provisional is not passed on`() throws {
-        #expect(
-            try #require(state(own: [], sibling(until: start + month)).sharedUserInfo(of: app)).subscriptions.isEmpty)
-        #expect(state(own: nil, sibling(until: start + month)).sharedUserInfo(of: app) == nil)
+        let found = JWSTransactionDecodedPayload(
+            transactionId: "7", productId: "pro.monthly", purchaseDate: start, expiresDate: start + 2 * month,
+            type: .autoRenewableSubscription)
+        let transaction = ScriptedStoreConnection.transaction("7", "pro.monthly")
+        let purchase = try #require(ProvisionalPurchase(found, of: transaction, for: "anna", at: start))
+        var known = state(own: [], sibling(until: start + month))
+        known.provisional = [purchase]
+        #expect(counting(known)?.productID == "pro.monthly", "it counts here")
+        #expect(try #require(known.sharedUserInfo(of: app)).subscriptions.isEmpty)
+        var unknown = state(own: nil, sibling(until: start + month))
+        unknown.provisional = [purchase]
+        #expect(unknown.sharedUserInfo(of: app) == nil)
     }
 
     // MARK: - Which count

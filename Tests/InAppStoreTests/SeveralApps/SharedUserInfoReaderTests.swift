@@ -101,6 +101,40 @@ final class SharedUserInfoReaderTests {
         #expect(!reader.isSubscriber(ofApp: app))
     }
 
+    @Test func `what is longer than anybody tells is not read`() throws {
+        try tell(shared(until: Fixture.start + Fixture.month))
+        let whole = try #require(try storage.data(for: "subscriptions.\(app)"))
+        let padding = [UInt8](repeating: UInt8(ascii: " "), count: (64 << 10) - whole.count)
+        try storage.set(whole + padding, for: "subscriptions.\(app)")
+        #expect(reader.isSubscriber(ofApp: app))
+        try storage.set(whole + padding + [UInt8(ascii: " ")], for: "subscriptions.\(app)")
+        let error = #expect(throws: StoreError(.sharedUserInfoDamaged, "")) { try reader.userInfo(ofApp: app) }
+        #expect(error?.sentence.contains("65537") == true)
+    }
+
+    @Test func `who reads while an app tells sees what it told before or tells now`() async throws {
+        let files = try FileSecureStorage(directory: folder)
+        let apps = SiblingApps(
+            application: app, others: [], reader: SharedUserInfoReader(storage: files), classifier: nil)
+        let infos = (1...100).map { number in
+            SharedUserInfo(
+                application: app, environment: .production, validatedAt: Fixture.start + Double(number),
+                subscriptions: [shared(until: Fixture.start + Double(number) * 86400)])
+        }
+        try apps.tell(infos[0])
+        let reading = Task.detached { [reader = apps.reader, app] in
+            var seen: [SharedUserInfo?] = []
+            while !Task.isCancelled { seen.append(try reader.userInfo(ofApp: app)) }
+            return seen
+        }
+        for info in infos { try apps.tell(info) }
+        #expect(try apps.reader.userInfo(ofApp: app) == infos.last)
+        reading.cancel()
+        let seen = try await reading.value
+        #expect(seen.allSatisfy { $0.map(infos.contains) ?? false })
+        #expect(seen.map { $0?.validatedAt ?? .distantPast } == seen.map { $0?.validatedAt ?? .distantPast }.sorted())
+    }
+
     @Test func `what one app has told counts for no other, wherever it stands`() throws {
         try tell(shared(until: Fixture.start + Fixture.month))
         try storage.set(storage.data(for: "subscriptions.\(app)"), for: "subscriptions.com.example.other")
