@@ -33,6 +33,7 @@ public final class EntitlementService: HTTPHandler {
     private let keys: KeyRing
     private let router: Router
     private let parts: Parts
+    private let date: DateField
     let chores: [Chore]
 
     var ledger: Ledger { parts.ledger }
@@ -49,6 +50,7 @@ public final class EntitlementService: HTTPHandler {
         let secrets = try await Self.enter(configuration, into: database)
         let tokens = try CustomerTokens(secrets: secrets, realClock: configuration.realClock)
         self.configuration = configuration
+        date = DateField(clock: configuration.clock)
         let keys = KeyRing(database: database, realClock: configuration.realClock)
         self.keys = keys
         let (metrics, news) = (ServerMetrics(), News(clock: configuration.realClock))
@@ -74,9 +76,10 @@ public final class EntitlementService: HTTPHandler {
         let id = configuration.makeRequestID()
         var request = request
         request.headers.add(Gate.requestID, id)
-        return parts.signer.sign(router.respond(to: request), to: request).map { response in
+        return parts.signer.sign(router.respond(to: request), to: request).map { [date] response in
             var response = response
             response.headers.add(Gate.requestID, id)
+            response.headers["Date"] = date.text
             return response
         }
     }

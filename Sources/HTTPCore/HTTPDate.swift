@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// The dates of HTTP headers (RFC 9110 section 5.6.7), in the form that is still written.
 package enum HTTPDate {
@@ -9,38 +10,25 @@ package enum HTTPDate {
 
     /// Of seconds since 1970.
     package static func text(of seconds: Int64) -> String {
-        let parts = calendar.dateComponents(
-            [.year, .month, .day, .hour, .minute, .second], from: Date(timeIntervalSince1970: Double(seconds)))
-        let day = Int(((seconds.quotientAndFloor(86400)) % 7 + 7) % 7)
-        func two(_ number: Int?) -> String { String("0\(number ?? 0)".suffix(2)) }
-        return "\(days[day]), \(two(parts.day)) \(months[(parts.month ?? 1) - 1]) \(parts.year ?? 1970) "
-            + "\(two(parts.hour)):\(two(parts.minute)):\(two(parts.second)) GMT"
+        // 2026-11-20T14:40:00Z
+        let parts = Array(RFC3339.string(from: Date(timeIntervalSince1970: Double(seconds))).utf8)
+        func text(_ range: Range<Int>) -> String { String(decoding: parts[range], as: UTF8.self) }
+        let month = Int(parts[5] - 48) * 10 + Int(parts[6] - 48)
+        let days = (seconds - (seconds % 86400 + 86400) % 86400) / 86400
+        let weekday = Self.days[Int((days % 7 + 7) % 7)]
+        return "\(weekday), \(text(8..<10)) \(months[month - 1]) \(text(0..<4)) \(text(11..<19)) GMT"
     }
 
     /// Seconds since 1970; `nil` for what is no such date.
     package static func seconds(_ text: String) -> Int64? {
         let words = text.split(separator: " ")
-        guard words.count == 6, words[5] == "GMT", let day = Int(words[1]),
-            let month = months.firstIndex(of: String(words[2])), let year = Int(words[3]), (1...31).contains(day)
+        guard words.count == 6, words[5] == "GMT", let day = Int64(words[1]),
+            let month = months.firstIndex(of: String(words[2])), let year = Int64(words[3]), (1...9999).contains(year)
         else { return nil }
-        let time = words[4].split(separator: ":").compactMap { Int($0) }
-        guard time.count == 3,
-            let date = calendar.date(
-                from: DateComponents(
-                    year: year, month: month + 1, day: day, hour: time[0], minute: time[1], second: time[2]))
+        let time = words[4].split(separator: ":").compactMap { Int64($0) }
+        guard time.count == 3, (0...23).contains(time[0]), (0...59).contains(time[1]), (0...60).contains(time[2]),
+            let days = RFC3339.days(year: year, month: Int64(month + 1), day: day)
         else { return nil }
-        return Int64(date.timeIntervalSince1970)
-    }
-
-    private static let calendar: Calendar = {
-        var calendar = Calendar(identifier: .gregorian)
-        calendar.timeZone = TimeZone(secondsFromGMT: 0) ?? calendar.timeZone
-        return calendar
-    }()
-}
-
-extension Int64 {
-    fileprivate func quotientAndFloor(_ divisor: Int64) -> Int64 {
-        self >= 0 ? self / divisor : -((-self + divisor - 1) / divisor)
+        return days * 86400 + time[0] * 3600 + time[1] * 60 + time[2]
     }
 }

@@ -15,6 +15,7 @@ public final class ScriptedReceiptValidator: ReceiptValidator {
     private struct State {
         var judge: Judge
         var answer: Answer
+        var clock: (any WallClock)?
     }
 
     public let calls = CallLog<Call>()
@@ -41,6 +42,9 @@ public final class ScriptedReceiptValidator: ReceiptValidator {
         }
     }
 
+    /// From now on it says with each answer what time it is.
+    public func tellTime(by clock: any WallClock) { state.withLock { $0.clock = clock } }
+
     /// What it says of presented transactions from now on.
     public func judge(_ judge: @escaping Judge) { state.withLock { $0.judge = judge } }
 
@@ -48,7 +52,15 @@ public final class ScriptedReceiptValidator: ReceiptValidator {
         _ transactions: [StoreTransaction], for customer: CustomerID
     ) async throws -> TransactionValidation {
         calls.record(.validate(transactions.map(\.id), customer))
-        return try await state.withLock { $0.judge }(transactions, customer)
+        let (judge, clock) = state.withLock { ($0.judge, $0.clock) }
+        var validation = try await judge(transactions, customer)
+        validation.saidAt = validation.saidAt ?? clock?.now()
+        return validation
+    }
+
+    public func answer(about customer: CustomerID) async throws -> CustomerAnswer {
+        let answer = try await self.customer(customer)
+        return CustomerAnswer(customer: answer, saidAt: state.withLock { $0.clock }?.now())
     }
 
     public func customer(_ customer: CustomerID) async throws -> Customer {

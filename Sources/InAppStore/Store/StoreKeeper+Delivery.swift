@@ -14,7 +14,7 @@ extension StoreKeeper {
                 let own = Self.transactions(transactions, of: customer, othersHere: tokens)
                 return (own, own.isEmpty ? nil : try await validator.validate(own, for: customer))
             } note: { (_, answer: TransactionValidation?) in
-                answer?.customer
+                answer.map { CustomerAnswer(customer: $0.customer, saidAt: $0.saidAt) }
             }
             if let answer {
                 let no = answer.rejected.filter { !$0.retryable && own.indices.contains($0.index) }

@@ -13,7 +13,7 @@ extension StoreKeeper {
         hearSiblings()
         do {
             _ = try await inTurn { [validator] customer in
-                try await validator.customer(customer)
+                try await validator.answer(about: customer)
             } note: {
                 $0
             }
@@ -42,7 +42,7 @@ extension StoreKeeper {
     /// they have logged out meanwhile.
     func inTurn<Answer: Sendable>(
         _ ask: @escaping @Sendable (CustomerID) async throws -> Answer,
-        note: @escaping @Sendable (Answer) -> Customer?
+        note: @escaping @Sendable (Answer) -> CustomerAnswer?
     ) async throws -> Answer {
         try await turns.take { [weak self] in
             guard let self else { throw CancellationError() }
@@ -60,10 +60,10 @@ extension StoreKeeper {
         }
     }
 
-    private func noteAnswer(_ answer: Customer, about customer: CustomerID) {
+    private func noteAnswer(_ answer: CustomerAnswer, about customer: CustomerID) {
         guard customer == owner.customer else { return }
         clock.learn(answer, after: state.answer?.customer)
-        commit { [now] in $0.note(answer, at: now) }
+        commit { [now] in $0.note(answer.customer, at: now) }
         write(state.answer)
         tellSiblings()
         writeTime()

@@ -4,9 +4,6 @@ import StoreModel
 
 /// The clock by which access ends: the device's, with what `DeviceTime` knows better.
 final class DeviceClock: WallClock {
-    /// A clock that was corrected by less than this was not set back.
-    private static let tolerance: TimeInterval = 60
-
     /// The clock was behind what is known when the app began.
     let wasSetBack: Bool
     private let clock: any WallClock
@@ -17,7 +14,7 @@ final class DeviceClock: WallClock {
         self.clock = clock
         let reading = clock.now()
         let known = time ?? DeviceTime(reading: reading)
-        wasSetBack = reading + Self.tolerance < known.latest
+        wasSetBack = reading + DeviceTime.tolerance < known.latest
         self.known = Locked(known)
     }
 
@@ -31,7 +28,7 @@ final class DeviceClock: WallClock {
 
     func now() -> Date { time.latest }
 
-    func learn(_ answer: Customer, after before: Customer?) {
+    func learn(_ answer: CustomerAnswer, after before: Customer?) {
         let reading = clock.now()
         known.withLock { time in
             _ = time.read(reading)

@@ -14,7 +14,7 @@ extension EntitlementServiceClient: CreditService {
         _ items: [RedeemRequest.Item], credit type: String, of customer: CustomerID
     ) async throws -> RedeemAnswer {
         try await post(
-            RedeemRequest(items: items), to: "/credits/\(PercentEncoding.encode(type))/redeem", of: customer,
-            RedeemAnswer.self)
+            RedeemRequest(items: items), to: "/credits/\(PercentEncoding.encode(type))/redeem", of: customer
+        ).decoded(RedeemAnswer.self)
     }
 }

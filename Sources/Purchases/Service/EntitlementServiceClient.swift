@@ -86,19 +86,24 @@ public final class EntitlementServiceClient: ReceiptValidator {
     ) async throws -> TransactionValidation {
         var validation: TransactionValidation?
         for batch in TransactionBatch.batches(of: transactions) {
-            let answer = try await present(batch, of: customer)
+            let (answer, saidAt) = try await present(batch, of: customer)
             let rejected = answer.rejected.map { batch.placed($0, amongTransactions: transactions.count) }
             validation = TransactionValidation(
                 customer: answer.customer,
                 acknowledged: (validation?.acknowledged ?? []).union(answer.acknowledgedTransactionIDs),
-                rejected: (validation?.rejected ?? []) + rejected)
+                rejected: (validation?.rejected ?? []) + rejected, saidAt: saidAt)
         }
         if let validation { return validation }
-        return TransactionValidation(customer: try await self.customer(customer), acknowledged: [])
+        let answer = try await answer(about: customer)
+        return TransactionValidation(customer: answer.customer, acknowledged: [], saidAt: answer.saidAt)
     }
 
     /// What `customer` may use now. Costs no body when nothing changed since the last answer.
     public func customer(_ customer: CustomerID) async throws -> Customer {
+        try await answer(about: customer).customer
+    }
+
+    public func answer(about customer: CustomerID) async throws -> CustomerAnswer {
         let known = answers.withLock { $0[customer] }
         var headers = try await headers(about: customer)
         if let known { headers.add("If-None-Match", known.etag) }
@@ -108,35 +113,39 @@ public final class EntitlementServiceClient: ReceiptValidator {
             guard let known else {
                 throw PurchaseError(.protocolError, "The server says nothing changed, but was not told since when.")
             }
-            return known.customer
+            return CustomerAnswer(customer: known.customer, saidAt: answer.saidAt)
         }
         let fresh = try answer.decoded(Customer.self)
         let etag = answer.headers["ETag"]
         answers.withLock { $0[customer] = etag.map { (customer: fresh, etag: $0) } }
-        return fresh
+        return CustomerAnswer(customer: fresh, saidAt: answer.saidAt)
     }
 
-    private func present(_ batch: TransactionBatch, of customer: CustomerID) async throws -> PostTransactionsAnswer {
+    private func present(
+        _ batch: TransactionBatch, of customer: CustomerID
+    ) async throws -> (PostTransactionsAnswer, saidAt: Date?) {
         do {
-            return try await post(batch.request, to: "/transactions", of: customer, PostTransactionsAnswer.self)
+            let answer = try await post(batch.request, to: "/transactions", of: customer)
+            return (try answer.decoded(PostTransactionsAnswer.self), answer.saidAt)
         } catch let error as PurchaseError {
             guard let rejection = batch.rejection(from: error) else { throw error }
-            return PostTransactionsAnswer(
-                customer: try await self.customer(customer), acknowledgedTransactionIDs: [], rejected: [rejection])
+            let answer = try await answer(about: customer)
+            let all = PostTransactionsAnswer(
+                customer: answer.customer, acknowledgedTransactionIDs: [], rejected: [rejection])
+            return (all, answer.saidAt)
         }
     }
 
-    func post<Answer: Decodable>(
-        _ request: some Encodable, to path: String, of customer: CustomerID, _ type: Answer.Type
-    ) async throws -> Answer {
+    func post(
+        _ request: some Encodable, to path: String, of customer: CustomerID
+    ) async throws -> ServiceConnection.Answer {
         let path = Self.path(customer) + path
         let body = try WireJSON.encode(request)
         var headers = try await headers(about: customer)
         headers.add("Content-Type", "application/json")
         headers.add("Idempotency-Key", idempotencyKey(path: path, body: body))
         return try await connection.send(
-            HTTPRequest(method: .post, url: path, headers: headers, body: .bytes(body))
-        ).decoded(type)
+            HTTPRequest(method: .post, url: path, headers: headers, body: .bytes(body)))
     }
 
     func get<Answer: Decodable>(_ path: String, of customer: CustomerID, _ type: Answer.Type) async throws -> Answer {

@@ -48,6 +48,8 @@ struct ServiceConnection: Sendable {
         let bytes: [UInt8]
         /// The base URL at which it was given.
         let address: String
+        /// The answer's signature was found true.
+        var isProven = false
     }
 
     private let settings: Settings
@@ -106,7 +108,7 @@ struct ServiceConnection: Sendable {
     private func sendOnce(
         _ request: HTTPRequest, to address: String, provenBy proof: AnswerProof?
     ) async throws -> Answer {
-        let answer: Answer
+        var answer: Answer
         do {
             let response = try await transport.send(request.below(address))
             answer = Answer(
@@ -116,9 +118,9 @@ struct ServiceConnection: Sendable {
             try Task.checkCancellation()
             throw PurchaseError(transport: error)
         }
-        let isProven = try proof?.judge(answer) ?? true
+        answer.isProven = try proof?.judge(answer) ?? false
         guard (200..<300).contains(answer.status) || answer.status == 304 else {
-            throw PurchaseError(refusal: answer, isProven: isProven, key: settings.key.key)
+            throw PurchaseError(refusal: answer, isBelieved: answer.isProven || proof == nil, key: settings.key.key)
         }
         return answer
     }
@@ -134,6 +136,18 @@ extension HTTPRequest {
 }
 
 extension ServiceConnection.Answer {
+    /// What time it was at the server when it answered: its `Date` (RFC 9110 section 6.6.1), to the second. `nil` for what
+    /// comes out of a cache, and, of a signed answer, when the signature is of another time: its date is what is proven.
+    var saidAt: Date? {
+        guard headers["Age"] == nil, let seconds = headers["Date"].flatMap(HTTPDate.seconds) else { return nil }
+        let said = Date(timeIntervalSince1970: TimeInterval(seconds))
+        guard isProven else { return said }
+        guard let signed = headers[SignedAnswer.dateField].flatMap(RFC3339.date),
+            abs(signed.timeIntervalSince(said)) < 60
+        else { return nil }
+        return signed
+    }
+
     /// The body as one of the wire's types.
     func decoded<T: Decodable>(_ type: T.Type) throws(PurchaseError) -> T {
         do {
@@ -175,8 +189,8 @@ extension PurchaseError {
     }
 
     /// An answer that is neither success nor 304. What one says that proves nothing is not looked at.
-    fileprivate init(refusal answer: ServiceConnection.Answer, isProven: Bool, key: APIKey) {
-        let problem = isProven ? answer.problem(without: key) : nil
+    fileprivate init(refusal answer: ServiceConnection.Answer, isBelieved: Bool, key: APIKey) {
+        let problem = isBelieved ? answer.problem(without: key) : nil
         let code: Code =
             switch answer.status {
             case 401: .invalidKey

@@ -21,9 +21,9 @@ enum LifeStep: Hashable, Sendable {
     case mend
     case crash
     case logOutAndIn
-    /// The device's clock is set to so much before the time, or right again. A clock that is set right in part looks like
-    /// one that ran, so that is not done.
-    case setClockBack(days: Int)
+    /// The device's clock is set to so much before or after the time, or right again. A clock that is set right in part
+    /// looks like one that ran, so that is not done.
+    case setClock(ahead: Int)
 
     static func life(of length: Int, _ chance: inout SeededNumbers) -> [LifeStep] {
         (0..<length).map { _ in random(&chance) }
@@ -46,7 +46,7 @@ enum LifeStep: Hashable, Sendable {
         case 22..<24: return .cut(pick([[.store], [.server], [.store, .server]], &chance))
         case 24..<26: return .mend
         case 26: return .crash
-        case 27..<29: return .setClockBack(days: pick([0, 10], &chance))
+        case 27..<29: return .setClock(ahead: pick([0, -10, 10], &chance))
         default: return .logOutAndIn
         }
     }

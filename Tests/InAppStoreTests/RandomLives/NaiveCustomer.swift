@@ -21,6 +21,8 @@ struct NaiveCustomer {
     /// When the device was told, and so knows that it is not earlier.
     private var toldAt: Date
     private var isClockBehind = false
+    /// How far the device's clock was ahead since the server last said what time it is.
+    private var lead: TimeInterval = 0
     /// The app ended without writing down what time it was, and now its clock is behind.
     private var hasLostTime = false
 
@@ -30,7 +32,7 @@ struct NaiveCustomer {
 
     /// Whether the device must know a subscription; either will do while it cannot know what time it is.
     var subscription: Set<Bool> {
-        [told.isSubscribed(at: now), told.isSubscribed(at: hasLostTime ? toldAt : now)]
+        Set([now, hasLostTime ? toldAt : now, now + lead].map(told.isSubscribed))
     }
 
     /// What the device must allow a subscriber, and who is none.
@@ -70,11 +72,13 @@ struct NaiveCustomer {
         told = goods
         toldAt = now
         hasLostTime = false
+        lead = 0
     }
 
-    mutating func setClock(behind isBehind: Bool) {
-        isClockBehind = isBehind
-        if !isBehind { hasLostTime = false }
+    mutating func setClock(ahead: TimeInterval) {
+        isClockBehind = ahead < 0
+        if ahead >= 0 { hasLostTime = false }
+        lead = max(lead, ahead)
     }
 
     mutating func crash() { if isClockBehind { hasLostTime = true } }

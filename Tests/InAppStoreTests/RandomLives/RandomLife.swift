@@ -7,11 +7,6 @@ import StoreTestSupport
 
 /// One life, lived by a store in the real world and by a naive customer.
 final class RandomLife {
-    struct Difference: Error {
-        var step: Int
-        var description: String
-    }
-
     private let world: RealWorld
     private let disk = MemorySecureStorage()
     private var line = Line()
@@ -55,17 +50,17 @@ final class RandomLife {
             complaint = try await perform(step)
             try await settle()
         } catch {
-            throw Difference(step: index, description: "\(step) threw \(error)")
+            throw LifeDifference(step: index, description: "\(step) threw \(error)")
         }
-        if let complaint { throw Difference(step: index, description: "\(step): \(complaint)") }
+        if let complaint { throw LifeDifference(step: index, description: "\(step): \(complaint)") }
         let snapshot = store.snapshot
         let isSubscribed = snapshot.subscriptionInfo?.isExpired == false
         guard naive.subscription.contains(isSubscribed) else {
-            throw Difference(step: index, description: "after \(step), subscribed is \(isSubscribed)")
+            throw LifeDifference(step: index, description: "after \(step), subscribed is \(isSubscribed)")
         }
         let (allowed, due) = (snapshot.allowedProducts, naive.allowed(subscribed: isSubscribed))
         guard allowed == due else {
-            throw Difference(
+            throw LifeDifference(
                 step: index, description: "after \(step), allowed are \(allowed.sorted()), should be \(due.sorted())")
         }
     }
@@ -133,9 +128,9 @@ final class RandomLife {
         case .cut(let ends): line.cut(ends)
         case .mend: line.mend([.store, .server])
         case .crash: try await crash()
-        case .setClockBack(let days):
-            clock.set(ahead: TimeInterval(-days * 86400))
-            naive.setClock(behind: days > 0)
+        case .setClock(let days):
+            clock.set(ahead: TimeInterval(days * 86400))
+            naive.setClock(ahead: TimeInterval(days * 86400))
         case .logOutAndIn:
             try await store.logOut()
             naive.forget()

@@ -15,42 +15,10 @@ struct StoreRandomLivesTests {
         for seed in first..<first + (Self.number("SOUK_STORE_LIVES") ?? 12) {
             var chance = SeededNumbers(state: UInt64(seed))
             let steps = LifeStep.life(of: Self.number("SOUK_LIFE_STEPS") ?? 40, &chance)
-            guard let difference = await Self.difference(steps) else { continue }
-            let (shortest, last) = await Self.shortened(Array(steps.prefix(difference.step + 1)), difference)
+            guard let (shortest, last) = await LifeDifference.first(in: steps, live: RandomLife.live) else { continue }
             Issue.record(
                 "life \(seed): \(last.description)\nafter \(shortest.map { "\($0)" }.joined(separator: "\n      "))")
             return
         }
-    }
-
-    private static func difference(_ steps: [LifeStep]) async -> RandomLife.Difference? {
-        do {
-            try await RandomLife.live(steps)
-            return nil
-        } catch let difference as RandomLife.Difference {
-            return difference
-        } catch {
-            return RandomLife.Difference(step: steps.count - 1, description: "\(error)")
-        }
-    }
-
-    /// Leaves out what the difference does not need, last steps first, as long as that helps.
-    private static func shortened(
-        _ steps: [LifeStep], _ difference: RandomLife.Difference
-    ) async -> ([LifeStep], RandomLife.Difference) {
-        var (steps, difference) = (steps, difference)
-        var hasChanged = true
-        while hasChanged {
-            hasChanged = false
-            for place in steps.indices.reversed() where place < steps.count {
-                var fewer = steps
-                fewer.remove(at: place)
-                guard let other = await Self.difference(fewer) else { continue }
-                steps = Array(fewer.prefix(other.step + 1))
-                difference = other
-                hasChanged = true
-            }
-        }
-        return (steps, difference)
     }
 }

@@ -91,6 +91,29 @@ struct RealPurchaseTests {
         }
     }
 
+    @Test func `a device whose clock is a year ahead keeps what was paid, and loses it when its time comes`()
+        async throws
+    {
+        try await RealWorld.run { world in
+            let clock = SettableClock(world.simulator.clock)
+            clock.set(ahead: 365 * 86400)
+            let disk = MemorySecureStorage()
+            for launch in 0..<2 {
+                // The second time the server has nothing new to say but what time it is.
+                let store = try Store(configuration: world.configuration(line: Line(), storage: disk, clock: clock))
+                if launch == 0 { try await store.purchaseProduct("pro.weekly") }
+                try await store.validateReceipt()
+                #expect(store.subscriptionInfo?.isExpired == false)
+                if launch == 1 {
+                    try await world.simulator.cancel("pro.weekly", for: "ada")
+                    _ = try await world.simulator.advance(.init(seconds: RealWorld.week))
+                    #expect(store.subscriptionInfo?.isExpired == true)
+                }
+                await store.close()
+            }
+        }
+    }
+
     @Test func `a refund is heard of without anybody asking`() async throws {
         try await RealWorld.run { world in
             try await device(world) { store in

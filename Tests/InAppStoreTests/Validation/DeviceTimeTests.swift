@@ -16,6 +16,16 @@ struct DeviceTimeTests {
         return readings.map { time.read(start + $0 * day).timeIntervalSince(start) / day }
     }
 
+    /// The server answers what was true on a day, and says which day it is; as much later as its words are late.
+    private func learn(
+        asOf: Double, saidOn said: Double? = nil, late: TimeInterval = 0, after before: Customer? = nil,
+        _ time: inout DeviceTime
+    ) {
+        let answer = CustomerAnswer(
+            customer: Fixture.customer(asOf: start + asOf * day), saidAt: said.map { start + $0 * day - late })
+        time.learn(answer, after: before)
+    }
+
     @Test(
         arguments: [
             ([0, 1, 1, 7], [0, 1, 1, 7]),
@@ -35,24 +45,57 @@ struct DeviceTimeTests {
         _ = time.read(start + 1000 * day)
         _ = time.read(start + day)
         #expect(time.latest == start + 1000 * day)
-        time.learn(Fixture.customer(asOf: start + day), after: Fixture.customer(asOf: start))
+        learn(asOf: 1, after: Fixture.customer(asOf: start), &time)
         #expect(days([1, 2], from: time) == [1, 2])
     }
 
     @Test func `the server's word counts more than a clock that is behind`() {
         var time = DeviceTime(reading: start)
-        time.learn(Fixture.customer(asOf: start + 5 * day), after: nil)
+        learn(asOf: 5, &time)
         #expect(days([0, 1], from: time) == [5, 6])
     }
 
     @Test func `an answer that has not changed does not turn time back, unless its end would have come`() {
         let answer = Fixture.customer(asOf: start, validUntil: start + 30 * day)
         var time = DeviceTime(reading: start + 20 * day)
-        time.learn(answer, after: answer)
+        time.learn(CustomerAnswer(customer: answer), after: answer)
         #expect(time.latest == start + 20 * day)
         _ = time.read(start + 40 * day)
-        time.learn(answer, after: answer)
+        time.learn(CustomerAnswer(customer: answer), after: answer)
         #expect(time.latest == start)
+    }
+
+    @Test(
+        arguments: [
+            // It runs on as far ahead.
+            ([11, 12, 40], [1, 2, 30]),
+            // It is set right, to before that, and further ahead.
+            ([1, 2], [1, 2]), ([-3, -2, 5], [0, 1, 5]), ([110, 111], [100, 101]),
+        ] as [([Double], [Double])])
+    func `a clock that is ahead of the server is believed so much less until it is set`(
+        readings: [Double], times: [Double]
+    ) throws {
+        // An answer that has not changed since the first day says so too.
+        var time = DeviceTime(reading: start + 10 * day)
+        learn(asOf: 0, saidOn: 0, after: Fixture.customer(asOf: start), &time)
+        #expect(time.latest == start)
+        let kept = try WireJSON.decode(DeviceTime.self, from: WireJSON.encode(time))
+        #expect(days(readings, from: time) == times && days(readings, from: kept) == times)
+    }
+
+    @Test func `a clock that the server's words reach a minute late is right`() {
+        var time = DeviceTime(reading: start)
+        learn(asOf: -1, saidOn: 0, late: 60, &time)
+        #expect(time.lead == nil && days([0, 1], from: time) == [0, 1])
+        learn(asOf: -1, saidOn: 0, late: 61, &time)
+        #expect(time.lead == 61)
+    }
+
+    @Test func `a clock that is ahead of it no more is right`() {
+        var time = DeviceTime(reading: start + 10 * day)
+        learn(asOf: 0, saidOn: 0, &time)
+        learn(asOf: 0, saidOn: 10, &time)
+        #expect(days([10, 11], from: time) == [10, 11])
     }
 
     @Test func `a clock that is corrected by seconds was not set back`() {

@@ -50,6 +50,40 @@ struct OfflineStoreTests {
         await second.close()
     }
 
+    @Test func `a clock that is ahead ends nothing while the server says what time it is, nor afterwards`() async throws
+    {
+        test.server.tellTime(by: test.clock)
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        let first = try await test.open()
+        try await first.purchaseProduct("film.noir")
+        await first.close()
+        // Nothing has changed at the server since.
+        let ahead = try launch(at: Fixture.start + 1000 * day)
+        #expect(await ahead.reaches { $0.allowedProducts == ["film.noir"] } != nil)
+        #expect(ahead.snapshot.receiptValidationStatus?.validatedAt == Fixture.start)
+        await ahead.close()
+        test.breakServer()
+        let offline = try launch(at: Fixture.start + 1001 * day)
+        #expect(offline.allowedProducts == ["film.noir"])
+        await offline.close()
+        let later = try launch(at: Fixture.start + 1000 * day + Fixture.month)
+        #expect(later.allowedProducts.isEmpty, "time goes on by a clock that is wrong")
+        await later.close()
+    }
+
+    @Test func `a clock that is set ahead while the store runs is found out by the answer it asks for`() async throws {
+        test.server.tellTime(by: ManualClock(Fixture.start))
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        let store = try await test.open()
+        try await store.purchaseProduct("film.noir")
+        await test.clock.waiters(atLeast: 1)
+        let asked = test.server.calls.all.count
+        test.clock.advance(by: 1000 * day)
+        await test.server.calls.wait { $0.count > asked }
+        #expect(await store.reaches { $0.allowedProducts == ["film.noir"] } != nil)
+        await store.close()
+    }
+
     @Test func `time goes on while the clock is behind, and what ends then ends`() async throws {
         test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let first = try await test.open()

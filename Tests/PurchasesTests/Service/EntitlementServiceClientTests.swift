@@ -108,6 +108,23 @@ import Testing
         #expect(transport.requests.map { $0.headers["If-None-Match"] } == [nil, nil, nil])
     }
 
+    @Test func `every answer says what time it is at the server, also that nothing has changed`() async throws {
+        let (noon, later) = ("Fri, 20 Nov 2026 12:00:00 GMT", "Sat, 21 Nov 2026 12:00:00 GMT")
+        let posted = PostTransactionsAnswer(customer: customer(), acknowledgedTransactionIDs: [], rejected: [])
+        let transport = ScriptedTransport([
+            try answer(customer(), headers: ["ETag": "\"1\"", "Date": noon]),
+            .answer(status: 304, headers: ["Date": later]),
+            .answer(status: 304, headers: ["Date": later, "Age": "60"]),
+            .answer(status: 304, headers: ["Date": "yesterday"]), try answer(posted, headers: ["Date": later]),
+        ])
+        let client = client(transport)
+        let (first, second) = (Date(timeIntervalSince1970: 1_795_176_000), Date(timeIntervalSince1970: 1_795_262_400))
+        #expect(try await client.answer(about: "ada") == CustomerAnswer(customer: customer(), saidAt: first))
+        #expect(try await client.answer(about: "ada") == CustomerAnswer(customer: customer(), saidAt: second))
+        for _ in 0..<2 { #expect(try await client.answer(about: "ada") == CustomerAnswer(customer: customer())) }
+        #expect(try await client.validate([transaction(1)], for: "ada").saidAt == second)
+    }
+
     @Test func `a 304 that nobody asked for is refused`() async throws {
         let transport = ScriptedTransport([.answer(status: 304)])
         await #expect(throws: PurchaseError(.protocolError)) { try await client(transport).customer("ada") }

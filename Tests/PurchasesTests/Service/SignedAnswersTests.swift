@@ -60,6 +60,22 @@ private struct HashSigner: AnswerVerifier {
         HTTPProblem(status: status, code: "c", title: "t", detail: "What it says.").response
     }
 
+    @Test(
+        arguments: [
+            ("2026-11-22T09:00:00.5Z", 1_795_338_000.5), ("2026-11-22T09:01:00Z", nil), ("2026-11-22T08:58:59Z", nil),
+        ] as [(String, TimeInterval?)])
+    func `the time of a signed answer is that of its signature, while the server's clock says the same`(
+        signed: String, seconds: TimeInterval?
+    ) async throws {
+        let answer = try customer()
+        let signer = HashSigner(date: signed)
+        let transport = ScriptedTransport([
+            .perform { signer.sign(answer, to: $0) { $0.headers["Date"] = "Sun, 22 Nov 2026 09:00:00 GMT" } }
+        ])
+        let told = try await client(transport).answer(about: "ada").saidAt
+        #expect(told == seconds.map { Date(timeIntervalSince1970: $0) })
+    }
+
     @Test func `an answer that is signed for the question is used`() async throws {
         let answer = try customer()
         let transport = ScriptedTransport([.perform { [signer] in signer.sign(answer, to: $0) }])

@@ -1,0 +1,48 @@
+/// Where a thing and its naive twin, who live the same life, part.
+///
+///     let found = await LifeDifference.first(in: steps) { try await RandomLife.live($0) }
+public struct LifeDifference: Error, CustomStringConvertible {
+    /// The step after which they were seen to differ.
+    public var step: Int
+    public var description: String
+
+    public init(step: Int, description: String) {
+        self.step = step
+        self.description = description
+    }
+
+    /// What `live` throws, with the steps that it takes: those are left out that it does not need, last ones first, as
+    /// long as that helps. `nil` when a life of all steps throws nothing. Another error counts as seen after the last step.
+    public static func first<Step>(
+        in steps: [Step], live: ([Step]) async throws -> Void
+    ) async -> (steps: [Step], difference: LifeDifference)? {
+        guard var difference = await found(steps, live) else { return nil }
+        var steps = Array(steps.prefix(difference.step + 1))
+        var hasChanged = true
+        while hasChanged {
+            hasChanged = false
+            for place in steps.indices.reversed() where place < steps.count {
+                var fewer = steps
+                fewer.remove(at: place)
+                guard let other = await found(fewer, live) else { continue }
+                steps = Array(fewer.prefix(other.step + 1))
+                difference = other
+                hasChanged = true
+            }
+        }
+        return (steps, difference)
+    }
+
+    private static func found<Step>(
+        _ steps: [Step], _ live: ([Step]) async throws -> Void
+    ) async -> LifeDifference? {
+        do {
+            try await live(steps)
+            return nil
+        } catch let difference as LifeDifference {
+            return difference
+        } catch {
+            return LifeDifference(step: max(0, steps.count - 1), description: "\(error)")
+        }
+    }
+}
