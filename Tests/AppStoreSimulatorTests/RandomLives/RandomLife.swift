@@ -8,11 +8,6 @@ import Testing
 
 /// Lives one life in the store and in the naive one at once, and compares them after every step.
 struct RandomLife {
-    struct Difference: Error, CustomStringConvertible {
-        var step: Int
-        let description: String
-    }
-
     private let test: TestStore
     private var naive: NaiveStore
     private let names = (0..<LifeStep.accounts).map { AccountName(unchecked: "account \($0)") }
@@ -23,7 +18,7 @@ struct RandomLife {
     private var told = [Date](repeating: .distantPast, count: LifeStep.accounts)
     private var payments = 0
 
-    /// Throws `Difference` at the first step after which the two do not agree.
+    /// Throws `LifeDifference` at the first step after which the two do not agree.
     static func live(_ steps: [LifeStep], among goods: NaiveGoods) async throws {
         let catalogue = try Catalogue(parsing: Array(goods.catalogueText.utf8), file: "random.storekit")
         try await TestStore.with(change: { $0.catalogue = catalogue }) { test in
@@ -32,11 +27,11 @@ struct RandomLife {
                 do {
                     try await life.take(step)
                     try life.compare()
-                } catch var difference as Difference {
+                } catch var difference as LifeDifference {
                     difference.step = number
                     throw difference
                 } catch {
-                    throw Difference(step: number, description: "\(error)")
+                    throw LifeDifference(step: number, description: "\(error)")
                 }
             }
         }
@@ -58,7 +53,7 @@ struct RandomLife {
         }
     }
 
-    private func differ(_ text: String) -> Difference { Difference(step: 0, description: text) }
+    private func differ(_ text: String) -> LifeDifference { LifeDifference(step: 0, description: text) }
 
     // MARK: - Steps
 

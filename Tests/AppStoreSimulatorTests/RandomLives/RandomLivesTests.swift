@@ -1,4 +1,5 @@
 import Foundation
+import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator
@@ -17,8 +18,8 @@ struct RandomLivesTests {
             var chance = Chance(seed: UInt64(seed))
             let goods = NaiveGoods(&chance)
             let steps = LifeStep.life(of: length, among: goods, &chance)
-            guard let difference = await Self.difference(steps, goods) else { continue }
-            let (shortest, last) = await Self.shortened(Array(steps.prefix(difference.step + 1)), goods, difference)
+            let found = await LifeDifference.first(in: steps) { try await RandomLife.live($0, among: goods) }
+            guard let (shortest, last) = found else { continue }
             Issue.record(
                 """
                 life \(seed): \(last)
@@ -27,36 +28,5 @@ struct RandomLivesTests {
                 """)
             return
         }
-    }
-
-    private static func difference(_ steps: [LifeStep], _ goods: NaiveGoods) async -> RandomLife.Difference? {
-        do {
-            try await RandomLife.live(steps, among: goods)
-            return nil
-        } catch let difference as RandomLife.Difference {
-            return difference
-        } catch {
-            return RandomLife.Difference(step: 0, description: "\(error)")
-        }
-    }
-
-    /// Leaves out what the difference does not need, last steps first, as long as that helps.
-    private static func shortened(
-        _ steps: [LifeStep], _ goods: NaiveGoods, _ difference: RandomLife.Difference
-    ) async -> ([LifeStep], RandomLife.Difference) {
-        var (steps, difference) = (steps, difference)
-        var hasChanged = true
-        while hasChanged {
-            hasChanged = false
-            for place in steps.indices.reversed() where place < steps.count {
-                var fewer = steps
-                fewer.remove(at: place)
-                guard let other = await Self.difference(fewer, goods) else { continue }
-                steps = Array(fewer.prefix(other.step + 1))
-                difference = other
-                hasChanged = true
-            }
-        }
-        return (steps, difference)
     }
 }
