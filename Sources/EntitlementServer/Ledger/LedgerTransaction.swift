@@ -93,11 +93,12 @@ struct LedgerTransaction {
     mutating func append(_ fact: PresentedFact, claimedBy claimant: Claimant? = nil) throws {
         let row = FactRow(fact)
         let isNew = try insert(fact, row)
-        var claims = claimant?.others
-        let isClaimed = try claimant.map { try claim(row.original, by: $0, &claims) } ?? false
-        let isAttributed = isClaimed || isNew && row.kind == FactRow.transaction
+        let claims = try claimant.flatMap { try claim(row.original, by: $0) }
+        let isAttributed = claims != nil || isNew && row.kind == FactRow.transaction
         let holders =
-            isAttributed ? try attribute(row.original, by: claims) : isNew ? try holders(of: row.original) : []
+            isAttributed
+            ? try attribute(row.original, by: claims ?? claimant?.others)
+            : isNew ? try holders(of: row.original) : []
         if isNew { affected.formUnion(holders) }
     }
 
@@ -150,24 +151,17 @@ struct LedgerTransaction {
         return !accepted
     }
 
-    /// Notes that a purchase was presented, in the ledger and in its `claims`, unless the claimant has it by their own claim
-    /// already. Returns whether the claim is new.
-    private func claim(
-        _ original: TransactionID, by claimant: Claimant, _ claims: inout [StatedClaim]?
-    ) throws -> Bool {
+    /// Notes that a purchase was presented. Returns the claims on it with this one, `nil` when the claimant has it by their
+    /// own claim already.
+    private func claim(_ original: TransactionID, by claimant: Claimant) throws -> [StatedClaim]? {
         let asked = claimant.asked
-        guard claimant.others.last?.presenter != asked else { return false }
+        guard claimant.others.last?.presenter != asked else { return nil }
         let kind: Attribution.Claim.Kind = rules.transferMode == .share ? .shared : .presented
-        guard
-            kind == .presented
-                || !claimant.others.contains(where: { $0.presenter == asked && $0.claim.kind == .shared })
-        else { return false }
+        let isKnown = claimant.others.contains { $0.presenter == asked && $0.claim.kind == .shared }
+        guard kind == .presented || !isKnown else { return nil }
         try add(kind, on: original, by: asked)
-        claims =
-            claimant.others + [
-                (asked, Attribution.Claim(by: claimant.customer, token: asked.appAccountToken, kind))
-            ]
-        return true
+        let claim = Attribution.Claim(by: claimant.customer, token: asked.appAccountToken, kind)
+        return claimant.others + [(asked, claim)]
     }
 
     /// Gives a purchase to `customer`, whoever presented it or will.
