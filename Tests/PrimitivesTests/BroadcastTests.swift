@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 import Testing
 
@@ -39,14 +40,17 @@ import Testing
     /// wanted it at the other stood still.
     @Test(.timeLimit(.minutes(2))) func `readers that are given up while somebody sends do not stop it`() async {
         let broadcast = Broadcast<Int>(replaysLast: true)
+        broadcast.send(0)
         let isOver = OneWayFlag()
-        let sender = Task.detached { while !isOver.isSet { broadcast.send(1) } }
+        // On threads of its own: one that never waits takes the place of a task that is to run.
+        for _ in 0..<2 { Thread.detachNewThread { while !isOver.isSet { broadcast.send(1) } } }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
                     for _ in 0..<3000 {
-                        let reader = Task { for await _ in broadcast.stream(keeping: 1) {} }
-                        await Task.yield()
+                        let (begun, beginning) = AsyncStream.makeStream(of: Never.self)
+                        let reader = Task { for await _ in broadcast.stream(keeping: 1) { beginning.finish() } }
+                        for await _ in begun {}
                         reader.cancel()
                         await reader.value
                     }
@@ -54,7 +58,6 @@ import Testing
             }
         }
         isOver.set()
-        await sender.value
     }
 
     @Test func `of many who send at once, every reader sees the same order, and each sender's own`() async {
