@@ -46,7 +46,9 @@ public final class FolderReplacement: Sendable {
     ///
     /// Throws `FileFailure`: the old content is in its place then, unless only flushing the folder above failed.
     public func commit() throws(FileFailure) {
-        try Self.flushTree(path)
+        // Flushed one after the other, files are written one after the other; begun all at once, they are written together.
+        try Self.visit(path) { Self.beginWriting($0) }
+        try Self.visit(path, DurableFile.flush)
         try target.put(path, exchange)
         isCommitted.withLock { $0 = true }
         // What cannot be removed now is a leftover, which the next replacement removes.
@@ -79,18 +81,21 @@ public final class FolderReplacement: Sendable {
         try DurableFile.flush(target.parent)
     }
 
-    private static func flushTree(_ folder: String) throws(FileFailure) {
+    /// Calls `visit` with everything in a folder, and with the folder last.
+    private static func visit(
+        _ folder: String, _ visit: (String) throws(FileFailure) -> Void
+    ) throws(FileFailure) {
         for name in try Target.names(in: folder) {
             let path = "\(folder)/\(name)"
             var status = stat()
             guard lstat(path, &status) == 0 else { throw FileFailure("flush", path, errno) }
             switch status.st_mode & S_IFMT {
-            case S_IFDIR: try flushTree(path)
-            case S_IFREG: try DurableFile.flush(path)
+            case S_IFDIR: try self.visit(path, visit)
+            case S_IFREG: try visit(path)
             default: break
             }
         }
-        try DurableFile.flush(folder)
+        try visit(folder)
     }
 }
 
@@ -98,15 +103,31 @@ extension FolderReplacement {
     /// Exchanges two folders in one step; 0 or the system's error number.
     typealias Exchange = @Sendable (_ one: String, _ other: String) -> Int32
 
-    /// `renameat2` of Linux or `renameatx_np` of Darwin, which take the same arguments and the same flag. Looked up by
-    /// name, because Glibc's headers show it to nobody who does not define `_GNU_SOURCE`.
+    /// A function of the system, by name, because Glibc's headers show some to nobody who does not define `_GNU_SOURCE`.
+    private static func system<Call>(_ names: String..., as type: Call.Type) -> Call? {
+        let symbol = names.lazy.compactMap { dlsym(dlopen(nil, RTLD_NOW), $0) }.first
+        return symbol.map { unsafeBitCast($0, to: type) }
+    }
+
+    /// Begins to write what stands in a file to the disk, where the system can be told so, and does not wait: nothing is
+    /// durable by this.
+    fileprivate static func beginWriting(_ path: String) {
+        guard let syncRange else { return }
+        let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard file >= 0 else { return }
+        let onlyBegin: UInt32 = 2
+        _ = syncRange(file, 0, 0, onlyBegin)
+        close(file)
+    }
+
+    /// `sync_file_range` of Linux; 0 bytes are all.
+    private static let syncRange = system(
+        "sync_file_range", as: (@convention(c) (Int32, Int64, Int64, UInt32) -> Int32).self)
+
+    /// `renameat2` of Linux or `renameatx_np` of Darwin, which take the same arguments and the same flag.
     private static let systemExchange: Exchange = {
         typealias Call = @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
-        let names = ["renameat2", "renameatx_np"]
-        guard let symbol = names.lazy.compactMap({ dlsym(dlopen(nil, RTLD_NOW), $0) }).first else {
-            return { _, _ in ENOSYS }
-        }
-        let call = unsafeBitCast(symbol, to: Call.self)
+        guard let call = system("renameat2", "renameatx_np", as: Call.self) else { return { _, _ in ENOSYS } }
         let exchangeFlag: UInt32 = 2
         return { one, other in call(AT_FDCWD, one, AT_FDCWD, other, exchangeFlag) == 0 ? 0 : errno }
     }()
