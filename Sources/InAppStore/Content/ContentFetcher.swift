@@ -5,6 +5,8 @@ import StoreModel
 public protocol ContentFetcher: Sendable {
     /// The texts of `type` that choose it.
     var types: Set<String> { get }
+    /// Whether all it brings are archives: where nothing unpacks them it is not asked. `false` by default.
+    var bringsArchivesOnly: Bool { get }
     /// Throws `StoreError` `invalidContentFetcherParameters` naming the member that is missing or wrong. Nothing is fetched.
     func check(_ parameters: JSONObject) throws
     /// Fetches everything, or throws. `progress` is told what has arrived, what earlier attempts brought included, without
@@ -19,6 +21,10 @@ public protocol ContentFetcher: Sendable {
 extension ContentFetcher {
     /// Nothing: what is in the order's folder is removed by whoever gave the order.
     public func release(_ order: ContentOrder) async {}
+}
+
+extension ContentFetcher {
+    public var bringsArchivesOnly: Bool { false }
 }
 
 /// What a fetcher is to fetch.

@@ -36,28 +36,9 @@ struct ContentLibraryTests {
     }
 
     private func held(_ scene: ContentScene) throws -> (ContentLibrary, HeldFetcher) {
-        let source = try folder(scene, ["look": "noir"])
+        let source = try scene.makeFolder(["look": "noir"])
         let fetcher = HeldFetcher(gate: Gate(), begun: CallLog(), folder: source)
         return (scene.library([fetcher]), fetcher)
-    }
-
-    /// A folder outside the library with these files.
-    private func folder(_ scene: ContentScene, _ files: [String: String], named name: String = "source") throws
-        -> String
-    {
-        let path = "\(scene.folder)/\(name)"
-        for (name, text) in files {
-            let file = URL(fileURLWithPath: "\(path)/\(name)")
-            try FileManager.default.createDirectory(
-                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try Data(text.utf8).write(to: file)
-        }
-        return path
-    }
-
-    private func local(_ path: String, _ more: JSONObject = [:]) -> JSONObject {
-        ["type": "BZRLocalContentFetcher", "URL": .string(URL(fileURLWithPath: path).absoluteString)]
-            .merging(more) { $1 }
     }
 
     // MARK: - Many callers
@@ -148,9 +129,9 @@ struct ContentLibraryTests {
             let library = scene.library()
             var changes = library.changes.makeAsyncIterator()
             #expect(await changes.next() == [])
-            let source = try folder(scene, ["a": "1", "b/c": "2"])
+            let source = try scene.makeFolder(["a": "1", "b/c": "2"])
             for id in ["com.Example.film", "com.example.film", "../odd/%41 id"] as [ProductID] {
-                _ = try await library.fetch(id, parameters: local(source)).all()
+                _ = try await library.fetch(id, parameters: ContentScene.local(source)).all()
             }
             let all: Set<ProductID> = ["com.Example.film", "com.example.film", "../odd/%41 id"]
             #expect(library.downloaded == all && Set(all.map { library.location(of: $0) }).count == 3)
@@ -159,7 +140,7 @@ struct ContentLibraryTests {
             let next = scene.library()
             #expect(next.downloaded == all)
             #expect(ContentScene.files(next.location(of: "../odd/%41 id")) == ["a": [49], "b/c": [50]])
-            #expect(try await next.fetch("com.example.film", parameters: local(source)).all().count == 1)
+            #expect(try await next.fetch("com.example.film", parameters: ContentScene.local(source)).all().count == 1)
             try await next.delete("com.example.film")
             try await next.delete("com.example.film")
             #expect(next.location(of: "com.example.film") == nil && next.downloaded.count == 2)
@@ -173,13 +154,13 @@ struct ContentLibraryTests {
     @Test func `new parameters fetch anew, and the old content stays until then`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
-            let (one, two) = (try folder(scene, ["a": "1"]), try folder(scene, ["a": "2"], named: "two"))
-            let place = try await library.fetch("film", parameters: local(one)).all().last?.location
+            let (one, two) = (try scene.makeFolder(["a": "1"]), try scene.makeFolder(["a": "2"], named: "two"))
+            let place = try await library.fetch("film", parameters: ContentScene.local(one)).all().last?.location
             await #expect(throws: StoreError(.contentFetchFailed, "")) {
-                try await library.fetch("film", parameters: local(scene.folder + "/none")).all()
+                try await library.fetch("film", parameters: ContentScene.local(scene.folder + "/none")).all()
             }
             #expect(library.location(of: "film") == place && ContentScene.files(place) == ["a": [49]])
-            #expect(try await library.fetch("film", parameters: local(two)).all().last?.location == place)
+            #expect(try await library.fetch("film", parameters: ContentScene.local(two)).all().last?.location == place)
             #expect(ContentScene.files(place) == ["a": [50]])
             await library.close()
         }
@@ -188,11 +169,12 @@ struct ContentLibraryTests {
     @Test func `content that somebody else removed is fetched again`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
-            let source = try folder(scene, ["a": "1"])
-            let place = try #require(try await library.fetch("film", parameters: local(source)).all().last?.location)
+            let source = try scene.makeFolder(["a": "1"])
+            let place = try #require(
+                try await library.fetch("film", parameters: ContentScene.local(source)).all().last?.location)
             try FileManager.default.removeItem(atPath: place)
             #expect(library.location(of: "film") == nil)
-            _ = try await library.fetch("film", parameters: local(source)).all()
+            _ = try await library.fetch("film", parameters: ContentScene.local(source)).all()
             #expect(ContentScene.files(library.location(of: "film")) == ["a": [49]])
             await library.close()
         }
@@ -228,7 +210,7 @@ struct ContentLibraryTests {
         }
         try await ContentScene.run { scene in
             let library = scene.library(extractor: Failing(code: code))
-            _ = try await library.fetch("film", parameters: local(try folder(scene, ["a": "1"]))).all()
+            _ = try await library.fetch("film", parameters: ContentScene.local(try scene.makeFolder(["a": "1"]))).all()
             await #expect(throws: StoreError(told, "")) {
                 try await library.fetch("film", parameters: scene.parameters()).all()
             }
@@ -247,7 +229,7 @@ struct ContentLibraryTests {
     @Test func `an archive that leads out of its folder is refused, and what was there stays`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
-            _ = try await library.fetch("film", parameters: local(try folder(scene, ["a": "1"]))).all()
+            _ = try await library.fetch("film", parameters: ContentScene.local(try scene.makeFolder(["a": "1"]))).all()
             try scene.serve(storedZip(["../../escaped": [1]]))
             await #expect(throws: StoreError(.contentExtractionFailed, "")) {
                 try await library.fetch("film", parameters: scene.parameters()).all()
@@ -261,11 +243,11 @@ struct ContentLibraryTests {
     @Test func `a folder with anything but files and folders is refused`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
-            let source = try folder(scene, ["a": "1"])
+            let source = try scene.makeFolder(["a": "1"])
             try FileManager.default.createSymbolicLink(
                 atPath: source + "/link", withDestinationPath: "/etc/passwd")
             await #expect(throws: StoreError(.contentExtractionFailed, "")) {
-                try await library.fetch("film", parameters: local(source)).all()
+                try await library.fetch("film", parameters: ContentScene.local(source)).all()
             }
             #expect(library.downloaded == [])
             await library.close()
@@ -285,16 +267,39 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `archives without an extractor are unsupported, and kept for the day there is one`() async throws {
+    @Test func `archives that nothing could unpack are not downloaded, and other ways to the content are tried`()
+        async throws
+    {
         try await ContentScene.run { scene in
             let library = scene.library(extractor: nil)
+            let remote = JSONValue.object(scene.parameters())
+            let fallback: JSONObject = ["type": "FallbackContentFetcher", "fetchersParameters": [remote, remote]]
+            for parameters in [scene.parameters(), fallback] {
+                await #expect(throws: StoreError(.unsupported, "")) {
+                    try await library.fetch("film", parameters: parameters).all()
+                }
+            }
+            let other = JSONValue.object(ContentScene.local(try scene.makeFolder(["a": "1"])))
+            _ = try await library.fetch(
+                "film", parameters: fallback.merging(["fetchersParameters": [remote, other]]) { $1 }
+            ).all()
+            #expect(ContentScene.files(library.location(of: "film")) == ["a": [49]])
+            #expect(scene.requests.all.isEmpty)
+            await library.close()
+        }
+    }
+
+    @Test func `an archive that another fetcher brought waits for the day it can be unpacked`() async throws {
+        try await ContentScene.run { scene in
+            let fetchers: [any ContentFetcher] = [WatchedFetcher(fetcher: scene.fetcher(), step: {})]
+            let library = scene.library(fetchers, extractor: nil)
             await #expect(throws: StoreError(.unsupported, "")) {
                 try await library.fetch("film", parameters: scene.parameters()).all()
             }
             await library.close()
-            let (asked, next) = (scene.requests.all.count, scene.library())
+            let (asked, next) = (scene.requests.all.count, scene.library(fetchers))
             _ = try await next.fetch("film", parameters: scene.parameters()).all()
-            #expect(ContentScene.isFilm(next.location(of: "film")) && scene.requests.all.count == asked)
+            #expect(ContentScene.isFilm(next.location(of: "film")) && scene.requests.all.count == asked && asked > 0)
             await next.close()
         }
     }
@@ -305,81 +310,6 @@ struct ContentLibraryTests {
             (EIO, .storageFailed),
         ] {
             #expect(StoreError(fetching: "film", FileFailure("write", "/content", number)).code == code)
-        }
-    }
-
-    // MARK: - A process that is killed
-
-    @Test func `a process killed at any step leaves the old content or the new, and the next one finishes`()
-        async throws
-    {
-        try await ContentScene.run { scene in
-            let old = try folder(scene, ["a": "1"])
-            let images = CallLog<String>()
-            // What a kill at this moment would leave behind.
-            let takeImage: @Sendable () -> Void = {
-                let image = "\(scene.folder)/image-\(images.all.count)"
-                try? FileManager.default.copyItem(atPath: scene.kept, toPath: image)
-                images.record(image)
-            }
-            let fetcher = Watched(fetcher: scene.fetcher(), step: takeImage)
-            let library = ContentLibrary(
-                folder: scene.kept, fetchers: [fetcher, LocalContentFetcher()],
-                extractor: WatchedExtractor(step: takeImage))
-            _ = try await library.fetch("film", parameters: local(old)).all()
-            _ = try await library.fetch("film", parameters: scene.parameters()).all()
-            await library.close()
-            takeImage()
-            #expect(images.all.count > 10)
-            var wereOld: [Bool] = []
-            for image in images.all {
-                let next = ContentLibrary(
-                    folder: image, fetchers: [scene.fetcher(), LocalContentFetcher()], extractor: ZipExtractor())
-                let place = try #require(next.location(of: "film"), "content is missing in \(image)")
-                let isOld = ContentScene.files(place) == ["a": [49]]
-                #expect(isOld || ContentScene.isFilm(place), "half of it in \(image)")
-                wereOld.append(isOld)
-                let told = try await next.fetch("film", parameters: scene.parameters()).all()
-                #expect(ContentScene.isFilm(told.last?.location))
-                let left = try FileManager.default.contentsOfDirectory(atPath: place + "/..")
-                #expect(Set(left) == ["content", "record.json"], "\(image)")
-                await next.close()
-            }
-            #expect(wereOld.contains(true) && wereOld.contains(false))
-        }
-    }
-
-    /// Looks on at each step of a download.
-    private struct Watched: ContentFetcher {
-        let fetcher: RemoteContentFetcher
-        let step: @Sendable () -> Void
-        var types: Set<String> { fetcher.types }
-        func check(_ parameters: JSONObject) throws { try fetcher.check(parameters) }
-
-        func fetch(
-            _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
-        ) async throws -> FetchedContent {
-            step()
-            return try await fetcher.fetch(order) { told in
-                progress(told)
-                step()
-            }
-        }
-    }
-
-    /// Looks on while an archive is unpacked, and when it is in its place.
-    private struct WatchedExtractor: ArchiveExtractor {
-        let step: @Sendable () -> Void
-
-        func extract(
-            _ archive: String, into folder: String, limits: ExtractionLimits,
-            progress: @escaping @Sendable (ExtractionProgress) -> Void
-        ) async throws {
-            try await ZipExtractor().extract(archive, into: folder, limits: limits) { told in
-                progress(told)
-                step()
-            }
-            step()
         }
     }
 }

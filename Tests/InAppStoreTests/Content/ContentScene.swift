@@ -85,6 +85,24 @@ final class ContentScene: Sendable {
         ContentLibrary(folder: kept, fetchers: fetchers ?? [fetcher(), LocalContentFetcher()], extractor: extractor)
     }
 
+    /// A folder outside the library with these files.
+    func makeFolder(_ files: [String: String], named name: String = "source") throws -> String {
+        let path = "\(folder)/\(name)"
+        for (name, text) in files {
+            let file = URL(fileURLWithPath: "\(path)/\(name)")
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: file)
+        }
+        return path
+    }
+
+    /// The parameters of content that is on the device.
+    static func local(_ path: String, _ more: JSONObject = [:]) -> JSONObject {
+        ["type": "BZRLocalContentFetcher", "URL": .string(URL(fileURLWithPath: path).absoluteString)]
+            .merging(more) { $1 }
+    }
+
     /// The files of a folder, by their path in it.
     static func files(_ folder: String?) -> [String: [UInt8]] {
         guard let folder, let names = FileManager.default.enumerator(atPath: folder) else { return [:] }

@@ -4,12 +4,16 @@ import StoreModel
 /// The fetchers of a store, found by `type`.
 struct ContentFetchers: Sendable {
     private let fetchers: [any ContentFetcher]
+    private let canUnpack: Bool
 
     /// The first that has a type is the one.
-    init(_ fetchers: [any ContentFetcher]) { self.fetchers = fetchers }
+    init(_ fetchers: [any ContentFetcher], canUnpack: Bool) {
+        self.fetchers = fetchers
+        self.canUnpack = canUnpack
+    }
 
-    /// The fetcher for these parameters, which it has checked. Throws `invalidContentFetcherParameters` and
-    /// `contentFetcherNotRegistered`.
+    /// The fetcher for these parameters, which it has checked. Throws `invalidContentFetcherParameters`,
+    /// `contentFetcherNotRegistered`, and `unsupported` when it brings archives that nothing could unpack.
     func fetcher(for parameters: JSONObject) throws -> any ContentFetcher {
         guard let type = parameters["type"]?.stringValue, !type.isEmpty else {
             throw StoreError(.invalidContentFetcherParameters, "type: the way content is fetched is missing.")
@@ -17,8 +21,12 @@ struct ContentFetchers: Sendable {
         let fetcher = fetchers.first { $0.types.contains(type) } ?? fallback(type)
         guard let fetcher else { throw Self.notRegistered(type) }
         try fetcher.check(parameters)
+        guard canUnpack || !fetcher.bringsArchivesOnly else { throw Self.nothingUnpacks }
         return fetcher
     }
+
+    static let nothingUnpacks = StoreError(
+        .unsupported, "Nothing here unpacks archives; give the store's configuration an archiveExtractor.")
 
     private func fallback(_ type: String) -> (any ContentFetcher)? {
         ShippedContentFetcher(type: type) == .fallback ? FallbackContentFetcher(self) : nil
@@ -54,6 +62,8 @@ struct FallbackContentFetcher: ContentFetcher {
             do {
                 _ = try others.fetcher(for: other.objectValue ?? [:])
             } catch let error as StoreError {
+                // Another of them may do.
+                if error.code == .unsupported { continue }
                 throw StoreError(error.code, "fetchersParameters/\(index)/\(error.sentence)")
             }
         }

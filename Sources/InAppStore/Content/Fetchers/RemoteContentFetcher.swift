@@ -28,6 +28,7 @@ public struct RemoteContentFetcher: ContentFetcher {
     }
 
     public let types = ShippedContentFetcher.remote.types
+    public let bringsArchivesOnly = true
     private let transport: any HTTPTransport
     private let configuration: Configuration
 

@@ -33,7 +33,7 @@ public final class ContentLibrary: ContentManager {
         limits: ExtractionLimits = ExtractionLimits()
     ) {
         shelf = ContentShelf(root: folder)
-        self.fetchers = ContentFetchers(fetchers)
+        self.fetchers = ContentFetchers(fetchers, canUnpack: extractor != nil)
         self.extractor = extractor
         self.limits = limits
         register = ContentRegister(shelf.load())
@@ -48,7 +48,7 @@ public final class ContentLibrary: ContentManager {
 
     /// Throws `StoreError`: `invalidContentFetcherParameters`, `contentFetcherNotRegistered`, `contentFetchFailed`,
     /// `contentMismatch`, `contentExtractionFailed`, `diskFull`, `notPermitted`, `storageFailed`, `operationCancelled`,
-    /// and `unsupported` for an archive when there is no extractor.
+    /// and `unsupported` for an archive when there is no extractor, before anything of it is downloaded.
     public func fetch(
         _ product: ProductID, parameters: JSONObject
     ) -> AsyncThrowingStream<ContentProgress, any Error> {
@@ -139,10 +139,7 @@ public final class ContentLibrary: ContentManager {
     private func put(_ brought: FetchedContent, at place: String) async throws {
         switch brought {
         case .archive(let path):
-            guard let extractor else {
-                throw StoreError(
-                    .unsupported, "Nothing here unpacks archives; give the store's configuration an archiveExtractor.")
-            }
+            guard let extractor else { throw ContentFetchers.nothingUnpacks }
             try await extractor.extract(path, into: place, limits: limits)
         case .folder(let path):
             var copy = FolderCopy(limits: limits)

@@ -1,0 +1,85 @@
+import Foundation
+import Primitives
+import StoreModel
+import StoreTestSupport
+import Testing
+import ZipExtraction
+
+@testable import InAppStore
+
+/// What a process that is killed leaves, as it would look to the next one; `CrashLoop` really kills one.
+@Suite(.timeLimit(.minutes(2)))
+struct ContentKillTests {
+    @Test func `a process killed at any step leaves the old content or the new, and the next one finishes`()
+        async throws
+    {
+        try await ContentScene.run { scene in
+            let old = try scene.makeFolder(["a": "1"])
+            let images = CallLog<String>()
+            // What a kill at this moment would leave behind.
+            let takeImage: @Sendable () -> Void = {
+                let image = "\(scene.folder)/image-\(images.all.count)"
+                try? FileManager.default.copyItem(atPath: scene.kept, toPath: image)
+                images.record(image)
+            }
+            let fetcher = WatchedFetcher(fetcher: scene.fetcher(), step: takeImage)
+            let library = ContentLibrary(
+                folder: scene.kept, fetchers: [fetcher, LocalContentFetcher()],
+                extractor: WatchedExtractor(step: takeImage))
+            _ = try await library.fetch("film", parameters: ContentScene.local(old)).all()
+            _ = try await library.fetch("film", parameters: scene.parameters()).all()
+            await library.close()
+            takeImage()
+            #expect(images.all.count > 10)
+            var wereOld: [Bool] = []
+            for image in images.all {
+                let next = ContentLibrary(
+                    folder: image, fetchers: [scene.fetcher(), LocalContentFetcher()], extractor: ZipExtractor())
+                let place = try #require(next.location(of: "film"), "content is missing in \(image)")
+                let isOld = ContentScene.files(place) == ["a": [49]]
+                #expect(isOld || ContentScene.isFilm(place), "half of it in \(image)")
+                wereOld.append(isOld)
+                let told = try await next.fetch("film", parameters: scene.parameters()).all()
+                #expect(ContentScene.isFilm(told.last?.location))
+                let left = try FileManager.default.contentsOfDirectory(atPath: place + "/..")
+                #expect(Set(left) == ["content", "record.json"], "\(image)")
+                await next.close()
+            }
+            #expect(wereOld.contains(true) && wereOld.contains(false))
+        }
+    }
+}
+
+/// Looks on at each step of a download.
+struct WatchedFetcher: ContentFetcher {
+    let fetcher: RemoteContentFetcher
+    let step: @Sendable () -> Void
+    var types: Set<String> { fetcher.types }
+    func check(_ parameters: JSONObject) throws { try fetcher.check(parameters) }
+
+    func fetch(
+        _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
+    ) async throws -> FetchedContent {
+        step()
+        return try await fetcher.fetch(order) { told in
+            progress(told)
+            step()
+        }
+    }
+}
+
+/// Looks on while an archive is unpacked, and when it is in its place.
+private struct WatchedExtractor: ArchiveExtractor {
+    let step: @Sendable () -> Void
+
+    func extract(
+        _ archive: String, into folder: String, limits: ExtractionLimits,
+        progress: @escaping @Sendable (ExtractionProgress) -> Void
+    ) async throws {
+        try await ZipExtractor().extract(archive, into: folder, limits: limits) { told in
+            progress(told)
+            step()
+        }
+        step()
+    }
+}
