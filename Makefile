@@ -49,7 +49,7 @@ bench: ## Measure the hot paths beside their references
 	swift build -c release --product Benchmarks -j $(JOBS)
 	@"$$(swift build -c release --show-bin-path)/Benchmarks" $(ARGS)
 
-crash: ## Kill the app, the server and the simulated store at every point of what they do (the tests do it too)
+crash: ## Kill the app, the server and the simulated store at every point of what they do, and fail the app's disk (the tests do it too)
 	@Scripts/install-dependencies run
 	swift build --product CrashLoop -j $(JOBS)
 	@"$$(swift build --show-bin-path)/CrashLoop" all 1

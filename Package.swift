@@ -90,11 +90,14 @@ let package = Package(
             .target(name: "CAllocations", path: "Benchmarks/Allocations"),
             // A disk that loses power and fails, for tests of what is durable.
             .target(name: "CFaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
+            // Stands between a process and its disk; only for programs that are to die there, as no test may.
+            .target(name: "CDiskFuse", path: "Tests/DiskFuse"),
             .executableTarget(
                 name: "CrashLoop",
                 dependencies: [
-                    "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "HTTPListener", "InAppStore",
-                    "Primitives", "Purchases", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
+                    "AppStoreSimulator", "CDiskFuse", "CurlTransport", "EntitlementServer", "HTTPCore", "HTTPListener",
+                    "InAppStore", "Primitives", "Purchases", "SQLStorage", "SignedData", "StoreKitAdapter",
+                    "StoreModel", "StoreTestSupport", "ZipExtraction",
                 ], path: "Tests/CrashLoop", swiftSettings: strict),
             // The app of the guide "From zero to the first purchase", compiled here as well so that a test follows the guide.
             .executableTarget(
@@ -126,8 +129,8 @@ let package = Package(
                 name: "soukTests",
                 dependencies: [
                     "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "InAppStore", "PluginHub",
-                    "Primitives", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel", "StoreTestSupport",
-                    "souk", "CrashLoop", "FirstPurchase",
+                    "Primitives", "Purchases", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
+                    "StoreTestSupport", "souk", "FirstPurchase",
                 ],
                 swiftSettings: strict
             ),

@@ -3,50 +3,11 @@ import EntitlementServer
 import Foundation
 import HTTPCore
 import HTTPListener
-import InAppStore
 import Primitives
-import Purchases
 import SQLStorage
 import SignedData
 import StoreKitAdapter
 import StoreModel
-
-/// An app that wants one product and has patience: it buys it unless the store has sold it already, and ends when the
-/// purchase is acknowledged by the server and finished at the store.
-enum AppChild {
-    static func run(_ settings: Settings) async throws {
-        let network = CurlTransport.platformDefault()
-        let fused = FusedTransport(network: network, fuse: Fuse(settings.killAt))
-        let (storeURL, serverURL) = (try settings.required("store"), try settings.required("server"))
-        let (account, product) = (try settings.required("account"), try settings.required("product"))
-        var configuration = StoreConfiguration(productListPath: "")
-        configuration.productList = ProductList([
-            ListedProduct(id: ProductID(unchecked: product), productType: .nonConsumable)
-        ])
-        configuration.connection = RemoteStoreConnection(
-            configuration: .init(url: storeURL, account: account, transport: fused))
-        configuration.validator = EntitlementServiceClient(
-            configuration: .init(baseURL: serverURL, key: APIKey(try settings.required("key")), environment: .sandbox),
-            transport: fused)
-        configuration.storage = try FileSecureStorage(directory: try settings.required("folder"))
-        configuration.customer = CustomerID(rawValue: account)
-        configuration.retryPause = { .milliseconds(20 << min($0 - 1, 4)) }
-        let observer = StoreObserver(url: storeURL, network: network)
-        let store = try Store(configuration: configuration)
-        if try await observer.transactions(of: account).isEmpty {
-            do {
-                try await store.purchaseProduct(product)
-            } catch let error as StoreError where error.code == .acknowledgementPending {
-                // Kept, and presented again by itself: that is what is waited for below.
-            }
-        }
-        try await eventually("\(account): the purchase is acknowledged and finished") {
-            let unfinished = try await observer.unfinished(of: account)
-            return unfinished.isEmpty && store.snapshot.purchasedProducts.contains(product)
-        }
-        await store.close()
-    }
-}
 
 /// The entitlement server over a database with a fuse. Its first line of output is the port.
 enum ServerChild {

@@ -22,34 +22,48 @@ struct CrashDriver {
           ]
         }
         """#
-    private static let product = "com.example.unlock"
+    static let product = "com.example.unlock"
     private static let patience = 5000
 
-    private let folder: String
+    let folder: String
     private let network: any HTTPTransport
     private let observer: StoreObserver
     private let root: String
 
-    static func run(every: Int) async throws {
+    var storeURL: String { observer.url }
+
+    /// Runs `body` with a store in this process that sells a product and its content.
+    static func inWorld(_ body: (CrashDriver, ContentShop) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-crash-\(UUID().uuidString.lowercased())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try await SimulatedAppStore.open(
-            .init(
-                catalogue: try Catalogue(parsing: Array(catalogue.utf8), file: "catalogue"),
-                dataDirectory: folder + "/store"))
-        let listener = HTTPListener(handler: store.handler)
+        let shop = try ContentShop(folder: folder + "/content")
+        var configuration = SimulatedAppStore.Configuration(
+            catalogue: try Catalogue(parsing: Array(catalogue.utf8), file: "catalogue"),
+            dataDirectory: folder + "/store")
+        configuration.content = try ContentFolder(folder + "/content")
+        let store = try await SimulatedAppStore.open(configuration)
+        shop.open(store)
+        let listener = HTTPListener(handler: shop)
         let url = try listener.start().url
         let network = CurlTransport.platformDefault()
         let driver = CrashDriver(
             folder: folder, network: network, observer: StoreObserver(url: url, network: network),
             root: store.summary.rootCertificate)
-        let app = try await loop("app", every: every) { try await driver.killApp(at: $0) }
-        let server = try await loop("server", every: every) { try await driver.killServer(at: $0) }
+        try await body(driver, shop)
         await store.close()
         await listener.stop()
-        print(
-            "killed the app \(app) times and the server \(server) times: each purchase acknowledged and finished once")
+    }
+
+    /// The app and its server, for as long as a purchase takes.
+    static func run(every: Int) async throws {
+        try await inWorld { driver, _ in
+            let app = try await loop("app", every: every) { try await driver.killApp(at: $0) }
+            let server = try await loop("server", every: every) { try await driver.killServer(at: $0) }
+            print(
+                "killed the app \(app) times and the server \(server) times: each purchase acknowledged and finished once"
+            )
+        }
     }
 
     /// The simulated store by itself.
@@ -67,12 +81,14 @@ struct CrashDriver {
     }
 
     /// Returns how often the fuse burned.
-    private static func loop(_ side: String, every: Int, _ attempt: (Int) async throws -> Bool) async throws -> Int {
+    static func loop(
+        _ side: String, every: Int, verb: String = "killed", _ attempt: (Int) async throws -> Bool
+    ) async throws -> Int {
         var burned = 0
         var point = 1
         while try await attempt(point) {
             burned += 1
-            FileHandle.standardError.write(Data("\r\(side) killed at point \(point)  ".utf8))
+            FileHandle.standardError.write(Data("\r\(side) \(verb) at point \(point)  ".utf8))
             point += every
             guard point < patience else { throw CrashFailure("the \(side) still dies at point \(point)") }
         }
@@ -131,17 +147,17 @@ struct CrashDriver {
         return wasKilled
     }
 
-    private func createAccount(_ name: String) async throws {
+    func createAccount(_ name: String) async throws {
         _ = try await observer.ask(
             .post, "/control/v1/accounts", try WireJSON.encode(StoreControlWire.Account(name: name)),
             as: StoreControlWire.Account.self)
     }
 
-    private func serverSettings(_ name: String) -> [String] {
+    func serverSettings(_ name: String) -> [String] {
         ["database=\(folder)/\(name).sqlite", "root=\(root)", "keys=\(folder)/\(name).keys"]
     }
 
-    private func appSettings(_ account: String, port: String, keys: String) throws -> [String] {
+    func appSettings(_ account: String, port: String, keys: String) throws -> [String] {
         [
             "store=\(observer.url)", "server=http://127.0.0.1:\(port)", "account=\(account)",
             "product=\(Self.product)", "folder=\(folder)/\(account)", "key=\(try key(0, of: keys))",
@@ -155,7 +171,7 @@ struct CrashDriver {
     }
 
     /// Whether the app was killed; throws when it failed otherwise.
-    private func endsByKill(_ app: Child) async throws -> Bool {
+    func endsByKill(_ app: Child) async throws -> Bool {
         let status = await app.ended()
         guard status == 0 || status == SIGKILL + 128 else {
             throw CrashFailure("the app ended with \(status): \(app.lastWords)")
@@ -164,7 +180,7 @@ struct CrashDriver {
     }
 
     /// Once bought, nothing unfinished, one transaction in the ledger, once among the purchases.
-    private func check(_ account: String, port: String, keys: String) async throws {
+    func check(_ account: String, port: String, keys: String) async throws {
         let bought = try await observer.transactions(of: account)
         guard bought.count == 1 else { throw CrashFailure("\(account) was sold \(bought.count) transactions") }
         let unfinished = try await observer.unfinished(of: account)

@@ -4,8 +4,9 @@ import Primitives
 /// Kills an app, the server it talks to, or the simulated store, at every point of what it does, one after the other, and
 /// checks that after the restart nothing that was answered is lost and nothing has happened twice.
 ///
-///     CrashLoop all [EVERY]       all three, at every point or at each EVERY-th
-///     CrashLoop purchases [EVERY] the app and its server
+///     CrashLoop all [EVERY]       all of these, at every point or at each EVERY-th
+///     CrashLoop purchases [EVERY] the app and its server, at their network and statements
+///     CrashLoop devices [EVERY]   the app with content, at its disk and network; then disks that fail
 ///     CrashLoop stores [EVERY]    the simulated store alone
 ///     CrashLoop chaos [KILLS]     souk serve, at any moment, while customers and the store talk to it all at once
 ///
@@ -19,13 +20,15 @@ enum CrashLoop {
             case "app": try await AppChild.run(Settings(arguments))
             case "server": try await ServerChild.run(Settings(arguments))
             case "store": try await StoreChild.run(Settings(arguments))
-            case "all", "purchases", "stores":
+            case "all", "purchases", "devices", "stores":
                 let every = max(1, arguments.dropFirst().first.flatMap { Int($0) } ?? 1)
-                if arguments.first != "stores" { try await CrashDriver.run(every: every) }
-                if arguments.first != "purchases" { try await CrashDriver.runStores(every: every) }
+                func isAsked(_ part: String) -> Bool { ["all", part].contains(arguments.first) }
+                if isAsked("purchases") { try await CrashDriver.run(every: every) }
+                if isAsked("devices") { try await DeviceCrash.run(every: every) }
+                if isAsked("stores") { try await CrashDriver.runStores(every: every) }
             case "chaos":
                 try await Chaos.run(kills: max(1, arguments.dropFirst().first.flatMap { Int($0) } ?? 200))
-            default: throw CrashFailure("say CrashLoop all, purchases, stores or chaos, and perhaps a number")
+            default: throw CrashFailure("say CrashLoop all, purchases, devices, stores or chaos, and perhaps a number")
             }
             exit(0)
         } catch {

@@ -18,11 +18,15 @@ final class Fuse: Sendable {
     init(_ touches: Int?) { left = Locked(touches ?? .max) }
 
     func touch() {
-        let isOver = left.withLock { left in
+        if isBurntByThis { kill(getpid(), SIGKILL) }
+    }
+
+    /// Touches it, and says whether that was the last time; the process is to be ended then.
+    var isBurntByThis: Bool {
+        left.withLock { left in
             left -= 1
             return left == 0
         }
-        if isOver { kill(getpid(), SIGKILL) }
     }
 }
 

@@ -182,6 +182,14 @@ private final class KeptDemo {
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `a purchase and its content survive the death of the device, and disks that fail`() async throws {
+        let every = ProcessInfo.processInfo.environment["SOUK_CRASH_EVERY"] ?? "11"
+        let outcome = try await SoukExecutable.run(["devices", every], program: "CrashLoop")
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(outcome.output.contains("the content whole and resumed"))
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `what the simulated store has answered survives its death`() async throws {
         let every = ProcessInfo.processInfo.environment["SOUK_CRASH_EVERY"] ?? "23"
         let outcome = try await SoukExecutable.run(["stores", every], program: "CrashLoop")

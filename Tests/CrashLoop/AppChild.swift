@@ -1,0 +1,92 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import InAppStore
+import Primitives
+import Purchases
+import StoreKitAdapter
+import StoreModel
+import ZipExtraction
+
+/// An app that wants one product and has patience: it buys it unless the store has sold it already, fetches its content if
+/// there is any, and ends when the purchase is acknowledged by the server and finished at the store.
+struct AppChild {
+    private let account: String
+    private let product: String
+    private let observer: StoreObserver
+    private let store: Store
+    private let settings: Settings
+
+    static func run(_ settings: Settings) async throws {
+        let app = try AppChild(settings)
+        try await app.buy()
+        if settings["content"] != nil { try await app.fetchContent() }
+        await app.store.close()
+    }
+
+    private init(_ settings: Settings) throws {
+        self.settings = settings
+        let (network, fuse) = (CurlTransport.platformDefault(), Fuse(settings.killAt))
+        let fused = FusedTransport(network: network, fuse: fuse)
+        let (storeURL, serverURL) = (try settings.required("store"), try settings.required("server"))
+        (account, product) = (try settings.required("account"), try settings.required("product"))
+        var listed = ListedProduct(id: ProductID(unchecked: product), productType: .nonConsumable)
+        var configuration = StoreConfiguration(productListPath: "")
+        if let content = settings["content"] {
+            if settings.killAt != nil { WatchedDisk.burn(fuse) }
+            listed.contentFetcherParameters = try JSONValue(parsing: Array(content.utf8)).objectValue
+            configuration.contentFolder = try settings.required("shelf")
+            configuration.archiveExtractor = ZipExtractor()
+            var remote = RemoteContentFetcher.Configuration()
+            remote.piece = ContentShop.piece
+            configuration.contentFetchers = [RemoteContentFetcher(transport: fused, configuration: remote)]
+        }
+        configuration.productList = ProductList([listed])
+        configuration.connection = RemoteStoreConnection(
+            configuration: .init(url: storeURL, account: account, transport: fused))
+        configuration.validator = EntitlementServiceClient(
+            configuration: .init(baseURL: serverURL, key: APIKey(try settings.required("key")), environment: .sandbox),
+            transport: fused)
+        configuration.storage = try FileSecureStorage(directory: try settings.required("folder"))
+        configuration.customer = CustomerID(rawValue: account)
+        configuration.retryPause = { .milliseconds(20 << min($0 - 1, 4)) }
+        observer = StoreObserver(url: storeURL, network: network)
+        store = try Store(configuration: configuration)
+    }
+
+    private func buy() async throws {
+        if try await observer.transactions(of: account).isEmpty {
+            do {
+                try await store.purchaseProduct(product)
+            } catch let error as StoreError where error.code == .acknowledgementPending {
+                // Kept, and presented again by itself: that is what is waited for below.
+            }
+        }
+        try await eventually("\(account): the purchase is acknowledged and finished") {
+            let unfinished = try await observer.unfinished(of: account)
+            return unfinished.isEmpty && store.snapshot.purchasedProducts.contains(product)
+        }
+    }
+
+    /// On a disk that fails from some operation on, or takes no long files, if the settings say so. Says what came of it in
+    /// the first line of output: `content` or the code of the error, and whether the disk has failed.
+    private func fetchContent() async throws {
+        if let limit = settings["limit"].flatMap({ UInt64($0) }) { WatchedDisk.limitFiles(to: limit) }
+        if let error = settings["error"].flatMap({ Int32($0) }) {
+            WatchedDisk.fail(from: settings["fail-at"].flatMap { Int($0) } ?? 1, with: error)
+        }
+        var words = try await outcome()
+        if settings["error"] != nil, WatchedDisk.recover() { words += " failing" }
+        FileHandle.standardOutput.write(Data("\(words)\n".utf8))
+    }
+
+    private func outcome() async throws -> String {
+        do {
+            for try await _ in store.fetchProductContent(product) {}
+            guard store.contentLocation(product) != nil else { throw CrashFailure("the content is nowhere") }
+            return "content"
+        } catch let error as StoreError {
+            return error.code.rawValue
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import InAppStore
+import Primitives
+import StoreModel
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Apps that die, or whose disk fails, at every operation of their disk and their network while they buy a product and
+/// fetch its content. They have an older version of the content already.
+struct DeviceCrash {
+    private let driver: CrashDriver
+    private let shop: ContentShop
+    private let port: String
+    private let folder: String
+    private static let keys = "devices"
+
+    /// The content of an earlier run, to be copied to each device.
+    private var formerShelf: String { folder + "/former" }
+
+    static func run(every: Int) async throws {
+        try await CrashDriver.inWorld { driver, shop in
+            let server = try Child(["server"] + driver.serverSettings(keys))
+            guard let port = await server.firstLine() else { throw CrashFailure("the server did not start") }
+            let crash = DeviceCrash(driver: driver, shop: shop, port: port, folder: driver.folder)
+            try await crash.makeFormerShelf()
+            let kills = try await CrashDriver.loop("device", every: every) { try await crash.kill(at: $0) }
+            var faults = 0
+            for error in [ENOSPC, EACCES] {
+                let name = error == ENOSPC ? "full disk" : "forbidden disk"
+                faults += try await CrashDriver.loop(name, every: every, verb: "begun") {
+                    try await crash.fail(from: $0, with: error)
+                }
+            }
+            try await crash.limitFiles()
+            await server.kill()
+            print(
+                "killed \(kills) devices: each purchase acknowledged and finished once, the content whole and resumed; "
+                    + "\(faults) failing disks kept the old content and said why")
+        }
+    }
+
+    private func makeFormerShelf() async throws {
+        let source = folder + "/old"
+        try FileManager.default.createDirectory(atPath: source, withIntermediateDirectories: true)
+        for (name, bytes) in ContentShop.old { try Data(bytes).write(to: URL(fileURLWithPath: "\(source)/\(name)")) }
+        let library = ContentLibrary(folder: formerShelf, fetchers: [LocalContentFetcher()], extractor: nil)
+        let parameters: JSONObject = ["type": "LocalContentFetcher", "URL": .string("file://\(source)")]
+        for try await _ in library.fetch(ProductID(unchecked: CrashDriver.product), parameters: parameters) {}
+        await library.close()
+    }
+
+    // MARK: - Killed
+
+    /// Returns whether the device was killed.
+    private func kill(at point: Int) async throws -> Bool {
+        let account = "device-\(point)"
+        let settings = try await makeDevice(account)
+        let wasKilled = try await driver.endsByKill(try Child(settings + ["kill-at=\(point)"]))
+        let left = try shelf(account)
+        guard left.content == ContentShop.old || left.content == ContentShop.new else {
+            throw CrashFailure("\(account): its content is \(left.content.keys.sorted()), neither old nor new")
+        }
+        _ = shop.firstByte(askedBy: account)
+        if wasKilled {
+            try await finish(account, settings)
+            let isHere = left.content == ContentShop.new || left.received == shop.archive.count
+            let (first, due) = (shop.firstByte(askedBy: account), isHere ? nil : left.received)
+            guard first == due else {
+                throw CrashFailure("\(account): asked from byte \(first ?? -1) on, not from \(due ?? -1)")
+            }
+        } else if left.content != ContentShop.new {
+            throw CrashFailure("\(account): the content was not fetched")
+        }
+        try await driver.check(account, port: port, keys: Self.keys)
+        return wasKilled
+    }
+
+    /// A run in which nothing goes wrong.
+    private func finish(_ account: String, _ settings: [String]) async throws {
+        let app = try Child(settings)
+        let line = await app.firstLine()
+        guard try await !driver.endsByKill(app), line == "content" else {
+            throw CrashFailure("\(account): the next run brought \(line ?? "nothing"): \(app.lastWords)")
+        }
+        let left = try shelf(account)
+        guard left.content == ContentShop.new, left.names == ["content", "record.json"] else {
+            throw CrashFailure("\(account): the next run left \(left.names)")
+        }
+    }
+
+    // MARK: - Failing disks
+
+    /// Returns whether the disk had begun to fail before all was done.
+    private func fail(from first: Int, with error: Int32) async throws -> Bool {
+        let account = "disk-\(error)-\(first)"
+        let settings = try await makeDevice(account)
+        let words = try await outcome(account, settings + ["error=\(error)", "fail-at=\(first)"])
+        let code: StoreError.Code = error == ENOSPC ? .diskFull : .notPermitted
+        try expect(words.first == "content" || words.first == code.rawValue, account, words)
+        try await finish(account, settings)
+        return words.count == 2
+    }
+
+    /// The same with the system's own limit of a file's size, where nothing of ours stands between.
+    private func limitFiles() async throws {
+        let account = "limited"
+        let settings = try await makeDevice(account)
+        let words = try await outcome(account, settings + ["limit=\(shop.archive.count / 2)"])
+        try expect(words == [StoreError.Code.diskFull.rawValue], account, words)
+        try await finish(account, settings)
+    }
+
+    private func outcome(_ account: String, _ settings: [String]) async throws -> [String] {
+        let app = try Child(settings)
+        let line = await app.firstLine() ?? ""
+        guard await app.ended() == 0 else { throw CrashFailure("\(account): the app failed: \(app.lastWords)") }
+        return line.split(separator: " ").map(String.init)
+    }
+
+    private func expect(_ isExpected: Bool, _ account: String, _ words: [String]) throws {
+        guard isExpected else { throw CrashFailure("\(account): it said \(words)") }
+        // What fails after the exchange is told too: writing down what is there now, and making that durable.
+        let content = try shelf(account).content
+        guard content == ContentShop.new || words.first != "content" && content == ContentShop.old else {
+            throw CrashFailure("\(account): it said \(words), and left \(content.keys.sorted())")
+        }
+    }
+
+    // MARK: - Devices
+
+    private func makeDevice(_ account: String) async throws -> [String] {
+        try await driver.createAccount(account)
+        try FileManager.default.copyItem(atPath: formerShelf, toPath: shelfPath(account))
+        let content = shop.parameters(at: driver.storeURL, for: account).text()
+        return try ["app"] + driver.appSettings(account, port: port, keys: Self.keys)
+            + ["shelf=\(shelfPath(account))", "content=\(content)"]
+    }
+
+    private func shelfPath(_ account: String) -> String { "\(folder)/\(account).shelf" }
+
+    private struct Shelf {
+        var content: [String: [UInt8]] = [:]
+        /// Bytes of the archive that can be resumed.
+        var received = 0
+        var names: [String] = []
+    }
+
+    /// What is there for the product.
+    private func shelf(_ account: String) throws -> Shelf {
+        let path = "\(shelfPath(account))/\(CrashDriver.product)"
+        var shelf = Shelf()
+        for case let name as String in FileManager.default.enumerator(atPath: path + "/content") ?? .init() {
+            let file = "\(path)/content/\(name)"
+            guard let bytes = FileManager.default.contents(atPath: file) else { continue }
+            shelf.content[URL(fileURLWithPath: name).lastPathComponent] = Array(bytes)
+        }
+        shelf.names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+        for work in shelf.names where work.hasPrefix("work-") {
+            guard FileManager.default.fileExists(atPath: "\(path)/\(work)/archive.json") else { continue }
+            shelf.received = FileManager.default.contents(atPath: "\(path)/\(work)/archive")?.count ?? 0
+        }
+        return shelf
+    }
+}
