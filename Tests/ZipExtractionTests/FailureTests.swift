@@ -179,39 +179,3 @@ import Testing
         #expect(try surroundings.content() == ["a": "judged"])
     }
 }
-
-/// A disk of a few blocks, in memory.
-private struct TinyDisk {
-    let path: String
-
-    /// Linux lets root mount, unless a container forbids it.
-    static let isAvailable: Bool = {
-        let probe = FileManager.default.temporaryDirectory.appendingPathComponent("disk-\(UUID().uuidString)").path
-        guard let disk = try? TinyDisk(at: probe, bytes: 1 << 16) else { return false }
-        disk.remove()
-        return true
-    }()
-
-    init(at path: String, bytes: Int) throws {
-        self.path = path
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        try Self.run("mount", ["-t", "tmpfs", "-o", "size=\(bytes),mode=700", "tmpfs", path])
-    }
-
-    func makeReadOnly() throws { try Self.run("mount", ["-o", "remount,ro", path]) }
-
-    func remove() {
-        try? Self.run("umount", [path])
-        try? FileManager.default.removeItem(atPath: path)
-    }
-
-    private static func run(_ program: String, _ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try #require(OutsideJudge.path(of: program)))
-        process.arguments = arguments
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw POSIXError(.EPERM) }
-    }
-}

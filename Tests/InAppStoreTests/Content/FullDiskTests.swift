@@ -1,0 +1,64 @@
+import Foundation
+import StoreModel
+import StoreTestSupport
+import Testing
+import ZipExtraction
+
+@testable import InAppStore
+
+/// Disks that are really full, or may only be read. Where none can be mounted, `CrashLoop devices` has others that fail.
+@Suite(.enabled(if: TinyDisk.isAvailable, "mounting a small disk takes root"), .timeLimit(.minutes(2)))
+struct FullDiskTests {
+    private func onDisk(of bytes: Int, _ body: (ContentScene, TinyDisk, ContentLibrary) async throws -> Void)
+        async throws
+    {
+        try await ContentScene.run { scene in
+            let disk = try TinyDisk(at: scene.folder + "/disk", bytes: bytes)
+            defer { disk.remove() }
+            let library = ContentLibrary(
+                folder: disk.path + "/kept", fetchers: [scene.fetcher(), LocalContentFetcher()],
+                extractor: ZipExtractor())
+            _ = try await library.fetch("film", parameters: ContentScene.local(try scene.makeFolder(["a": "1"]))).all()
+            try await body(scene, disk, library)
+            await library.close()
+        }
+    }
+
+    private func expect(
+        _ code: StoreError.Code, _ scene: ContentScene, _ library: ContentLibrary,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let error = await #expect(throws: StoreError(code, ""), sourceLocation: sourceLocation) {
+            try await library.fetch("film", parameters: scene.parameters()).all()
+        }
+        let words = code == .diskFull ? "No space left" : "Read-only"
+        #expect(error?.sentence.contains(words) == true, "\(error as Any)", sourceLocation: sourceLocation)
+        let kept = ContentScene.files(library.location(of: "film"))
+        #expect(kept == ["a": [49]], sourceLocation: sourceLocation)
+    }
+
+    @Test func `a disk that is full while it downloads or unpacks says so, and goes on when there is room`()
+        async throws
+    {
+        // The archive has 300 000 bytes, and so has what is in it.
+        try await onDisk(of: 200 << 10) { scene, disk, library in
+            await expect(.diskFull, scene, library)
+            try disk.resize(to: 450 << 10)
+            await expect(.diskFull, scene, library)
+            let asked = scene.requests.all
+            #expect(asked.contains { $0["Range"].map { !$0.hasPrefix("bytes=0-") } ?? false }, "it went on")
+            try disk.resize(to: 2 << 20)
+            _ = try await library.fetch("film", parameters: scene.parameters()).all()
+            #expect(ContentScene.isFilm(library.location(of: "film")))
+            #expect(scene.requests.all.count == asked.count, "the archive was there already")
+        }
+    }
+
+    @Test func `a disk that may only be read says so, and what is on it can be used`() async throws {
+        try await onDisk(of: 2 << 20) { scene, disk, library in
+            try disk.makeReadOnly()
+            await expect(.notPermitted, scene, library)
+            #expect(scene.requests.all.isEmpty, "nothing is downloaded for nothing")
+        }
+    }
+}
