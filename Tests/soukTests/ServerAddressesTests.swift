@@ -1,0 +1,96 @@
+import Foundation
+import HTTPCore
+import Primitives
+import Purchases
+import StoreModel
+import StoreTestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// One server at several addresses: a process that is gone, one that hangs, one that fails, and one that answers.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct ServerAddressesTests {
+    private let naps = Locked<[Duration]>([])
+
+    /// A server that accepts connections and never answers.
+    private final class HungServer {
+        let service: SoukService
+
+        init() throws {
+            service = try SignedShop().serve()
+            kill(service.processID, SIGSTOP)
+        }
+
+        deinit { kill(service.processID, SIGCONT) }
+    }
+
+    private func client(_ urls: [String], key: String) -> EntitlementServiceClient {
+        var configuration = EntitlementServiceClient.Configuration(baseURL: urls[0], key: APIKey(key))
+        configuration.otherURLs = Array(urls.dropFirst())
+        configuration.timeout = .seconds(3)
+        configuration.backoff = Backoff(attempts: 2, initial: .seconds(7))
+        configuration.random = { 1 }
+        configuration.sleep = { [naps] nap in naps.withLock { $0.append(nap) } }
+        return EntitlementServiceClient(configuration: configuration, transport: loopbackTransport())
+    }
+
+    /// An address at which nobody listens any more.
+    private func abandonedAddress() throws -> String {
+        let server = try SignedShop().serve()
+        kill(server.processID, SIGKILL)
+        _ = server.waitForEnd()
+        return server.url
+    }
+
+    @Test func `the address that answers is found, and asked first from then on`() async throws {
+        let (shop, hung) = (try SignedShop(), try HungServer())
+        let server = try shop.serve()
+        let (signed, asked) = (try shop.purchase("100"), Locked(0))
+        let failing = AnyHTTPHandler { _ in
+            asked.withLock { $0 += 1 }
+            return .ready(HTTPResponse(status: 500))
+        }
+        try await withLoopbackServer(failing) { failing in
+            let client = client(
+                [try abandonedAddress(), hung.service.url, failing, server.url], key: try shop.publicKey)
+            let transaction = StoreTransaction(
+                id: "100", originalID: "100", productID: "tools", kind: .nonConsumable,
+                purchaseDate: Date(timeIntervalSince1970: 1_800_000_000), signedTransaction: signed)
+            let validation = try await client.validate([transaction], for: "ada")
+            #expect(validation.acknowledged == ["100"])
+            let before = asked.withLock { $0 }
+            #expect(before > 0)
+            for _ in 0..<5 {
+                let told = try await client.customer("ada")
+                #expect(told.purchases.map(\.transactionID) == ["100"])
+            }
+            #expect(try await client.customer("nobody").purchases.isEmpty)
+            #expect(asked.withLock { $0 } == before, "nobody else is asked any more")
+        }
+        #expect(try await shop.purchases(of: "ada", at: server) == ["100"])
+        #expect(server.stop() == 0)
+    }
+
+    @Test func `when all addresses fail there is a pause and another round, and the one that comes back answers`()
+        async throws
+    {
+        let (shop, hung) = (try SignedShop(), try HungServer())
+        let server = try shop.serve()
+        let key = try shop.publicKey
+        let port = try #require(server.url.split(separator: ":").last).description
+        let client = client([server.url, hung.service.url], key: key)
+        #expect(try await client.customer("ada").purchases.isEmpty)
+        #expect(server.stop() == 0)
+        await #expect(throws: PurchaseError(.unreachable)) { try await client.customer("ada") }
+        #expect(naps.withLock { $0 } == [.seconds(7)])
+        let again = try shop.serve("--port", port)
+        #expect(try await client.customer("ada").purchases.isEmpty)
+        #expect(again.stop() == 0)
+    }
+}
