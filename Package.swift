@@ -24,7 +24,9 @@ let modules: [Module] = [
     Module(name: "CurlTransport", imports: ["HTTPCore", "Primitives", "CCurl"]),
     Module(name: "ZipExtraction", imports: ["StoreModel", "Primitives", "CArchive"]),
     Module(name: "StoreKitAdapter", imports: ["StoreModel", "HTTPCore", "Primitives"]),
-    Module(name: "Purchases", imports: ["StoreModel", "HTTPCore", "Primitives"]),
+    Module(
+        name: "Purchases", imports: ["StoreModel", "HTTPCore", "Primitives"],
+        testImports: ["CurlTransport", "EntitlementServer", "SQLStorage", "SignedData"]),
     Module(name: "WebPages", imports: ["HTTPCore", "PluginHub", "Primitives"]),
     Module(
         name: "InAppStore",
