@@ -136,6 +136,14 @@ let package = Package(
                 ],
                 swiftSettings: strict
             ),
+            // The plugin and the backend of Examples/PromoCodes, compiled here as well so that their tests run with all
+            // others.
+            .testTarget(
+                name: "PromoCodesTests",
+                dependencies: ["CurlTransport", "HTTPCore", "HTTPListener", "Primitives", "Purchases", "StoreModel"],
+                path: "Examples/PromoCodes/App",
+                exclude: ["PromoCodes.swift"],
+                swiftSettings: strict),
             // The plugins of Examples/FourPlugins, compiled here as well so that their tests run with all others.
             .testTarget(
                 name: "FourPluginsTests",

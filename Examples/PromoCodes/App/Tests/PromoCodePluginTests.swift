@@ -1,0 +1,186 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+import Purchases
+import Testing
+
+/// The plugin in a client, over HTTP to its backend.
+@Suite(.timeLimit(.minutes(2))) struct PromoCodePluginTests {
+    /// Half past nine on a day in summer.
+    private struct StandingClock: WallClock {
+        func now() -> Date { Date(timeIntervalSince1970: 1_781_861_400) }
+        func sleep(until deadline: Date) async throws {}
+    }
+
+    private static let now = StandingClock().now()
+    private static let summerEnds = now.addingTimeInterval(30 * 86_400)
+
+    private struct World {
+        let url: String
+        let listener: HTTPListener
+
+        /// An app of its own, with the plugin before or behind others.
+        func client(
+            _ user: UserId? = .string("ada"), key: String = "pk_promo", beside others: [any PurchasePlugin] = []
+        ) async throws -> PurchaseClient {
+            let promo = PromoCodePlugin(
+                baseURL: url, key: key, transport: CurlTransport(), clock: StandingClock())
+            let client = PurchaseClient()
+            try await client.setup(with: others + [promo], appUserId: user)
+            return client
+        }
+    }
+
+    private func withBackend(_ body: (World) async throws -> Void) async throws {
+        let book = PromoCodeBook([
+            "SUMMER": .init(title: "A summer of filters", feature: "filters", days: 30, uses: 100),
+            "FRIEND": .init(title: "Everything, for a friend", feature: "pro", days: nil, uses: 1),
+            "A/B é": .init(title: "Odd letters", feature: "odd", days: nil, uses: 1),
+        ])
+        let listener = HTTPListener(handler: PromoCodeBackend(book, key: "pk_promo", clock: StandingClock()))
+        let world = World(url: try listener.start().url, listener: listener)
+        do {
+            try await body(world)
+        } catch {
+            await listener.stop()
+            throw error
+        }
+        await listener.stop()
+    }
+
+    private func redeem(_ code: String, in client: PurchaseClient) async throws -> PaidFeatures {
+        try await client.purchase(Product(productIdentifier: "promo.\(code)")).paidFeatures
+    }
+
+    private func code(of body: () async throws -> some Sendable) async -> PurchaseError.Code? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return (error as? PurchaseError)?.code
+        }
+    }
+
+    @Test func `a code gives its feature from now until its end`() async throws {
+        try await withBackend { world in
+            let client = try await world.client()
+            let bought = try await redeem("SUMMER", in: client)
+            #expect(try await client.getPaidFeatures() == bought)
+            #expect(bought.hasActiveFeature(with: "filters", at: Self.summerEnds.addingTimeInterval(-1)))
+            #expect(!bought.hasActiveFeature(with: "filters", at: Self.summerEnds))
+            let feature = Feature(name: "filters", startDate: Self.now, endDate: Self.summerEnds)
+            #expect(try await client.getFeatures() == Features(features: [feature]))
+        }
+    }
+
+    @Test func `a code for good is bought once and lasts`() async throws {
+        try await withBackend { world in
+            let bought = try await redeem("FRIEND", in: world.client())
+            #expect(bought.features.map(\.isLifetime) == [true])
+            #expect(bought.hasActiveFeature(with: "pro", at: .distantFuture))
+        }
+    }
+
+    @Test func `redeemed twice it is had once, on every device`() async throws {
+        try await withBackend { world in
+            let first = try await redeem("FRIEND", in: world.client())
+            #expect(try await redeem("FRIEND", in: world.client()) == first)
+        }
+    }
+
+    @Test func `of two customers who want the last one, one gets it`() async throws {
+        try await withBackend { world in
+            let clients = try await [world.client(.string("ada")), world.client(.string("ben"))]
+            async let ada = code { try await redeem("FRIEND", in: clients[0]) }
+            async let ben = code { try await redeem("FRIEND", in: clients[1]) }
+            let codes = await [ada, ben]
+            #expect(codes.count { $0 == nil } == 1 && codes.contains(.codeUsedUp))
+            let winner = clients[codes[0] == nil ? 0 : 1], loser = clients[codes[0] == nil ? 1 : 0]
+            #expect(try await winner.getPaidFeatures().hasActiveFeature(with: "pro", at: Self.now))
+            #expect(try await loser.getPaidFeatures().features.isEmpty)
+        }
+    }
+
+    @Test func `codes are products that cost nothing, unknown ones are left out`() async throws {
+        try await withBackend { world in
+            let products = try await world.client().getProductsAndPricePoints(
+                with: ["promo.SUMMER", "promo.WINTER", "com.example.plus", "promo.A/B é"])
+            #expect(Set(products.map(\.productIdentifier)) == ["promo.SUMMER", "promo.A/B é"])
+            #expect(products.allSatisfy { $0.price == 0 && !$0.localizedTitle.isEmpty })
+        }
+    }
+
+    @Test func `an unknown code is this plugin's failure, another's product is passed on`() async throws {
+        try await withBackend { world in
+            let client = try await world.client()
+            #expect(await code { try await redeem("WINTER", in: client) } == .unknownCode)
+            let plus = Product(productIdentifier: "com.example.plus")
+            #expect(await code { try await client.purchase(plus) } == .noSuitablePlugin)
+        }
+    }
+
+    @Test func `what another plugin knows stands beside it`() async throws {
+        try await withBackend { world in
+            let bought = try await redeem("SUMMER", in: world.client(beside: [KioskPlugin()]))
+            #expect(Set(bought.features.map(\.name)) == ["filters", "postcards"])
+        }
+    }
+
+    @Test func `without its backend the others still answer, and the report says who did not`() async throws {
+        try await withBackend { world in
+            let client = try await world.client(beside: [KioskPlugin()])
+            await world.listener.stop()
+            let collected = try await client.collectPaidFeatures()
+            #expect(collected.value.features.map(\.name) == ["postcards"])
+            #expect(collected.reports.map(\.pluginName) == ["kiosk", "promo"])
+            #expect(collected.reports.map(\.didAnswer) == [true, false])
+            #expect((collected.reports[1].error as? PurchaseError)?.code == .unreachable)
+            #expect(await code { try await redeem("SUMMER", in: client) } == .unreachable)
+        }
+    }
+
+    @Test func `what was redeemed is restored, and nobody else's`() async throws {
+        try await withBackend { world in
+            _ = try await redeem("SUMMER", in: world.client())
+            let restored = try await world.client().restorePurchases()
+            #expect(restored.restored == ["promo.SUMMER"] && !restored.nothingToRestore)
+            #expect(try await world.client(.string("ben")).restorePurchases().nothingToRestore)
+        }
+    }
+
+    @Test func `without a user nothing is asked, and one without a name is rejected`() async throws {
+        try await withBackend { world in
+            let client = try await world.client(nil)
+            #expect(await code { try await client.getPaidFeatures() } == .noUserId)
+            #expect(await code { try await redeem("SUMMER", in: client) } == .noUserId)
+            #expect(await code { try await client.logIn(appUserId: .string("")) } == .validationError)
+            #expect(client.userId == nil)
+            try await client.logIn(appUserId: .string("ada"))
+            #expect(try await redeem("SUMMER", in: client).features.count == 1)
+            await client.logOut()
+            #expect(await code { try await client.getPaidFeatures() } == .noUserId)
+        }
+    }
+
+    @Test func `a wrong key is said to be one`() async throws {
+        try await withBackend { world in
+            let client = try await world.client(key: "pk_other")
+            #expect(await code { try await client.getPaidFeatures() } == .invalidKey)
+        }
+    }
+
+    @Test func `the backend refuses what is not of its form, and changes nothing`() async throws {
+        try await withBackend { world in
+            for body in ["", "{}", "[]", #"{"customer": "", "code": "SUMMER"}"#, #"{"customer": "ada", "code": 7}"#] {
+                let answer = try await CurlTransport().send(
+                    HTTPRequest(
+                        method: .post, url: world.url + "/redemptions",
+                        headers: ["Authorization": "Bearer pk_promo"], body: .text(body)))
+                #expect(answer.status == 400, "\(body)")
+            }
+            #expect(try await world.client().getPaidFeatures().features.isEmpty)
+        }
+    }
+}
