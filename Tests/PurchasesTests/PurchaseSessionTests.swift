@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 import Testing
 
@@ -17,14 +18,16 @@ import Testing
         _ members: [PurchaseSession.Member], _ results: PaidFeatures?...
     ) -> [PluginAnswer<PaidFeatures>] {
         zip(members, results).map { member, features in
-            PluginAnswer(member: member, result: features.map { .success($0) } ?? .failure(Refusal(member.index)))
+            PluginAnswer(
+                member: member, result: features.map { .success($0) } ?? .failure(Refusal(member.index)),
+                origin: features.map { _ in AnswerOrigin(.plugin, asOf: .distantPast) })
         }
     }
 
     /// One thing that happens between a question and its answer, and whether the answer is kept.
     static let betweens: [(name: String, happens: @Sendable (inout PurchaseSession) -> Void, isKept: Bool)] = [
         ("nothing", { _ in }, true),
-        ("a younger answer", { _ = $0.record(.of("young"), from: 0) }, false),
+        ("a younger answer", { _ = $0.record(.of("young"), from: 0, at: .distantPast) }, false),
         ("the user is about to change", { $0.userWillChange(to: .string("bob")) }, false),
         (
             "the user changed",
@@ -95,8 +98,8 @@ import Testing
 
     @Test func `an older revision that arrives later is not told`() async throws {
         var (session, _) = try session()
-        let old = session.record(.of("old"), from: 0)
-        let new = session.record(.of("new"), from: 0)
+        let old = session.record(.of("old"), from: 0, at: .distantPast)
+        let new = session.record(.of("new"), from: 0, at: .distantPast)
         let updates = PaidFeaturesUpdates()
         updates.tell(new)
         updates.tell(old)
@@ -108,7 +111,7 @@ import Testing
 
     @Test func `revisions grow`() throws {
         var (session, _) = try session()
-        let numbers = (0..<3).map { _ in session.record(.of("a"), from: 0).number }
+        let numbers = (0..<3).map { _ in session.record(.of("a"), from: 0, at: .distantPast).number }
         #expect(numbers == numbers.sorted() && Set(numbers).count == 3)
     }
 }

@@ -11,6 +11,7 @@ final class StubPlugin: PurchasePlugin {
         var paidFeatures: @Sendable () async throws -> PaidFeatures = { PaidFeatures() }
         var subscriptions: @Sendable () async throws -> [Subscription] = { [] }
         var products: @Sendable ([String]) async throws -> Set<Product> = { _ in [] }
+        var pricePoints: @Sendable (Set<String>) async throws -> [WebPricePoint] = { _ in [] }
         var offer: @Sendable () async -> PurchasePluginResult<PromoOffer, any Error> = { .notSupported }
         var purchase: @Sendable (Product) async -> PurchasePluginResult<SuccessfulPurchase, any Error> = { _ in
             .notSupported
@@ -21,9 +22,15 @@ final class StubPlugin: PurchasePlugin {
         var cancel: @Sendable (CancellationToken) async -> PurchasePluginResult<Void, any Error> = { _ in
             .notSupported
         }
+        var restoreLink: @Sendable (String) async -> PurchasePluginResult<Void, any Error> = { _ in .notSupported }
+        var redeem: @Sendable () async -> PurchasePluginResult<Void, any Error> = { .notSupported }
+        /// What all announcements wait for.
+        var hear: @Sendable () async -> Void = {}
+        var origin: @Sendable (PurchaseOperation) -> AnswerOrigin? = { _ in nil }
     }
 
     let name: String
+    let appRequests: AppRequests? = AppRequests()
     private let answers: Locked<Answers>
     private let noted = Locked<[String]>([])
     private let changes = Broadcast<PaidFeatures>()
@@ -74,7 +81,30 @@ final class StubPlugin: PurchasePlugin {
         await answer("cancel").cancel(token)
     }
 
+    func getWebPricePoints(with identifiers: Set<String>) async throws -> [WebPricePoint] {
+        try await answer("pricePoints").pricePoints(identifiers)
+    }
+
+    func sendRestoreLink(to email: String) async -> PurchasePluginResult<Void, any Error> {
+        await answer("restoreLink").restoreLink(email)
+    }
+
+    func presentCodeRedemptionUI() async -> PurchasePluginResult<Void, any Error> { await answer("redeem").redeem() }
+
+    func setAttributes(_ attributes: [PurchaseAttribute: String?]) async {
+        let said = attributes.map { "\($0.key.rawValue)=\($0.value ?? "nil")" }.sorted().joined(separator: " ")
+        await answer("attributes \(said)").hear()
+    }
+
+    func collectDeviceIdentifiers() async { await answer("collect").hear() }
+    func invalidatePaidFeaturesCache() async { await answer("invalidate").hear() }
     func paidFeaturesUpdates() -> AsyncStream<PaidFeatures> { changes.stream() }
+    func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin? { answers.withLock { $0 }.origin(operation) }
+
+    /// A customer wants this outside the app.
+    func announce(_ product: Product) {
+        appRequests?.offer(product) { await self.purchase(product, with: nil) }
+    }
 }
 
 /// A failure of a plugin's own.

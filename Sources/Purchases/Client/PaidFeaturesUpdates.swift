@@ -17,9 +17,9 @@ final class PaidFeaturesUpdates: Sendable {
         }
     }
 
-    /// A new user has nothing yet, which is news only to those who saw the former user's features.
+    /// That a new user has nothing yet is news only to those who saw the former user's features.
     func tellChangedUser(_ revision: PurchaseSession.Revision) {
-        guard told.withLock({ $0 != nil }) else { return }
+        guard !revision.features.features.isEmpty || told.withLock({ $0 != nil }) else { return }
         tell(revision)
     }
 

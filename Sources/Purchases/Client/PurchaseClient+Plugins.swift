@@ -1,6 +1,8 @@
+import Foundation
 import Primitives
 
-/// How plugins are asked. The four helpers have the names and the tasks that seed 000 gives them.
+/// How plugins are asked. The four helpers have the names and the tasks that seed 000 gives them; what differs between
+/// operations is in their rules.
 extension PurchaseClient {
     typealias Member = PurchaseSession.Member
 
@@ -16,109 +18,138 @@ extension PurchaseClient {
     /// that cannot be asked, or does not answer in time, is passed over; its error is thrown if nobody takes the
     /// operation.
     func start<Value: Sendable>(
-        deadline: Duration?,
+        _ operation: PurchaseOperation,
         execute: @escaping @Sendable (any PurchasePlugin) async -> PurchasePluginResult<Value, any Error>
     ) async throws -> (value: Value, by: Member) {
         let members = try members()
         let awaiting = session.withLock { $0.awaitingLogIn }
         let order =
             members.filter { !awaiting.contains($0.index) } + members.filter { awaiting.contains($0.index) }
-        return try await with(order[...], deadline: deadline, unanswered: nil, execute: execute)
+        return try await with(order[...], operation, unanswered: nil, execute: execute)
     }
 
     /// Asks the first of `members`, and the next one if it answers `.notSupported`.
     func with<Value: Sendable>(
-        _ members: ArraySlice<Member>, deadline: Duration?, unanswered: (any Error)?,
+        _ members: ArraySlice<Member>, _ operation: PurchaseOperation, unanswered: (any Error)?,
         execute: @escaping @Sendable (any PurchasePlugin) async -> PurchasePluginResult<Value, any Error>
     ) async throws -> (value: Value, by: Member) {
         guard let member = members.first else { throw unanswered ?? PurchaseError(.noSuitablePlugin) }
         var unanswered = unanswered
+        let askedAt = configuration.clock.now()
+        func tell(_ error: (any Error)?) {
+            var report = PluginReport(pluginName: member.plugin.name, error: error)
+            if error == nil { report.origin = origin(of: operation, member) }
+            self.tell(PurchaseDiagnostic(operation, report, askedAt: askedAt))
+        }
         do {
             try await completeLogIn(of: member)
-            let answer = try await patiently(member, deadline: deadline) { await execute($0) }
+            let answer = try await patiently(member, hasDeadline: operation.rule.hasDeadline) { await execute($0) }
             switch answer {
-            case .success(let value): return (value, member)
-            case .failure(let error): throw Decided(error: error)
+            case .success(let value):
+                tell(nil)
+                return (value, member)
+            case .failure(let error) where operation.rule.failure == .decides: throw Decided(error: error)
+            case .failure(let error): throw error
             case .notSupported: break
             }
         } catch let decided as Decided {
+            tell(decided.error)
             throw decided.error
         } catch {
             try Task.checkCancellation()
+            tell(error)
             unanswered = unanswered ?? error
         }
-        return try await with(
-            members.dropFirst(), deadline: deadline, unanswered: unanswered, execute: execute)
+        return try await with(members.dropFirst(), operation, unanswered: unanswered, execute: execute)
     }
 
     /// A plugin's own failure, told apart from that of reaching it.
     private struct Decided: Error { let error: any Error }
 
-    /// Asks every plugin at once. In the order of registration, whatever the order of answers: the values in mode
-    /// `bestEffort`, of which there is at least one if there are plugins; in mode `strict` all, or the first error.
-    func callAndCollect<Value: Sendable>(
-        _ mode: ReadMode, call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
-    ) async throws -> [Value] {
-        let answers = await askWhenLoggedIn(try members(), call)
+    /// Asks every plugin at once, and joins the values in the order of registration, whatever the order of answers: in
+    /// mode `strict` all, or throws the first error; in mode `bestEffort` those there are, unless there are plugins and
+    /// none of them answered.
+    func callAndCollect<Value: MergedAnswer>(
+        _ operation: PurchaseOperation, _ mode: ReadMode,
+        call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
+    ) async throws -> Collected<Value> {
+        let members = try members()
+        let ticket = session.withLock { $0.ticket() }
+        let askedAt = configuration.clock.now()
+        let answers = await askWhenLoggedIn(operation, members, call)
         try Task.checkCancellation()
-        let values = answers.compactMap { try? $0.result.get() }
-        if let error = answers.lazy.compactMap(\.error).first, mode == .strict || values.isEmpty { throw error }
-        return values
+        let (collected, nobodyAnswered) = session.withLock { $0.collect(answers, ticket: ticket) }
+        return try await finish(operation, collected, mode, nobodyAnswered: nobodyAnswered, askedAt: askedAt)
     }
 
-    /// Asks every plugin but those `excluded` for paid features at once and merges them in the order of registration.
+    /// The same for paid features, of every plugin but those `excluded`; whoever reads `paidFeaturesUpdates` is told.
     func callAndCollectPaidFeatures(
         _ mode: ReadMode, excluding excluded: Set<Int> = [],
         call: @escaping @Sendable (any PurchasePlugin) async throws -> PaidFeatures
     ) async throws -> Collected<PaidFeatures> {
         let members = try members().filter { !excluded.contains($0.index) }
         let ticket = session.withLock { $0.ticket() }
-        let answers = await askWhenLoggedIn(members, call)
+        let askedAt = configuration.clock.now()
+        let answers = await askWhenLoggedIn(.getPaidFeatures, members, call)
         try Task.checkCancellation()
         let (collected, nobodyAnswered, revision) = session.withLock {
             $0.collect(paidFeatures: answers, ticket: ticket)
         }
         if !nobodyAnswered { updates.tell(revision) }
-        return try collected.checked(mode, nobodyAnswered: nobodyAnswered)
+        return try await finish(.getPaidFeatures, collected, mode, nobodyAnswered: nobodyAnswered, askedAt: askedAt)
     }
 
-    /// The same for features without payments.
-    func callAndCollectFeatures(_ mode: ReadMode) async throws -> Collected<Features> {
-        let members = try members()
-        let ticket = session.withLock { $0.ticket() }
-        let answers = await askWhenLoggedIn(members) { try await $0.getFeatures() }
-        try Task.checkCancellation()
-        let (collected, nobodyAnswered) = session.withLock { $0.collect(features: answers, ticket: ticket) }
-        return try collected.checked(mode, nobodyAnswered: nobodyAnswered)
+    private func finish<Value: MergedAnswer>(
+        _ operation: PurchaseOperation, _ collected: Collected<Value>, _ mode: ReadMode, nobodyAnswered: Bool,
+        askedAt: Date
+    ) async throws -> Collected<Value> {
+        for report in collected.reports { tell(PurchaseDiagnostic(operation, report, askedAt: askedAt)) }
+        if Value.memory != nil, !nobodyAnswered { await keepAnswers() }
+        if let error = collected.reports.lazy.compactMap(\.error).first, mode == .strict || nobodyAnswered {
+            throw error
+        }
+        return collected
     }
 
     // MARK: - Single calls
 
+    /// Asks every one of `members` at once.
     func askWhenLoggedIn<Value: Sendable>(
-        _ members: [Member], _ call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
+        _ operation: PurchaseOperation, _ members: [Member],
+        _ call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
     ) async -> [PluginAnswer<Value>] {
-        await collectAnswers(of: members) { [self] member in
+        await collectAnswers(to: operation, of: members) { [self] member in
             try await completeLogIn(of: member)
             return try await patiently(member, call)
         }
     }
 
+    /// The same, whether or not they know the user, and telling of it.
     func ask<Value: Sendable>(
-        _ members: [Member], _ call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
+        _ operation: PurchaseOperation, _ members: [Member],
+        _ call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
     ) async -> [PluginAnswer<Value>] {
-        await collectAnswers(of: members) { [self] member in try await patiently(member, call) }
+        let askedAt = configuration.clock.now()
+        let answers = await collectAnswers(to: operation, of: members) { [self] member in
+            try await patiently(member, call)
+        }
+        for answer in answers { tell(PurchaseDiagnostic(operation, answer.report, askedAt: askedAt)) }
+        return answers
     }
 
     private func collectAnswers<Value: Sendable>(
-        of members: [Member], _ answer: @escaping @Sendable (Member) async throws -> Value
+        to operation: PurchaseOperation, of members: [Member],
+        _ answer: @escaping @Sendable (Member) async throws -> Value
     ) async -> [PluginAnswer<Value>] {
         await withTaskGroup(of: PluginAnswer<Value>.self) { group in
             for member in members {
-                group.addTask {
+                group.addTask { [self] in
                     do {
-                        return PluginAnswer(member: member, result: .success(try await answer(member)))
+                        let value = try await answer(member)
+                        return PluginAnswer(
+                            member: member, result: .success(value), origin: origin(of: operation, member))
                     } catch {
-                        return PluginAnswer(member: member, result: .failure(error))
+                        return PluginAnswer(member: member, result: .failure(error), origin: nil)
                     }
                 }
             }
@@ -128,26 +159,25 @@ extension PurchaseClient {
         }
     }
 
-    func patiently<Value: Sendable>(
-        _ member: Member, _ call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
-    ) async throws -> Value {
-        try await patiently(member, deadline: configuration.pluginDeadline, call)
+    private func origin(of operation: PurchaseOperation, _ member: Member) -> AnswerOrigin {
+        member.plugin.answerOrigin(of: operation) ?? AnswerOrigin(.plugin, asOf: configuration.clock.now())
     }
 
-    private func patiently<Value: Sendable>(
-        _ member: Member, deadline: Duration?,
+    /// What the plugin answers before its deadline. A plugin that gives up without having been asked to has not answered.
+    func patiently<Value: Sendable>(
+        _ member: Member, hasDeadline: Bool = true,
         _ call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
     ) async throws -> Value {
         let plugin = member.plugin
-        return try await Patience.answer(within: deadline, sleep: configuration.sleep, asking: plugin.name) {
-            try await call(plugin)
+        let deadline = configuration.pluginDeadlines[plugin.name] ?? configuration.pluginDeadline
+        do {
+            return try await Patience.answer(
+                within: hasDeadline ? deadline : nil, sleep: configuration.sleep, asking: plugin.name,
+                waiting: { plugin.appRequests?.waitingForApp ?? AppRequests.Waiting() }
+            ) { try await call(plugin) }
+        } catch let error as CancellationError where !Task.isCancelled {
+            throw PurchaseError(
+                .unreachable, "The plugin \"\(plugin.name)\" gave up before it answered.", underlying: error)
         }
-    }
-}
-
-extension Collected {
-    fileprivate func checked(_ mode: ReadMode, nobodyAnswered: Bool) throws -> Collected {
-        if let error = reports.lazy.compactMap(\.error).first, mode == .strict || nobodyAnswered { throw error }
-        return self
     }
 }

@@ -9,11 +9,20 @@ public protocol PurchaseClientProtocol: AnyObject, Sendable {
     func getPaidFeatures(_ mode: ReadMode) async throws -> PaidFeatures
     func getSubscriptions(_ mode: ReadMode) async throws -> [Subscription]
     func getProductsAndPricePoints(with identifiers: [String], _ mode: ReadMode) async throws -> Set<Product>
+    func getWebPricePoints(with identifiers: Set<String>, _ mode: ReadMode) async throws -> [WebPricePoint]
     func getPromotionalOffer(for productDiscount: ProductDiscount, product: Product) async throws -> PromoOffer
     func purchase(_ product: Product, with promoOffer: PromoOffer?) async throws -> SuccessfulPurchase
     func restorePurchases() async throws -> RestoreResult
     func cancelSubscription(with token: CancellationToken) async throws
+    func sendRestoreLink(to email: String) async throws
+    func presentCodeRedemptionUI() async throws
+    func setAttributes(_ attributes: [PurchaseAttribute: String?]) async throws
+    func collectDeviceIdentifiers() async throws
+    func invalidatePaidFeaturesCache() async
     var paidFeaturesUpdates: AsyncStream<PaidFeatures> { get }
+    var promotedPurchases: AsyncStream<BegunPurchase> { get }
+    var urlsToOpen: AsyncStream<URLToOpen> { get }
+    var diagnostics: AsyncStream<PurchaseDiagnostic> { get }
 }
 
 extension PurchaseClientProtocol {
@@ -35,9 +44,29 @@ extension PurchaseClientProtocol {
         try await getProductsAndPricePoints(with: identifiers, .strict)
     }
 
+    /// Strict: a list from which a plugin is missing looks complete.
+    public func getWebPricePoints(with identifiers: Set<String>) async throws -> [WebPricePoint] {
+        try await getWebPricePoints(with: identifiers, .strict)
+    }
+
     public func purchase(_ product: Product) async throws -> SuccessfulPurchase {
         try await purchase(product, with: nil)
     }
+}
+
+/// What a client of one's own, such as a double in a test, need not do.
+extension PurchaseClientProtocol {
+    public func getWebPricePoints(with identifiers: Set<String>, _ mode: ReadMode) async throws -> [WebPricePoint] {
+        []
+    }
+    public func sendRestoreLink(to email: String) async throws { throw PurchaseError(.noSuitablePlugin) }
+    public func presentCodeRedemptionUI() async throws { throw PurchaseError(.noSuitablePlugin) }
+    public func setAttributes(_ attributes: [PurchaseAttribute: String?]) async throws {}
+    public func collectDeviceIdentifiers() async throws {}
+    public func invalidatePaidFeaturesCache() async {}
+    public var promotedPurchases: AsyncStream<BegunPurchase> { AsyncStream { $0.finish() } }
+    public var urlsToOpen: AsyncStream<URLToOpen> { AsyncStream { $0.finish() } }
+    public var diagnostics: AsyncStream<PurchaseDiagnostic> { AsyncStream { $0.finish() } }
 }
 
 /// What becomes of an answer to which not every plugin contributed.

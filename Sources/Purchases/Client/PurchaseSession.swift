@@ -1,3 +1,5 @@
+import Foundation
+
 /// What a `PurchaseClient` knows: its plugins, whose questions they answer, and what each said last. Pure: every change
 /// is one call, and nothing waits.
 struct PurchaseSession {
@@ -30,8 +32,10 @@ struct PurchaseSession {
     private var isChangingUser = false
     private var lastTicket = 0
     private var revisions = 0
-    private var paidFeatures = LastAnswers<PaidFeatures>()
-    private var features = LastAnswers<Features>()
+    var paidFeatures = LastAnswers<PaidFeatures>()
+    var features = LastAnswers<Features>()
+    /// Grows with every change of what is kept.
+    private(set) var changes = 0
 
     // MARK: - Setup and user
 
@@ -57,18 +61,23 @@ struct PurchaseSession {
         if user == nil { userId = nil }
     }
 
-    mutating func userChanged(to user: UserId?, unreached: Set<Int> = []) -> Revision {
+    /// - Parameter kept: what an earlier run kept of this user.
+    mutating func userChanged(
+        to user: UserId?, unreached: Set<Int> = [], recalling kept: KeptAnswers? = nil
+    ) -> Revision {
         epoch += 1
         isChangingUser = false
         userId = user
         awaitingLogIn = unreached
         if user == nil { forgetAnswers() }
+        if let kept { recall(kept) }
         return revise()
     }
 
     private mutating func forgetAnswers() {
         paidFeatures = LastAnswers()
         features = LastAnswers()
+        changes += 1
     }
 
     func isAwaitingLogIn(_ index: Int, as user: UserId) -> Bool { user == userId && awaitingLogIn.contains(index) }
@@ -88,52 +97,50 @@ struct PurchaseSession {
     private func isCurrent(_ ticket: Ticket) -> Bool { !isChangingUser && ticket.epoch == epoch }
 
     /// A plugin told all its paid features by itself.
-    mutating func record(_ features: PaidFeatures, from index: Int) -> Revision {
-        paidFeatures.record(features, from: index, number: ticket().number)
+    mutating func record(_ features: PaidFeatures, from index: Int, at now: Date) -> Revision {
+        if paidFeatures[index]?.value != features { changes += 1 }
+        paidFeatures.record(features, from: index, number: ticket().number, asOf: now)
         return revise()
     }
 
     /// A plugin sold or restored something; what it gave is added to what was known of it.
-    mutating func record(gained features: PaidFeatures, from index: Int, ticket: Ticket) -> Revision {
+    mutating func record(gained features: PaidFeatures, from index: Int, ticket: Ticket, at now: Date) -> Revision {
         guard isCurrent(ticket) else { return revise() }
         let known = paidFeatures[index]?.value ?? PaidFeatures()
-        return record(features.merged(with: known), from: index)
+        return record(features.merged(with: known), from: index, at: now)
     }
 
     mutating func collect(
         paidFeatures answers: [PluginAnswer<PaidFeatures>], ticket: Ticket
     ) -> (collected: Collected<PaidFeatures>, nobodyAnswered: Bool, revision: Revision) {
-        let (collected, nobodyAnswered) = collect(answers, at: \.paidFeatures, ticket: ticket)
+        let (collected, nobodyAnswered) = collect(answers, ticket: ticket)
         return (collected, nobodyAnswered, revise())
     }
 
-    mutating func collect(
-        features answers: [PluginAnswer<Features>], ticket: Ticket
-    ) -> (collected: Collected<Features>, nobodyAnswered: Bool) {
-        collect(answers, at: \.features, ticket: ticket)
-    }
-
-    /// Merges in the order of registration; who failed is represented by what it said last to the same user.
-    private mutating func collect<Value: MergedAnswer>(
-        _ answers: [PluginAnswer<Value>], at answersSoFar: WritableKeyPath<PurchaseSession, LastAnswers<Value>>,
-        ticket: Ticket
+    /// Merges in the order of registration; who failed is represented by what it said last to the same user, where that
+    /// is kept.
+    mutating func collect<Value: MergedAnswer>(
+        _ answers: [PluginAnswer<Value>], ticket: Ticket
     ) -> (collected: Collected<Value>, nobodyAnswered: Bool) {
-        let isCurrent = isCurrent(ticket)
+        let memory = isCurrent(ticket) ? Value.memory : nil
         var collected = Collected(value: Value())
         var nobodyAnswered = !answers.isEmpty
         for answer in answers {
             let index = answer.member.index
-            var report = PluginReport(pluginName: answer.member.plugin.name)
+            var report = answer.report
             switch answer.result {
             case .success(let value):
-                if isCurrent { self[keyPath: answersSoFar].record(value, from: index, number: ticket.number) }
+                if let memory, let origin = answer.origin {
+                    if self[keyPath: memory][index]?.value != value { changes += 1 }
+                    self[keyPath: memory].record(value, from: index, number: ticket.number, asOf: origin.asOf)
+                }
                 collected.value = collected.value.merged(with: value)
                 nobodyAnswered = false
-            case .failure(let error):
-                report.error = error
-                if isCurrent, let known = self[keyPath: answersSoFar].failed(index, number: ticket.number) {
-                    collected.value = collected.value.merged(with: known.asLastKnown)
+            case .failure:
+                if let memory, let known = self[keyPath: memory].failed(index, number: ticket.number) {
+                    collected.value = collected.value.merged(with: known.value.asLastKnown)
                     report.usedLastKnownAnswer = true
+                    report.origin = known.origin
                     nobodyAnswered = false
                 }
             }
@@ -150,59 +157,47 @@ struct PurchaseSession {
         }
         return Revision(number: revisions, features: merged)
     }
-}
 
-/// What one plugin answered.
-struct PluginAnswer<Value: Sendable>: Sendable {
-    let member: PurchaseSession.Member
-    let result: Result<Value, any Error>
+    // MARK: - What outlives the run
 
-    var error: (any Error)? {
-        if case .failure(let error) = result { error } else { nil }
-    }
-}
-
-/// An answer that plugins give together.
-protocol MergedAnswer: Sendable {
-    init()
-    func merged(with other: Self) -> Self
-    /// The same, as it counts when the plugin cannot be asked any more.
-    var asLastKnown: Self { get }
-}
-
-extension PaidFeatures: MergedAnswer {
-    init() { self.init(features: []) }
-}
-
-extension Features: MergedAnswer {
-    init() { self.init(features: []) }
-    var asLastKnown: Features { self }
-}
-
-/// What each plugin said last about one user.
-struct LastAnswers<Value: Sendable> {
-    struct Entry {
-        var value: Value
-        /// The number of the question.
-        var number: Int
-        /// The latest question was answered.
-        var isFresh: Bool
-    }
-
-    private var entries: [Int: Entry] = [:]
-
-    subscript(index: Int) -> Entry? { entries[index] }
-
-    mutating func record(_ value: Value, from index: Int, number: Int) {
-        guard entries[index].map({ $0.number < number }) ?? true else { return }
-        entries[index] = Entry(value: value, number: number, isFresh: true)
-    }
-
-    /// A question was not answered; what was known before.
-    mutating func failed(_ index: Int, number: Int) -> Value? {
-        if let entry = entries[index], entry.number < number {
-            entries[index] = Entry(value: entry.value, number: number, isFresh: false)
+    /// What is worth keeping for another run; `nil` between two users, when it is not certain whose it is.
+    var kept: KeptAnswers? {
+        guard !isChangingUser else { return nil }
+        var plugins: [String: KeptAnswers.OfPlugin] = [:]
+        for member in registered ?? [] {
+            var said = KeptAnswers.OfPlugin()
+            if let entry = paidFeatures[member.index] {
+                said.paidFeatures = .init(
+                    asOf: entry.origin.asOf, value: entry.value.features.map(KeptPaidFeature.init))
+            }
+            if let entry = features[member.index] {
+                said.features = .init(asOf: entry.origin.asOf, value: entry.value.features.map(KeptFeature.init))
+            }
+            // Of two plugins with one name the first is kept.
+            if said != KeptAnswers.OfPlugin(), plugins[member.plugin.name] == nil { plugins[member.plugin.name] = said }
         }
-        return entries[index]?.value
+        return KeptAnswers(change: changes, user: userId, plugins: plugins)
+    }
+
+    /// What an earlier run kept, unless another user is there by now.
+    mutating func recall(_ kept: KeptAnswers, ifStillOf user: UserId?) -> Revision {
+        if userId == user, !isChangingUser { recall(kept) }
+        return revise()
+    }
+
+    /// It counts until the plugins say something.
+    private mutating func recall(_ kept: KeptAnswers) {
+        var named: Set<String> = []
+        for member in registered ?? [] where named.insert(member.plugin.name).inserted {
+            guard let said = kept.plugins[member.plugin.name] else { continue }
+            if let known = said.paidFeatures {
+                let value = PaidFeatures(features: known.value.compactMap(\.feature))
+                paidFeatures.recall(value, from: member.index, asOf: known.asOf)
+            }
+            if let known = said.features {
+                let value = Features(features: known.value.map(\.feature))
+                features.recall(value, from: member.index, asOf: known.asOf)
+            }
+        }
     }
 }

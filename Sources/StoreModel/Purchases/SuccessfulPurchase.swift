@@ -37,20 +37,3 @@ public struct RestoreResult: Sendable {
         self.reports = reports
     }
 }
-
-/// How one plugin did when all were asked.
-public struct PluginReport: Sendable {
-    public var pluginName: String
-    /// `nil` when it answered.
-    public var error: (any Error)?
-    /// It did not answer, and what it had said before was used in its place.
-    public var usedLastKnownAnswer: Bool
-
-    public init(pluginName: String, error: (any Error)? = nil, usedLastKnownAnswer: Bool = false) {
-        self.pluginName = pluginName
-        self.error = error
-        self.usedLastKnownAnswer = usedLastKnownAnswer
-    }
-
-    public var didAnswer: Bool { error == nil }
-}

@@ -1,0 +1,145 @@
+import Foundation
+import StoreModel
+
+/// What the plugins said last to one user, as it outlives the run. Its JSON is read by later versions: members are added,
+/// never renamed.
+struct KeptAnswers: Equatable, Sendable {
+    /// Counts the changes in this run; of two the higher is newer.
+    var change = 0
+    var user: UserId?
+    /// By the plugin's name.
+    var plugins: [String: OfPlugin]
+
+    struct OfPlugin: Codable, Equatable, Sendable {
+        var paidFeatures: Dated<[KeptPaidFeature]>?
+        var features: Dated<[KeptFeature]>?
+    }
+
+    struct Dated<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
+        var asOf: Date
+        var value: Value
+    }
+}
+
+extension KeptAnswers: Codable {
+    private enum CodingKeys: String, CodingKey { case user, plugins }
+}
+
+/// A `Feature` on disk.
+struct KeptFeature: Codable, Equatable, Sendable {
+    var name: String
+    var start: Date
+    var end: Date?
+
+    init(_ feature: Feature) { (name, start, end) = (feature.name, feature.startDate, feature.endDate) }
+
+    var feature: Feature { Feature(name: name, startDate: start, endDate: end) }
+}
+
+/// A `PaidFeature` on disk.
+struct KeptPaidFeature: Codable, Equatable, Sendable {
+    var name: String
+    var product: String?
+    var pricePoint: String?
+    var originalTransaction: String?
+    /// `web`, `appStore` or `googlePlay`.
+    var source: String
+    /// `subscription`, `oneOff`, `consumable` or `until`.
+    var payment: String
+    /// Of `until`.
+    var end: Date?
+    /// Of `subscription`.
+    var current: KeptPeriod?
+    var next: KeptPeriod?
+
+    init(_ feature: PaidFeature) {
+        name = feature.name
+        product = feature.productIdentifier
+        pricePoint = feature.pricePointIdent
+        originalTransaction = feature.originalTransactionID
+        source =
+            switch feature.transactionType {
+            case .web: "web"
+            case .appStore: "appStore"
+            case .googlePlay: "googlePlay"
+            }
+        switch feature.paymentType {
+        case .oneOff: payment = "oneOff"
+        case .consumable: payment = "consumable"
+        case .until(let end): (payment, self.end) = ("until", end)
+        case .subscription(let periods):
+            (payment, current, next) = ("subscription", KeptPeriod(periods.current), periods.next.map(KeptPeriod.init))
+        }
+    }
+
+    /// `nil` for what only a later version can have written.
+    var feature: PaidFeature? {
+        guard let transactionType, let paymentType else { return nil }
+        return PaidFeature(
+            name: name, productIdentifier: product, pricePointIdent: pricePoint,
+            originalTransactionID: originalTransaction, paymentType: paymentType, transactionType: transactionType,
+            authority: .lastKnown)
+    }
+
+    private var transactionType: PaidFeature.TransactionType? {
+        switch source {
+        case "web": .web
+        case "appStore": .appStore
+        case "googlePlay": .googlePlay
+        default: nil
+        }
+    }
+
+    private var paymentType: PaidFeature.PaymentType? {
+        switch (payment, end, current) {
+        case ("oneOff", _, _): .oneOff
+        case ("consumable", _, _): .consumable
+        case ("until", let end?, _): .until(end)
+        case ("subscription", _, let current?): .subscription(.init(current: current.period, next: next?.period))
+        default: nil
+        }
+    }
+}
+
+/// A `PaidFeature.Period` on disk.
+struct KeptPeriod: Codable, Equatable, Sendable {
+    var id: UUID?
+    var start: Date
+    var end: Date
+    var cancelledAt: Date?
+    var isTrial: Bool
+    var isIntroductory: Bool
+    var cancellationPlugin: String?
+    var cancellationValue: String?
+    /// Decimal text, as are all prices.
+    var price: String?
+    var currency: String?
+    var length: SubscriptionPeriod?
+    var introPrice: String?
+    var introLength: SubscriptionPeriod?
+
+    init(_ period: PaidFeature.Period) {
+        (id, start, end, cancelledAt) = (period.id, period.startDate, period.endDate, period.cancellationDate)
+        (isTrial, isIntroductory) = (period.isTrial, period.isIntroductory)
+        cancellationPlugin = period.cancellationToken?.pluginName
+        cancellationValue = period.cancellationToken?.rawValue
+        (price, currency, length) = (period.price.map { "\($0)" }, period.currencyCode, period.subscriptionPeriod)
+        (introPrice, introLength) = (period.introPrice.map { "\($0)" }, period.introSubscriptionPeriod)
+    }
+
+    var period: PaidFeature.Period {
+        var token: CancellationToken?
+        if let cancellationPlugin, let cancellationValue {
+            token = CancellationToken(pluginName: cancellationPlugin, rawValue: cancellationValue)
+        }
+        return PaidFeature.Period(
+            id: id, startDate: start, endDate: end, cancellationDate: cancelledAt, isTrial: isTrial,
+            isIntroductory: isIntroductory, cancellationToken: token, price: price.flatMap(Self.decimal),
+            currencyCode: currency, subscriptionPeriod: length, introPrice: introPrice.flatMap(Self.decimal),
+            introSubscriptionPeriod: introLength)
+    }
+
+    private static func decimal(_ text: String) -> Decimal? {
+        Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+/// What each plugin said last about one user.
+struct LastAnswers<Value: Sendable>: Sendable {
+    struct Entry: Sendable {
+        var value: Value
+        /// The number of the question.
+        var number: Int
+        /// The latest question was answered.
+        var isFresh: Bool
+        /// From where it is taken when the plugin fails.
+        var origin: AnswerOrigin
+    }
+
+    private var entries: [Int: Entry] = [:]
+
+    subscript(index: Int) -> Entry? { entries[index] }
+
+    mutating func record(_ value: Value, from index: Int, number: Int, asOf: Date) {
+        guard entries[index].map({ $0.number < number }) ?? true else { return }
+        entries[index] = Entry(value: value, number: number, isFresh: true, origin: AnswerOrigin(.memory, asOf: asOf))
+    }
+
+    /// What was said in an earlier run; nothing newer gives way to it.
+    mutating func recall(_ value: Value, from index: Int, asOf: Date) {
+        guard entries[index] == nil else { return }
+        entries[index] = Entry(value: value, number: 0, isFresh: false, origin: AnswerOrigin(.disk, asOf: asOf))
+    }
+
+    /// A question was not answered; what was known before.
+    mutating func failed(_ index: Int, number: Int) -> Entry? {
+        if let entry = entries[index], entry.number < number {
+            entries[index]?.number = number
+            entries[index]?.isFresh = false
+        }
+        return entries[index]
+    }
+}
+
+/// What one plugin answered.
+struct PluginAnswer<Value: Sendable>: Sendable {
+    let member: PurchaseSession.Member
+    let result: Result<Value, any Error>
+    let origin: AnswerOrigin?
+
+    var error: (any Error)? {
+        if case .failure(let error) = result { error } else { nil }
+    }
+
+    var report: PluginReport { PluginReport(pluginName: member.plugin.name, error: error, origin: origin) }
+}

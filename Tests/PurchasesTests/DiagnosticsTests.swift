@@ -1,0 +1,66 @@
+import Foundation
+import Primitives
+import StoreTestSupport
+import Testing
+
+@testable import Purchases
+
+@Suite(.timeLimit(.minutes(1))) struct DiagnosticsTests {
+    private let clock = ManualClock()
+
+    private func client(_ plugins: StubPlugin...) async throws -> PurchaseClient {
+        var configuration = PurchaseClient.Configuration.patient
+        configuration.clock = clock
+        let client = PurchaseClient(configuration: configuration)
+        try await client.setup(with: plugins)
+        return client
+    }
+
+    private func next(
+        _ count: Int, of diagnostics: inout AsyncStream<PurchaseDiagnostic>.Iterator
+    ) async -> [String] {
+        var told: [String] = []
+        while told.count < count, let event = await diagnostics.next() {
+            let age = event.age.map { " \(Int($0))s" } ?? ""
+            let error = (event.error as? Refusal).map { " error \($0.number)" } ?? ""
+            told.append(
+                "\(event.operation) \(event.pluginName ?? "–") \(event.origin?.source.rawValue ?? "–")\(age)\(error)")
+        }
+        return told
+    }
+
+    @Test func `who was asked, from where the answer came and how old it was is told`() async throws {
+        let (now, a, b) = (clock.now(), StubPlugin.sound("a"), StubPlugin.sound("b"))
+        b.change { $0.origin = { _ in AnswerOrigin(.cache, asOf: now.addingTimeInterval(-40)) } }
+        let client = try await client(a, b)
+        var diagnostics = client.diagnostics.makeAsyncIterator()
+        _ = try await client.getPaidFeatures()
+        #expect(await next(2, of: &diagnostics) == ["getPaidFeatures a plugin 0s", "getPaidFeatures b cache 40s"])
+        clock.advance(by: 20)
+        for plugin in [a, b] { plugin.change { $0.paidFeatures = { throw Refusal(7) } } }
+        _ = try await client.getPaidFeatures()
+        #expect(
+            await next(2, of: &diagnostics) == [
+                "getPaidFeatures a memory 20s error 7", "getPaidFeatures b memory 60s error 7",
+            ])
+    }
+
+    @Test func `of an operation of one plugin those are told who took it or failed`() async throws {
+        let client = try await client(StubPlugin("a"), .failing("b", with: Refusal(2)), .sound("c"))
+        var diagnostics = client.diagnostics.makeAsyncIterator()
+        try await client.presentCodeRedemptionUI()
+        #expect(
+            await next(2, of: &diagnostics) == [
+                "presentCodeRedemptionUI b – error 2", "presentCodeRedemptionUI c plugin 0s",
+            ])
+    }
+
+    @Test(arguments: Performance.all.indices) func `every operation is told of`(row: Int) async throws {
+        let (operation, perform) = (Performance.all[row].operation, Performance.all[row].perform)
+        let plugin = StubPlugin.sound("a")
+        let client = try await client(plugin)
+        var diagnostics = client.diagnostics.makeAsyncIterator()
+        _ = try await perform(client, [plugin])
+        #expect(await next(1, of: &diagnostics) == ["\(operation.name) a plugin 0s"])
+    }
+}

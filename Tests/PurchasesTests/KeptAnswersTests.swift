@@ -1,0 +1,220 @@
+import Foundation
+import Primitives
+import StoreTestSupport
+import Testing
+
+@testable import Purchases
+
+/// What the plugins said last outlives the run.
+@Suite(.timeLimit(.minutes(1))) struct KeptAnswersTests {
+    private static let ada = UserId.string("ada")
+    private let storage = MemorySecureStorage()
+    private let clock = ManualClock()
+
+    /// A run of the app.
+    private func launch(
+        _ plugins: any PurchasePlugin..., user: UserId? = ada, storage: (any SecureStorage)? = nil
+    ) async throws -> PurchaseClient {
+        var configuration = PurchaseClient.Configuration.patient
+        configuration.storage = storage ?? self.storage
+        configuration.clock = clock
+        let client = PurchaseClient(configuration: configuration)
+        try await client.setup(with: plugins, appUserId: user)
+        return client
+    }
+
+    private func unreachable(_ name: String) -> StubPlugin { .failing(name, with: PurchaseError(.unreachable)) }
+
+    @Test func `a launch without a network has what the last one had, and says of when it is`() async throws {
+        let first = try await launch(StubPlugin.sound("a"), StubPlugin.sound("b"))
+        _ = try await first.getPaidFeatures()
+        _ = try await first.getFeatures()
+        let then = clock.now()
+        clock.advance(by: 86_400)
+
+        let second = try await launch(unreachable("a"), unreachable("b"))
+        var updates = second.paidFeaturesUpdates.makeAsyncIterator()
+        #expect(await updates.next()?.names == ["a", "both", "b"], "known before anybody asks")
+        let paid = try await second.collectPaidFeatures()
+        #expect(paid.value == .of("a", "both", "b"))
+        #expect(paid.reports.map(\.usedLastKnownAnswer) == [true, true])
+        #expect(paid.reports.map(\.origin) == [AnswerOrigin(.disk, asOf: then), AnswerOrigin(.disk, asOf: then)])
+        #expect(paid.value.features.allSatisfy { $0.authority == .lastKnown })
+        #expect(try await second.getFeatures().features.map(\.name) == ["a", "both", "b"])
+        await #expect(throws: PurchaseError(.unreachable)) { try await second.getPaidFeatures(.strict) }
+    }
+
+    @Test func `the first launch without a network knows nothing and says why`() async throws {
+        let client = try await launch(unreachable("a"))
+        await #expect(throws: PurchaseError(.unreachable)) { try await client.getPaidFeatures() }
+    }
+
+    @Test func `what somebody says now takes the place of what they said then`() async throws {
+        _ = try await launch(StubPlugin.sound("a"), StubPlugin.sound("b")).getPaidFeatures()
+        let second = try await launch(StubPlugin("a") { $0.paidFeatures = { .of("new") } }, unreachable("b"))
+        #expect(try await second.getPaidFeatures().names == ["new", "b", "both"])
+        let third = try await launch(unreachable("a"), unreachable("b"))
+        #expect(try await third.getPaidFeatures().names == ["new", "b", "both"], "in a third run too")
+    }
+
+    @Test func `what has not expired is not taken away, and what has is not given`() async throws {
+        let end = clock.now().addingTimeInterval(600)
+        let pro = PaidFeature(name: "pro", originalTransactionID: "1", paymentType: .until(end))
+        _ = try await launch(StubPlugin("a") { $0.paidFeatures = { PaidFeatures(features: [pro]) } }).getPaidFeatures()
+        let features = try await launch(unreachable("a")).getPaidFeatures()
+        #expect(features.hasActiveFeature(with: "pro", at: end.addingTimeInterval(-1)))
+        #expect(!features.hasActiveFeature(with: "pro", at: end))
+    }
+
+    @Test func `a purchase is kept before its caller hears of it`() async throws {
+        let first = try await launch(StubPlugin.sound("a"))
+        _ = try await first.purchase(Performance.product)
+        #expect(try await launch(unreachable("a")).getPaidFeatures().names == ["a", "both"])
+    }
+
+    @Test func `what a plugin tells by itself is kept`() async throws {
+        let plugin = StubPlugin("a")
+        let first = try await launch(plugin)
+        var updates = first.paidFeaturesUpdates.makeAsyncIterator()
+        plugin.tell(.of("renewed"))
+        _ = await updates.next()
+        await first.close()
+        #expect(try await launch(unreachable("a")).getPaidFeatures().names == ["renewed"])
+    }
+
+    @Test func `nobody is told what another said`() async throws {
+        _ = try await launch(StubPlugin.sound("a")).getPaidFeatures()
+        let bob = try await launch(unreachable("a"), user: .string("bob"))
+        await #expect(throws: PurchaseError(.unreachable)) { try await bob.getPaidFeatures() }
+        let uuid = UUID()
+        _ = try await launch(StubPlugin.sound("a"), user: .uuid(uuid)).getPaidFeatures()
+        let namesake = try await launch(unreachable("a"), user: .string(uuid.uuidString))
+        await #expect(throws: PurchaseError(.unreachable)) { try await namesake.getPaidFeatures() }
+        let renamed = try await launch(unreachable("z"))
+        await #expect(throws: PurchaseError(.unreachable)) { try await renamed.getPaidFeatures() }
+    }
+
+    @Test func `who is logged out has nothing left, and who is logged in keeps it`() async throws {
+        let first = try await launch(StubPlugin.sound("a"))
+        _ = try await first.getPaidFeatures()
+        try await first.logIn(appUserId: Self.ada)
+        #expect(try await launch(unreachable("a")).getPaidFeatures().names == ["a", "both"])
+        await first.logOut()
+        let second = try await launch(unreachable("a"))
+        await #expect(throws: PurchaseError(.unreachable)) { try await second.getPaidFeatures() }
+    }
+
+    @Test func `the log-in of another user removes what was kept of the one before`() async throws {
+        let first = try await launch(StubPlugin.sound("a"))
+        _ = try await first.getPaidFeatures()
+        try await first.logIn(appUserId: .string("bob"))
+        let second = try await launch(unreachable("a"))
+        await #expect(throws: PurchaseError(.unreachable)) { try await second.getPaidFeatures() }
+    }
+
+    @Test func `a client that nobody logs in to keeps its answers too`() async throws {
+        _ = try await launch(StubPlugin.sound("a"), user: nil).getPaidFeatures()
+        let second = try await launch(unreachable("a"), user: nil)
+        #expect(try await second.getPaidFeatures().names == ["a", "both"])
+        try await second.logIn(appUserId: .string("ada"))
+        await #expect(throws: PurchaseError(.unreachable)) { try await second.getPaidFeatures() }
+    }
+
+    @Test func `every kind of payment comes back as it was`() async throws {
+        let (start, end) = (clock.now(), clock.now().addingTimeInterval(99.5))
+        let full = PaidFeature.Period(
+            id: UUID(), startDate: start, endDate: end, cancellationDate: start, isTrial: true, isIntroductory: true,
+            cancellationToken: CancellationToken(pluginName: "web", rawValue: "s-1"), price: Decimal(string: "4.99"),
+            currencyCode: "EUR", subscriptionPeriod: .months(1), introPrice: Decimal(string: "0.1"),
+            introSubscriptionPeriod: .days(3))
+        let plain = PaidFeature.Period(startDate: start, endDate: end)
+        let features = [
+            PaidFeature(
+                name: "a", paymentType: .subscription(.init(current: full, next: plain)), transactionType: .web),
+            PaidFeature(
+                name: "b", productIdentifier: "p", pricePointIdent: "pp", originalTransactionID: "1",
+                paymentType: .until(end), transactionType: .appStore),
+            PaidFeature(name: "c", paymentType: .consumable, transactionType: .googlePlay), PaidFeature(name: "d"),
+        ]
+        let plugin = StubPlugin("a") { $0.paidFeatures = { PaidFeatures(features: features) } }
+        _ = try await launch(plugin).getPaidFeatures()
+        #expect(try await launch(unreachable("a")).getPaidFeatures().features == features)
+    }
+
+    @Test func `nothing is written while nothing changes, but for the dates, once an hour`() async throws {
+        let counting = CountingStorage()
+        let plugin = StubPlugin.sound("a")
+        let client = try await launch(plugin, storage: counting)
+        for _ in 0..<5 { _ = try await client.getPaidFeatures() }
+        #expect(counting.writes == 1)
+        clock.advance(by: 3599)
+        _ = try await client.getPaidFeatures()
+        #expect(counting.writes == 1)
+        clock.advance(by: 1)
+        _ = try await client.getPaidFeatures()
+        #expect(counting.writes == 2)
+        plugin.change { $0.paidFeatures = { .of("new") } }
+        _ = try await client.getPaidFeatures()
+        #expect(counting.writes == 3)
+    }
+
+    @Test func `a storage that fails takes no answer away, is told of, and is tried again`() async throws {
+        let counting = CountingStorage()
+        counting.fail(true)
+        let client = try await launch(StubPlugin.sound("a"), storage: counting)
+        var diagnostics = client.diagnostics.makeAsyncIterator()
+        #expect(try await client.getPaidFeatures().names == ["a", "both"])
+        var told = await diagnostics.next()
+        while let event = told, event.operation != "lastAnswers" { told = await diagnostics.next() }
+        #expect(told?.error as? PurchaseError == PurchaseError(.storageFailed))
+        counting.fail(false)
+        _ = try await client.getPaidFeatures()
+        #expect(try await launch(unreachable("a"), storage: counting).getPaidFeatures().names == ["a", "both"])
+    }
+
+    @Test func `what is damaged is set aside and counts as nothing`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("kept-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let files = try FileSecureStorage(directory: folder)
+        _ = try await launch(StubPlugin.sound("a"), storage: files).getPaidFeatures()
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
+        #expect(!name.contains("ada"))
+        try Data("souk1\nnonsense".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+        let client = try await launch(unreachable("a"), storage: files)
+        await #expect(throws: PurchaseError(.unreachable)) { try await client.getPaidFeatures() }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["\(name).damaged"])
+    }
+
+    @Test func `an answer that arrives after its user left is not kept`() async throws {
+        let gate = Gate()
+        let client = try await launch(StubPlugin.sound("a") { await gate.pass() }, user: nil)
+        let reader = Task { try await client.getPaidFeatures() }
+        await gate.arrivals()
+        let leaving = Task { await client.logOut() }
+        await gate.arrivals(2)
+        gate.open()
+        _ = try await reader.value
+        await leaving.value
+        let second = try await launch(unreachable("a"), user: nil)
+        await #expect(throws: PurchaseError(.unreachable)) { try await second.getPaidFeatures() }
+    }
+}
+
+/// Counts its writes, and fails on request.
+private final class CountingStorage: SecureStorage {
+    private let storage = MemorySecureStorage()
+    private let state = Locked((writes: 0, isFailing: false))
+
+    var writes: Int { state.withLock { $0.writes } }
+    func fail(_ isFailing: Bool) { state.withLock { $0.isFailing = isFailing } }
+    func data(for key: String) throws -> [UInt8]? { try storage.data(for: key) }
+
+    func set(_ data: [UInt8]?, for key: String) throws {
+        let isFailing = state.withLock { state in
+            state.writes += 1
+            return state.isFailing
+        }
+        if isFailing { throw PurchaseError(.storageFailed) }
+        try storage.set(data, for: key)
+    }
+}
