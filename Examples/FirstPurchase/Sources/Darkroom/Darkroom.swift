@@ -24,7 +24,7 @@ enum Darkroom {
             case "show": await showWhatIsOurs(store)
             case "fetch": try await fetchContent(of: product, from: store)
             case "restore": try await restore(store)
-            case "complete": await completePurchases(store)
+            case "complete": await completePurchase(of: product, in: store)
             default: print("There is no command \(command).")
             }
         } catch {

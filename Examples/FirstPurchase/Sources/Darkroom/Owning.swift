@@ -20,10 +20,10 @@ func restore(_ store: Store) async throws {
     }
 }
 
-/// Waits for a purchase of an earlier run that the server could not acknowledge then.
-func completePurchases(_ store: Store) async {
-    for await transaction in store.completedTransactions {
-        print("\(transaction.productID) is complete now.")
+/// Waits until a purchase of an earlier run, which the server could not acknowledge then, is complete.
+func completePurchase(of product: String, in store: Store) async {
+    for await transaction in store.completedTransactions where transaction.productID.rawValue == product {
+        print("\(product) is complete now.")
         break
     }
 }
