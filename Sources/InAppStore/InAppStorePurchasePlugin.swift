@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import Purchases
 import StoreKitAdapter
 import StoreModel
@@ -8,6 +9,8 @@ import StoreModel
 public final class InAppStorePurchasePlugin: PurchasePlugin {
     public let name: String
     private let store: Store
+    /// The server is asked before the next answer, though the one that is there still stands.
+    private let isInvalidated = Locked(false)
 
     public init(store: Store, name: String = "inAppStore") {
         self.store = store
@@ -86,6 +89,25 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         try await translating { try await self.store.restorePurchases() }
     }
 
+    /// The store's own sheet asks for the code, where there is one.
+    public func presentCodeRedemptionUI() async -> PurchasePluginResult<Void, any Error> {
+        do {
+            try await store.redeemOfferCode()
+            return .success(())
+        } catch let error as StoreError where error.code == .unsupported {
+            return .notSupported
+        } catch {
+            return .failure(Self.purchaseError(error))
+        }
+    }
+
+    public func invalidatePaidFeaturesCache() async { isInvalidated.withLock { $0 = true } }
+
+    public func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin? {
+        guard [.getFeatures, .getPaidFeatures, .getSubscriptions].contains(operation) else { return nil }
+        return store.keeper.state.answer.map { AnswerOrigin(.cache, asOf: $0.receivedAt) }
+    }
+
     public func paidFeaturesUpdates() -> AsyncStream<PaidFeatures> {
         let (stream, continuation) = AsyncStream.makeStream(of: PaidFeatures.self, bufferingPolicy: .bufferingNewest(1))
         let relay = Task { [snapshots = store.snapshots, keeper = store.keeper] in
@@ -104,9 +126,10 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     /// server cannot be reached.
     private func answer() async throws -> Customer? {
         let keeper = store.keeper
-        if keeper.state.isStale(at: keeper.now) {
+        if isInvalidated.withLock({ $0 }) || keeper.state.isStale(at: keeper.now) {
             do {
                 try await keeper.refresh()
+                isInvalidated.withLock { $0 = false }
             } catch  where keeper.state.answer == nil {
                 throw Self.purchaseError(error)
             } catch {}

@@ -63,4 +63,21 @@ import Testing
         _ = try await perform(client, [plugin])
         #expect(await next(1, of: &diagnostics) == ["\(operation.name) a plugin 0s"])
     }
+
+    @Test func `the remote plugin says whether it asked, and how old what it kept is`() async throws {
+        let backend = RemoteBackend()
+        let (remote, _) = try await backend.plugin([backend.features(backend.feature("pro"))], user: nil) {
+            $0.freshness = .init(foreground: .seconds(60))
+        }
+        var configuration = PurchaseClient.Configuration.patient
+        configuration.clock = backend.clock
+        let client = PurchaseClient(configuration: configuration)
+        try await client.setup(with: [remote], appUserId: .string("ada"))
+        var diagnostics = client.diagnostics.makeAsyncIterator()
+        _ = try await client.getPaidFeatures()
+        backend.clock.advance(by: 20)
+        _ = try await client.getFeatures()
+        #expect(
+            await next(2, of: &diagnostics) == ["getPaidFeatures remote network 0s", "getFeatures remote cache 20s"])
+    }
 }

@@ -69,6 +69,17 @@ extension StoreHubPlugin {
         return ["messages": .array(entries)]
     }
 
+    /// Of an error only its code: what a plugin's own errors say may be meant for nobody else.
+    static func payload(_ diagnostic: PurchaseDiagnostic) -> JSONObject {
+        var payload: JSONObject = ["operation": .string(diagnostic.operation)]
+        payload["plugin"] = diagnostic.pluginName.map { .string($0) }
+        payload["from"] = (diagnostic.origin?.source.rawValue).map { .string($0) }
+        payload["asOf"] = text(diagnostic.origin?.asOf)
+        payload["age"] = diagnostic.age.map { .number(Int64($0)) }
+        payload["error"] = diagnostic.error.map { .string(describe($0).code) }
+        return payload
+    }
+
     static func payload(_ snapshot: StoreSnapshot, postponed: [PromotedPurchase]) -> JSONObject {
         func list(_ products: Set<String>) -> JSONValue { .array(products.sorted().map { .string($0) }) }
         var payload: JSONObject = [

@@ -27,6 +27,7 @@ import StoreModel
 /// | event | `store.featuresChanged` | | `{features}`, the current value first |
 /// | event | `store.messages` | | `{messages: [{messageID, reason, productID?}]}`, all that are open, the current value first |
 /// | event | `store.event` | | `{type, code, message, productID?, transactionID?}` |
+/// | event | `store.diagnostic` | | `{operation, plugin?, from?, asOf?, age?, error?}`: a question to a plugin of the client |
 /// | view query | `store.storefront` | | products with prices, a button to buy each |
 ///
 /// An answering event carries the command's id. `outcome` is `purchased`, `pendingAcknowledgement`, `deferred`,
@@ -45,7 +46,7 @@ public final class StoreHubPlugin: PluginProtocol {
         publish: [
             "store.purchaseResult", "store.offerCodeRedeemed", "store.messageAnswered", "store.restoreResult",
             "store.acquired", "store.contentProgress", "store.contentDeleted", "store.validated",
-            "store.featuresChanged", "store.messages", "store.event",
+            "store.featuresChanged", "store.messages", "store.event", "store.diagnostic",
         ])
 
     private let sender: any MessageSending
@@ -83,6 +84,9 @@ public final class StoreHubPlugin: PluginProtocol {
         messageSender.context?.run { [weak self] in await self?.relayFeatures() }
         messageSender.context?.run { [weak self] in await self?.relayEvents() }
         messageSender.context?.run { [weak self] in await self?.relayMessages() }
+        messageSender.context?.run { [weak self, diagnostics = client.diagnostics] in
+            for await diagnostic in diagnostics { self?.emit("store.diagnostic", Self.payload(diagnostic)) }
+        }
         messageSender.context?.run { [weak self] in await self?.loadProducts() }
     }
 

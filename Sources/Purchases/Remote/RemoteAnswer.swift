@@ -53,3 +53,17 @@ public struct RemoteAnswer: Sendable {
         self.error = error
     }
 }
+
+extension RemoteAnswer {
+    /// In the words of the purchase client; `nil` when there was no answer.
+    var answerOrigin: AnswerOrigin? {
+        guard let origin, let receivedAt else { return nil }
+        let source: AnswerOrigin.Source =
+            switch origin {
+            case .server: .network
+            case .memory: .cache
+            default: .init(rawValue: origin.rawValue)
+            }
+        return AnswerOrigin(source, asOf: receivedAt)
+    }
+}

@@ -25,6 +25,8 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     private struct State {
         var user: UserId?
         var unreadableRows: [UnreadableRow] = []
+        /// From where the last answer to each question came.
+        var origins: [RemoteAnswer.Question: AnswerOrigin] = [:]
     }
 
     public init(configuration: Configuration, transport: any HTTPTransport) {
@@ -32,7 +34,11 @@ public final class RemotePurchasePlugin: PurchasePlugin {
         clock = configuration.clock
         sellsOnTheWeb = configuration.sellsOnTheWeb
         services = PaymentsAssembly(
-            configuration: configuration, transport: transport, tell: { [diagnostics] in diagnostics.send($0) })
+            configuration: configuration, transport: transport,
+            tell: { [diagnostics, state] answer in
+                if let origin = answer.answerOrigin { state.withLock { $0.origins[answer.question] = origin } }
+                diagnostics.send(answer)
+            })
     }
 
     deinit { diagnostics.finish() }
@@ -94,6 +100,18 @@ public final class RemotePurchasePlugin: PurchasePlugin {
         return RestoreResult(
             restored: active.compactMap { $0.productIdentifier ?? $0.pricePointIdent }, paidFeatures: features,
             nothingToRestore: active.isEmpty)
+    }
+
+    /// Paid features are said to be as old as the features they are joined from.
+    public func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin? {
+        let question: RemoteAnswer.Question? =
+            switch operation {
+            case .getFeatures, .getPaidFeatures, .restorePurchases: .features
+            case .getSubscriptions: .subscriptions
+            case .getProductsAndPricePoints, .getWebPricePoints: .pricePoints
+            default: nil
+            }
+        return question.flatMap { question in state.withLock { $0.origins[question] } }
     }
 
     private func user() throws -> UserId {

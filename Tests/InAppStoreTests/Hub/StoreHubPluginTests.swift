@@ -26,7 +26,7 @@ struct StoreHubPluginTests {
             subscribe: [
                 "store.purchaseResult", "store.offerCodeRedeemed", "store.messageAnswered", "store.restoreResult",
                 "store.acquired", "store.contentProgress", "store.contentDeleted", "store.validated",
-                "store.featuresChanged", "store.messages", "store.event",
+                "store.featuresChanged", "store.messages", "store.event", "store.diagnostic",
             ])
         private let sender: any MessageSending
 
@@ -492,6 +492,24 @@ struct StoreHubPluginTests {
             #expect(event?["type"] == "nonCriticalError")
             #expect(event?["code"] == "receiptValidationFailed")
             #expect(event?["message"]?.stringValue?.isEmpty == false)
+        }
+    }
+
+    @Test func `from where an answer came is told, and of an error only its code`() async throws {
+        try await run { screen, _ in
+            var told = try screen.events("store.diagnostic").values().makeAsyncIterator()
+            try screen.send("store.restore")
+            let store = try await told.next()?.result.get()
+            #expect(store?["operation"] == "restorePurchases" && store?["plugin"] == "inAppStore")
+            #expect(store?["from"] == "plugin" && store?["age"] == 0 && store?["error"] == nil)
+            #expect(try await told.next()?.result.get()["plugin"] == "web")
+            let payload = StoreHubPlugin.payload(
+                PurchaseDiagnostic(
+                    operation: "getFeatures", askedAt: Fixture.start,
+                    origin: AnswerOrigin(.disk, asOf: Fixture.start.addingTimeInterval(-90)),
+                    error: PurchaseError(.unreachable, "the server at 10.0.0.1")))
+            #expect(payload["error"] == "unreachable" && payload["from"] == "disk" && payload["age"] == 90)
+            #expect(payload["plugin"] == nil && !"\(payload)".contains("10.0.0.1"))
         }
     }
 }
