@@ -10,7 +10,7 @@ enum Benchmarks {
         ("reads", { [try await ReadBenchmark.run(), try await ReadBenchmark.serverAPI()] }),
         ("purchases", StoreBenchmark.purchases),
         ("renewals", StoreBenchmark.renewals), ("notifications", NotificationBenchmark.run),
-        ("server", ServerBenchmark.run), ("launch", LaunchBenchmark.run),
+        ("server", ServerBenchmark.run), ("launch", LaunchBenchmark.run), ("client", MergedReadBenchmark.run),
     ]
 
     static func main() async {

@@ -1,0 +1,119 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+import Purchases
+import StoreModel
+
+/// What the purchase client adds to its plugins: everybody's paid features, from the plugins' memories and from a backend
+/// on loopback that answers at once.
+enum MergedReadBenchmark {
+    private static let features = 4
+
+    static func run() async throws -> [Figure] {
+        let backend = HTTPListener(
+            handler: AnyHTTPHandler { _ in
+                .ready(HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: answer))
+            })
+        let url = try backend.start().url
+        var figures: [Figure] = []
+        for count in [1, 3, 10] {
+            figures.append(try await fromMemory(count, url))
+            figures.append(try await overLoopback(count, url))
+        }
+        await backend.stop()
+        return figures
+    }
+
+    private static let answer: HTTPBody = .json([
+        "features": .array(
+            (0..<features).map { number in
+                ["quantity": 1, "actualFrom": "2026-01-01T00:00:00Z", "feature": .string("feature \(number)")]
+            })
+    ])
+
+    private static func fromMemory(_ count: Int, _ url: String) async throws -> Figure {
+        let plugins = plugins(count, url, freshness: .init(foreground: .seconds(86_400)))
+        let client = try await client(plugins)
+        let (merged, separate) = try await paired(iterations: 400) {
+            try check(try await client.getPaidFeatures())
+        } reference: {
+            for plugin in plugins { try check(try await plugin.getPaidFeatures()) }
+        }
+        await client.close()
+        return Figure(
+            name: "merged read from memory, \(plugins.count) plugin\(count == 1 ? "" : "s")",
+            reference: "the same plugins one after the other, nothing merged", nanoseconds: merged,
+            referenceNanoseconds: separate, budget: "–")
+    }
+
+    private static func overLoopback(_ count: Int, _ url: String) async throws -> Figure {
+        let plugins = plugins(count, url, freshness: .none)
+        let client = try await client(plugins)
+        let transports = (0..<count).map { _ in CurlTransport() }
+        let (merged, bare) = try await paired(iterations: 40) {
+            try check(try await client.getPaidFeatures())
+        } reference: {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for transport in transports {
+                    group.addTask {
+                        let response = try await transport.send(
+                            HTTPRequest(
+                                method: .post, url: url + "/feature-provisioner/get-features",
+                                headers: ["Content-Type": "application/json"], body: .text("{}")))
+                        guard response.status == 200 else { throw BenchmarkFailure("status \(response.status)") }
+                        _ = try await response.body.collect(upTo: 1 << 20)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        await client.close()
+        return Figure(
+            name: "merged read over loopback, \(count) plugin\(count == 1 ? "" : "s")",
+            reference: "as many requests at once, nothing read of the answers", nanoseconds: merged,
+            referenceNanoseconds: bare, budget: "–")
+    }
+
+    private static func plugins(
+        _ count: Int, _ url: String, freshness: RemotePurchasePlugin.Freshness
+    ) -> [RemotePurchasePlugin] {
+        (0..<count).map { number in
+            var configuration = RemotePurchasePlugin.Configuration(baseURL: url, key: "pk_benchmark")
+            configuration.name = "remote \(number)"
+            configuration.freshness = freshness
+            return RemotePurchasePlugin(configuration: configuration, transport: CurlTransport())
+        }
+    }
+
+    private static func client(_ plugins: [RemotePurchasePlugin]) async throws -> PurchaseClient {
+        let client = PurchaseClient()
+        try await client.setup(with: plugins, appUserId: .string("ada"))
+        return client
+    }
+
+    private static func check(_ answer: PaidFeatures) throws {
+        guard answer.features.count == features else {
+            throw BenchmarkFailure("\(answer.features.count) features of \(features)")
+        }
+    }
+
+    /// As the other `paired`, for what waits.
+    private static func paired(
+        rounds: Int = 15, iterations: Int, _ operation: () async throws -> Void, reference: () async throws -> Void
+    ) async throws -> (operation: Double, reference: Double) {
+        var figures: [(Double, Double)] = []
+        let clock = ContinuousClock()
+        for round in 0...rounds {
+            let begin = clock.now
+            for _ in 0..<iterations { try await operation() }
+            let middle = clock.now
+            for _ in 0..<iterations { try await reference() }
+            guard round > 0 else { continue }
+            let (first, second) = (middle - begin, clock.now - middle)
+            figures.append((first.nanoseconds / Double(iterations), second.nanoseconds / Double(iterations)))
+        }
+        return (median(figures.map(\.0)), median(figures.map(\.1)))
+    }
+}
