@@ -17,11 +17,11 @@ enum GuideShell {
         return [built, python, ProcessInfo.processInfo.environment["PATH"]].compactMap(\.self).joined(separator: ":")
     }
 
-    /// Runs a command line to its end, for two minutes at most.
+    /// Runs a command line to its end, for five minutes at most.
     static func run(_ words: [String], environment: [String] = []) async throws -> OutsideJudge.Verdict {
         try await OutsideJudge.run(
             "/usr/bin/env",
-            ["PATH=\(path)"] + environment + ["python3", "-c", unblocking, "timeout", "120"] + words, input: "")
+            ["PATH=\(path)"] + environment + ["python3", "-c", unblocking, "timeout", "300"] + words, input: "")
     }
 
     /// Two ports, below those that the system gives to clients: other tests have thousands.
