@@ -73,13 +73,9 @@ public final class EntitlementService: HTTPHandler {
     public static var migrations: [SQLMigration] { Schema.migrations }
 
     public func respond(to request: HTTPRequest) -> HTTPReply {
-        let id = configuration.makeRequestID()
-        var request = request
-        request.headers.add(Gate.requestID, id)
-        return parts.signer.sign(router.respond(to: request), to: request).map { [date] response in
+        parts.signer.sign(router.respond(to: request), to: request).map { [date] response in
             var response = response
-            response.headers.add(Gate.requestID, id)
-            response.headers["Date"] = date.text
+            response.headers.add("Date", date.text)
             return response
         }
     }
@@ -168,10 +164,8 @@ public final class EntitlementService: HTTPHandler {
         let observer = RequestObserver(configuration, metrics)
         let gate = Gate(
             keys: keys, apps: Set(configuration.apps.map(\.bundleID)), environments: configuration.environments,
-            report: { request, error in
-                // The last one is ours, whatever the sender called the request.
-                configuration.reportFailure(request.headers.values(Gate.requestID).last ?? "", error)
-            }, guarded: Set(configuration.apps.filter(\.requiresCustomerTokens).map(\.bundleID)), tokens: parts.tokens,
+            makeID: configuration.makeRequestID, report: configuration.reportFailure,
+            guarded: Set(configuration.apps.filter(\.requiresCustomerTokens).map(\.bundleID)), tokens: parts.tokens,
             limiter: RateLimiter(configuration), signer: parts.signer, observer: observer)
         var router = Router()
         for endpoint in endpoints(configuration, parts) {
@@ -180,8 +174,10 @@ public final class EntitlementService: HTTPHandler {
         }
         let (refuse, nowhere) = (router.refuse, metrics.endpoint(ServerMetrics.nowhere))
         router.refuse = { refusal, request in
-            let response = refuse(refusal, request)
-            observer.observe(response, to: request, of: nil, since: observer.now(), counting: nowhere)
+            let (id, begun) = (configuration.makeRequestID(), observer.now())
+            var response = refuse(refusal, request)
+            response.headers.add(Gate.requestID, id)
+            observer.observe(response, to: request, as: id, of: nil, since: begun, counting: nowhere)
             return response
         }
         return router

@@ -120,13 +120,20 @@ struct RouteTable: Sendable {
             let decoded = PercentEncoding.decodeBytes(segment, plusIsSpace: false)
             return nodes[node].literals.first { $0.bytes == decoded }?.node
         }
-        return nodes[node].literals.first { $0.bytes.elementsEqual(segment) }?.node
+        return nodes[node].literals.first { $0.bytes.count == segment.count && $0.bytes.elementsEqual(segment) }?.node
     }
 
     private static func outcome(of route: Entry, _ path: Bytes, _ captured: [Range<Int>]) -> Outcome {
         var values: [String] = []
+        values.reserveCapacity(captured.count)
         for range in captured {
-            guard let value = PercentEncoding.decode(path[range], plusIsSpace: false) else {
+            let segment = Bytes(rebasing: path[range])
+            guard segment.contains(UInt8(ascii: "%")) else {
+                // A part of a text between two slashes is a text.
+                values.append(String(decoding: segment, as: UTF8.self))
+                continue
+            }
+            guard let value = PercentEncoding.decode(segment, plusIsSpace: false) else {
                 return .refused(.malformedPath)
             }
             values.append(value)

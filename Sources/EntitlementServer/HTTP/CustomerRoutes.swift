@@ -64,16 +64,17 @@ extension Refusal {
 extension StoredAnswer {
     /// 200 with the answer, or 304 for who has it already (RFC 9110 section 13.1.2).
     func response(unless condition: String?) -> HTTPResponse {
-        let headers: HTTPHeaders = [
-            "Content-Type": "application/json", "ETag": etag, "Cache-Control": "private, no-cache",
-        ]
+        var headers = HTTPHeaders()
+        headers.fields.reserveCapacity(6)
+        headers.add("ETag", etag)
+        headers.add("Cache-Control", "private, no-cache")
         guard let condition, matches(condition) else {
+            headers.add("Content-Type", "application/json")
             return HTTPResponse(status: 200, headers: headers, body: .bytes(bytes))
         }
         // The length of the 200, which keeps the connection open.
-        return HTTPResponse(
-            status: 304,
-            headers: ["ETag": etag, "Cache-Control": "private, no-cache", "Content-Length": String(bytes.count)])
+        headers.add("Content-Length", String(bytes.count))
+        return HTTPResponse(status: 304, headers: headers)
     }
 
     /// Compared weakly, as this condition is (RFC 9110 section 13.1.2).
@@ -114,7 +115,8 @@ extension LedgerTransaction {
             SELECT fact.sequence AS sequence, fact.source AS source, fact.kind AS kind, fact.format AS format,
                 fact.digest AS digest, fact.transaction_id AS transaction_id,
                 fact.original_transaction_id AS original_transaction_id, fact.signed_at AS signed_at,
-                fact.received_at AS received_at, fact.data_key AS data_key, fact.source_bytes AS source_bytes
+                fact.received_at AS received_at, fact.data_key AS data_key, fact.header AS header,
+                fact.source_bytes AS source_bytes
             FROM holder CROSS JOIN fact
             WHERE holder.app = ?1 AND holder.environment = ?2 AND holder.customer = ?3 AND fact.app = ?1
                 AND fact.environment = ?2 AND fact.original_transaction_id = holder.original_transaction_id

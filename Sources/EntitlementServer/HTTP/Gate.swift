@@ -5,21 +5,28 @@ import StoreModel
 
 /// A request on its way to an endpoint, with what its path names.
 struct Call: Sendable {
+    /// Names the case in the answer's header, in logs and reports.
+    let id: String
     let request: HTTPRequest
     let path: PathParameters
-    fileprivate let report: @Sendable (HTTPRequest, any Error) -> Void
+    fileprivate let report: @Sendable (_ requestID: String, any Error) -> Void
 
     /// An answer that has to be waited for; what `work` throws becomes a refusal.
     func later(_ work: @escaping @Sendable () async throws -> HTTPResponse) -> HTTPReply {
-        .suspended { [request, report] in
+        .suspended { [id, request, report] in
             do {
                 guard let trace = Traceparent(request.headers[Traceparent.field]) else { return try await work() }
                 return try await Traceparent.$current.withValue(trace) { try await work() }
             } catch {
-                if !(error is Refusal) { report(request, error) }
+                if !(error is Refusal) { report(id, error) }
                 return Refusal.failure(error).response
             }
         }
+    }
+
+    fileprivate func refused(_ error: any Error) -> HTTPReply {
+        if !(error is Refusal) { report(id, error) }
+        return .ready(Refusal.failure(error).response)
     }
 }
 
@@ -63,7 +70,8 @@ struct Gate: Sendable {
     let apps: Set<BundleID>
     /// The first answers requests that name none.
     let environments: [StoreEnvironment]
-    let report: @Sendable (HTTPRequest, any Error) -> Void
+    let makeID: @Sendable () -> String
+    let report: @Sendable (_ requestID: String, any Error) -> Void
 
     /// Apps whose public key alone lets nobody read or write a customer.
     let guarded: Set<BundleID>
@@ -77,7 +85,7 @@ struct Gate: Sendable {
         to endpoint: Endpoint, _ request: HTTPRequest, _ path: PathParameters, counting figures: EndpointFigures
     ) -> HTTPReply {
         let begun = observer.now()
-        let call = Call(request: request, path: path, report: report)
+        let call = Call(id: makeID(), request: request, path: path, report: report)
         var app: BundleID?
         var environment: StoreEnvironment?
         let reply: HTTPReply
@@ -87,7 +95,7 @@ struct Gate: Sendable {
                 try signer.check(request)
                 reply = try respond(call)
             } catch {
-                reply = refuse(request, error)
+                reply = call.refused(error)
             }
         case .admitted(let access, let credential, let respond):
             reply = admit(call, as: access, by: credential, &app, &environment, respond)
@@ -95,14 +103,10 @@ struct Gate: Sendable {
         return reply.map { [observer, app, environment] response in
             var response = response
             if let environment { response.headers.add(Self.environmentHeader, environment.rawValue) }
-            observer.observe(response, to: request, of: app, since: begun, counting: figures)
+            response.headers.add(Self.requestID, call.id)
+            observer.observe(response, to: request, as: call.id, of: app, since: begun, counting: figures)
             return response
         }
-    }
-
-    private func refuse(_ request: HTTPRequest, _ error: any Error) -> HTTPReply {
-        if !(error is Refusal) { report(request, error) }
-        return .ready(Refusal.failure(error).response)
     }
 
     /// Finds out whose key was sent and which environment is meant, also where that ends in a refusal.
@@ -122,7 +126,7 @@ struct Gate: Sendable {
             let only = try customer(that: caller, mayAskAbout: call.request, as: access)
             return try respond(Visit(call: call, caller: caller, environment: try environment.get(), only: only))
         } catch {
-            return refuse(call.request, error)
+            return call.refused(error)
         }
     }
 

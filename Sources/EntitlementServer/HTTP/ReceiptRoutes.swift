@@ -36,8 +36,7 @@ struct ReceiptRoutes: Sendable {
         of presented: PresentedReceiptData, _ visit: Visit, as request: IdempotentRequest?
     ) async throws -> KeptAnswer {
         guard let reader = readers[visit.caller.app] else { throw Refusal.appNotServed }
-        // The last one is ours, whatever the sender called the request.
-        let requestID = visit.request.headers.values(Gate.requestID).last ?? ""
+        let requestID = visit.call.id
         let now = ledger.clock.now().wholeMillisecond
         let receipt: PresentedReceipt
         do {

@@ -6,6 +6,7 @@ extension Ledger {
     ///
     /// Sent again, it is signed again and may say something newer of the purchase, so the facts are taken each time.
     func record(_ notification: PresentedDocument, _ facts: [PresentedFact], of app: BundleID) async throws {
+        let facts = try headers.numbered(facts)
         try await write { connection, outcome in
             var transaction = transaction(
                 connection, on: Book(app: app, environment: notification.environment))

@@ -140,6 +140,7 @@ actor StatusPulls {
 extension Ledger {
     /// Appends what the store says by itself; nobody claims it.
     func append(_ facts: [PresentedFact], in book: Book) async throws {
+        let facts = try headers.numbered(facts)
         try await write { connection, outcome in
             var transaction = transaction(connection, on: book)
             for fact in facts { try transaction.append(fact) }

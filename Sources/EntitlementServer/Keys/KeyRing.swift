@@ -36,7 +36,14 @@ final class KeyRing: Sendable {
 
     private let database: any SQLDatabase
     private let realClock: any WallClock
-    private let known = Locked<[[UInt8]: (caller: Caller, since: Date)]>([:])
+    /// By the hash of the key under a seed of this process, which tells a sender as little as a digest would.
+    private let known = Locked<[Int: Known]>([:])
+
+    private struct Known {
+        let key: [UInt8]
+        let caller: Caller
+        let since: Date
+    }
 
     init(database: any SQLDatabase, realClock: any WallClock) {
         self.database = database
@@ -45,16 +52,17 @@ final class KeyRing: Sendable {
 
     /// Whose key this is, `nil` for nobody's.
     ///
-    /// Found by the key's digest, of which a sender learns nothing by timing, and compared in constant time.
+    /// Found by a hash or the key's digest, of which a sender learns nothing by timing, and compared in constant time.
     func caller(presenting key: String) throws -> Caller? {
         guard key.utf8.count <= 512 else { return nil }
-        let digest = SHA256.hash(key.utf8)
+        let hash = key.hashValue
         let now = realClock.now()
-        if let (caller, since) = known.withLock({ $0[digest] }),
-            (0..<Self.belief).contains(now.timeIntervalSince(since))
+        if let known = known.withLock({ $0[hash] }), Self.isSame(known.key, key.utf8),
+            (0..<Self.belief).contains(now.timeIntervalSince(known.since))
         {
-            return caller
+            return known.caller
         }
+        let digest = SHA256.hash(key.utf8)
         let row = try database.read { connection in
             try connection.first(
                 "SELECT digest, app, kind FROM api_key WHERE digest = ?1 AND revoked_at IS NULL", [.blob(digest)])
@@ -62,11 +70,11 @@ final class KeyRing: Sendable {
         guard let row, Self.isSame(try row["digest"], digest), let kind = KeyKind(rawValue: try row["kind"]),
             let app = BundleID(rawValue: try row["app"])
         else {
-            known.withLock { $0[digest] = nil }
+            known.withLock { $0[hash] = nil }
             return nil
         }
         let caller = Caller(app: app, kind: kind, keyDigest: digest)
-        known.withLock { $0[digest] = (caller, now) }
+        known.withLock { $0[hash] = Known(key: Array(key.utf8), caller: caller, since: now) }
         return caller
     }
 
@@ -95,7 +103,7 @@ final class KeyRing: Sendable {
         }
     }
 
-    private static func isSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    private static func isSame(_ left: [UInt8], _ right: some Collection<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }

@@ -12,11 +12,12 @@ final class AnswerCache: Sendable {
 
     /// What an answer takes beside its bytes: names, tag, instants and its places in the tables, about. Measured with 10⁶.
     static let overhead = 550
+    /// A power of two.
     private static let shardCount = 64
 
     fileprivate struct Shard {
         let limit: Int
-        var places: [CustomerKey: Int] = [:]
+        var places = PlaceTable()
         var entries: [Entry] = []
         var size = 0
         /// The entry that is looked at next when room is needed.
@@ -26,6 +27,7 @@ final class AnswerCache: Sendable {
 
         struct Entry {
             let key: CustomerKey
+            let hash: Int
             var answer: StoredAnswer
             var isWanted = false
         }
@@ -40,59 +42,70 @@ final class AnswerCache: Sendable {
     }
 
     func answer(for key: CustomerKey) -> StoredAnswer? {
-        shard(of: key).withLock { $0.answer(for: key) }
+        let (shard, hash) = shard(of: key)
+        return shard.withLock { $0.answer(for: key, hash) }
     }
 
     /// To be taken before the database is asked.
     func ticket(for key: CustomerKey) -> Ticket {
-        shard(of: key).withLock { Ticket(departures: $0.departures) }
+        shard(of: key).shard.withLock { Ticket(departures: $0.departures) }
     }
 
     /// Keeps what a reader found, unless it is older than what is here or may have been.
     func keep(_ answer: StoredAnswer, for key: CustomerKey, ticket: Ticket) {
-        shard(of: key).withLock { _ = $0.keep(answer, for: key, ticket: ticket) }
+        let (shard, hash) = shard(of: key)
+        shard.withLock { _ = $0.keep(answer, for: key, hash, ticket: ticket) }
     }
 
     /// Keeps what a writer committed, unless it is older than what is here or may have been.
     func replace(_ answer: StoredAnswer, for key: CustomerKey, ticket: Ticket) {
-        shard(of: key).withLock { shard in
+        let (shard, hash) = shard(of: key)
+        shard.withLock { shard in
             // Turned away, it is as if it had been here and gone: readers on their way with an older one must know.
-            if !shard.keep(answer, for: key, ticket: ticket) { shard.departures += 1 }
+            if !shard.keep(answer, for: key, hash, ticket: ticket) { shard.departures += 1 }
         }
     }
 
     /// Forgets the answer of somebody who is no customer any more; who found it before may not bring it back.
     func remove(_ key: CustomerKey) {
-        shard(of: key).withLock { shard in
-            if let place = shard.places[key] { shard.remove(at: place) }
+        let (shard, hash) = shard(of: key)
+        shard.withLock { shard in
+            if let place = shard.place(of: key, hash) { shard.remove(at: place) }
             shard.departures += 1
         }
     }
 
-    private func shard(of key: CustomerKey) -> Locked<Shard> {
-        shards[Int(truncatingIfNeeded: UInt(bitPattern: key.customer.hashValue) % UInt(Self.shardCount))]
+    private func shard(of key: CustomerKey) -> (shard: Locked<Shard>, hash: Int) {
+        let hash = key.hashValue
+        return (shards[hash & (Self.shardCount - 1)], hash)
     }
 }
 
 extension AnswerCache.Shard {
-    fileprivate mutating func answer(for key: CustomerKey) -> StoredAnswer? {
-        guard let place = places[key] else { return nil }
+    fileprivate func place(of key: CustomerKey, _ hash: Int) -> Int? {
+        places.place(hash) { entries[$0].key == key }
+    }
+
+    fileprivate mutating func answer(for key: CustomerKey, _ hash: Int) -> StoredAnswer? {
+        guard let place = place(of: key, hash) else { return nil }
         if !entries[place].isWanted { entries[place].isWanted = true }
         return entries[place].answer
     }
 
     /// Whether the customer's answer is now this one or a newer one.
-    fileprivate mutating func keep(_ answer: StoredAnswer, for key: CustomerKey, ticket: AnswerCache.Ticket) -> Bool {
-        if let place = places[key] {
+    fileprivate mutating func keep(
+        _ answer: StoredAnswer, for key: CustomerKey, _ hash: Int, ticket: AnswerCache.Ticket
+    ) -> Bool {
+        if let place = place(of: key, hash) {
             guard answer.isNewer(than: entries[place].answer) else { return true }
             size += answer.bytes.count - entries[place].answer.bytes.count
             entries[place].answer = answer
             makeRoom()
-            return places[key] != nil
+            return self.place(of: key, hash) != nil
         }
         guard departures == ticket.departures, Self.size(of: answer) <= limit else { return false }
-        places[key] = entries.count
-        entries.append(Entry(key: key, answer: answer))
+        places.insert(hash, at: entries.count)
+        entries.append(Entry(key: key, hash: hash, answer: answer))
         size += Self.size(of: answer)
         makeRoom()
         return true
@@ -113,11 +126,11 @@ extension AnswerCache.Shard {
 
     fileprivate mutating func remove(at place: Int) {
         size -= Self.size(of: entries[place].answer)
-        places[entries[place].key] = nil
+        places.remove(entries[place].hash, at: place)
         let last = entries.removeLast()
         guard place < entries.count else { return }
         entries[place] = last
-        places[last.key] = place
+        places.move(last.hash, from: entries.count, to: place)
     }
 
     private static func size(of answer: StoredAnswer) -> Int { answer.bytes.count + AnswerCache.overhead }

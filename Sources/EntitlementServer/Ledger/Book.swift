@@ -53,19 +53,34 @@ struct PresentedFact: Sendable {
 
     let content: Content
     let environment: StoreEnvironment
-    var format = FactFormat.jws
+    let format: FactFormat
     /// What was verified, byte for byte, to be read by `format`.
     let source: [UInt8]
+    /// All of a JWS that comes before its first dot.
+    let header: ArraySlice<UInt8>?
     /// The order that the customer's invoice or the store names, where it is known.
-    var orderID: String?
+    let orderID: String?
     /// Its place in the request.
     let index: Int
+    /// What is written of it.
+    let row: FactRow
+    /// The ledger's number of the header of `source`, where it is known to have it.
+    var headerNumber: Int64?
+
+    init(
+        content: Content, environment: StoreEnvironment, format: FactFormat = .jws, source: [UInt8],
+        orderID: String? = nil, index: Int
+    ) {
+        self.content = content
+        self.environment = environment
+        self.format = format
+        self.source = source
+        header = format == .jws ? source.firstIndex(of: UInt8(ascii: ".")).map { source[..<$0] } : nil
+        self.orderID = orderID
+        self.index = index
+        row = FactRow(content, format)
+    }
 
     /// The first transaction of the purchase it is about.
-    var original: TransactionID {
-        switch content {
-        case .transaction(let fact): fact.originalID
-        case .renewal(let fact): fact.originalID
-        }
-    }
+    var original: TransactionID { row.original }
 }

@@ -90,6 +90,7 @@ extension LedgerTransaction {
             INSERT INTO alias (app, environment, alias, customer, app_account_token, created_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             """, names + [.text(alias.appAccountToken.wireText), .integer(now.milliseconds)])
+        bearers = [:]
         try move(from: alias, to: customer)
         try connection.execute(
             "DELETE FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3", values(.text(alias.rawValue)))

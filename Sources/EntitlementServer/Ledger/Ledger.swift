@@ -11,6 +11,7 @@ struct Ledger: Sendable {
     let database: any SQLDatabase
     let clock: any WallClock
     let cache: AnswerCache
+    let headers: SignedHeaders
     private let metrics: ServerMetrics
     private let news: News
     private let rules: [BundleID: AppRules]
@@ -22,6 +23,7 @@ struct Ledger: Sendable {
         self.database = database
         self.clock = clock
         self.cache = cache
+        headers = SignedHeaders(database: database)
         self.metrics = metrics
         self.news = news
         self.rules = rules
@@ -160,13 +162,14 @@ struct Ledger: Sendable {
         answering environment: StoreEnvironment, as request: IdempotentRequest?,
         respond: @escaping @Sendable (Recorded, StoredAnswer?) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
+        let facts = try headers.numbered(facts)
         let environments = Set(facts.map(\.environment) + [environment]).sorted { $0.rawValue < $1.rawValue }
         return try await write(once: request) { connection, outcome in
             var recorded = Recorded()
             var answer: StoredAnswer?
             for book in environments.map({ Book(app: app, environment: $0) }) {
                 var transaction = transaction(connection, on: book)
-                let known = try customer.map { (asked: $0, customer: try transaction.register($0)) }
+                let known = try customer.map { (asked: $0, customer: try transaction.register($0, isPresenting: true)) }
                 for fact in facts where fact.environment == book.environment {
                     try Self.record(fact, by: known, in: &transaction, &recorded)
                 }
@@ -189,8 +192,7 @@ struct Ledger: Sendable {
         switch fact.content {
         case .transaction(let said):
             let claimant = try known.map { asked, customer in
-                LedgerTransaction.Claimant(
-                    asked: asked, customer: customer, others: try transaction.claims(of: said.originalID))
+                try transaction.claimant(asked, for: customer, of: said.originalID)
             }
             if let claimant, try transaction.refuses(said, presentedBy: claimant) {
                 recorded.rejected.append(.boundToAnotherCustomer(at: fact.index))
@@ -199,7 +201,7 @@ struct Ledger: Sendable {
             try transaction.append(fact, claimedBy: claimant)
             if !recorded.acknowledged.contains(said.id) { recorded.acknowledged.append(said.id) }
         case .renewal(let said):
-            guard try transaction.knows(said.originalID) else {
+            guard try transaction.purchase(said.originalID) != nil else {
                 recorded.rejected.append(.unknownTransaction(at: fact.index))
                 return
             }

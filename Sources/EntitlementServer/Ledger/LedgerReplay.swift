@@ -178,7 +178,7 @@ public struct LedgerReplay: Sendable {
         let transaction = try transaction(connection, row)
         report.purchases += 1
         let original = TransactionID(unchecked: try row["original_transaction_id"])
-        if Set(try transaction.holders(of: original)) != Set(try transaction.attributed(original).holders) {
+        if Set(try transaction.holders(of: original)) != Set(try transaction.attributed(original)) {
             report.add(transaction.difference("purchase \(original)", "is not with those whose it is by its claims"))
         }
     }

@@ -42,6 +42,12 @@ extension LedgerTransaction {
         let answer = rules.reducer.customer(customer, in: book.environment, try state(of: customer), at: now)
         let content = answer.wireContent()
         let digest = SHA256.hash(content)
+        if newcomers[customer] != nil {
+            let first = StoredAnswer(answer, around: content, digest, revision: 1)
+            try insert(customer, with: first, digest)
+            if !answer.isEmpty { try tell(.updated, of: customer, first.bytes) }
+            return first
+        }
         let row = try connection.first(
             """
             SELECT revision, answer, etag, content_digest, valid_from FROM customer
@@ -70,6 +76,19 @@ extension LedgerTransaction {
         return fresh
     }
 
+    /// Writes the row of a newcomer.
+    private func insert(_ customer: CustomerID, with answer: StoredAnswer, _ digest: [UInt8]) throws {
+        try connection.execute(
+            """
+            INSERT INTO customer (app, environment, id, app_account_token, first_seen_at, revision, answer, etag,
+                content_digest, valid_from, valid_until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            """,
+            values(
+                .text(customer.rawValue), .text(token(of: customer).wireText), .integer(now.milliseconds),
+                .integer(answer.revision), .blob(answer.bytes), .text(answer.etag), .blob(digest),
+                .integer(answer.validFrom.milliseconds), SQLValue(answer.validUntil?.milliseconds)))
+    }
+
     /// What others are told about customers, in the transaction that made it so.
     enum EventType: String {
         /// The answer is another one than before; the body is the answer.
@@ -91,6 +110,10 @@ extension LedgerTransaction {
     /// no sizes, and to begin with every fact of the book looks as cheap to it as the purchases of one customer.
     func state(of customer: CustomerID) throws -> CustomerState {
         var state = CustomerState()
+        if let facts = factsOfNewcomer(customer) {
+            for fact in facts { state.apply(fact) }
+            return state
+        }
         try connection.each(
             """
             SELECT fact.source AS source, fact.kind AS kind, fact.digest AS digest,
@@ -103,6 +126,17 @@ extension LedgerTransaction {
         ) { try state.apply(factIn: $0) }
         for grant in try grants(of: customer) { state.apply(grant) }
         return state
+    }
+
+    /// All that the book holds about a newcomer, where all of it was written just now.
+    private func factsOfNewcomer(_ customer: CustomerID) -> [PresentedFact.Content]? {
+        guard newcomers[customer] != nil else { return nil }
+        var facts: [PresentedFact.Content] = []
+        for purchase in heldByNewcomers[customer] ?? [] {
+            guard let new = newPurchases[purchase] else { return nil }
+            facts += new
+        }
+        return facts
     }
 
     // MARK: - Grants
@@ -159,6 +193,14 @@ extension CustomerState {
                     signedAt: signedAt, digest: digest))
         } else {
             apply(try FactSummary.renewal(try row["summary"], of: original, signedAt: signedAt, digest: digest))
+        }
+    }
+
+    /// Folds in what has just been written: the same that its row says.
+    fileprivate mutating func apply(_ content: PresentedFact.Content) {
+        switch content {
+        case .transaction(let fact): apply(fact)
+        case .renewal(let fact): apply(fact)
         }
     }
 }

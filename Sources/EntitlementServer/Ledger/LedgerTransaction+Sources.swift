@@ -12,17 +12,11 @@ extension LedgerTransaction {
         let bytes: [UInt8]
     }
 
-    /// Seals a fact's source under the key of its purchase; makes the key, and the purchase, where there is none. `nil` when the customer was erased:
-    /// then nothing of the source is kept.
-    func seal(_ source: [UInt8], of row: FactRow) throws -> Sealed? {
-        let purchase = try connection.first(
-            """
-            SELECT data_key, is_erased FROM purchase
-            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
-            """, values(.text(row.original.rawValue)))
-        if let purchase, try purchase["is_erased"] as Int64 == 1 { return nil }
-        let present: Int64? = try purchase.flatMap { try $0["data_key"] }
-        if let present, let key = try key(present) {
+    /// Seals a fact's source under the key of its purchase; makes the key, and the purchase, where there is none. `nil` when
+    /// the customer was erased: then nothing of the source is kept.
+    func seal(_ source: [UInt8], of row: FactRow, in purchase: Purchase?) throws -> Sealed? {
+        if let purchase, purchase.isErased { return nil }
+        if let present = purchase?.dataKey, let key = try key(present) {
             return Sealed(key: present, bytes: try key.seal(source, authenticating: row.digest))
         }
         let (id, key) = try makeKey()
@@ -52,11 +46,13 @@ extension LedgerTransaction {
             .map { try AES256GCM(key: try $0["key"]) }
     }
 
-    /// The source of a fact, from its columns data_key, digest and source_bytes; `nil` once it was erased.
+    /// The source of a fact, from its columns data_key, digest, header and source_bytes; `nil` once it was erased.
     func source(in row: SQLRow) throws -> [UInt8]? {
         let id: Int64? = try row["data_key"]
         guard let id, let key = try key(id) else { return nil }
-        return try key.open(try row["source_bytes"], authenticating: try row["digest"])
+        let rest = try key.open(try row["source_bytes"], authenticating: try row["digest"])
+        let header: Int64? = try row["header"]
+        return try header.map { try self.header($0) + rest } ?? rest
     }
 }
 
@@ -97,9 +93,8 @@ extension Ledger {
                     try row["kind"] == FactRow.transaction
                     ? .transaction(try TransactionFact(JWSTransactionDecodedPayload(json: payload), digest: digest))
                     : .renewal(try RenewalFact(JWSRenewalInfoDecodedPayload(json: payload), digest: digest))
-                let fact = FactRow(
-                    PresentedFact(content: content, environment: environment, source: source, index: 0))
-                let sealed = try transaction.seal(source, of: fact)
+                let fact = FactRow(content, .jws)
+                let sealed = try transaction.seal(source, of: fact, in: transaction.purchase(fact.original))
                 try connection.execute(
                     "UPDATE fact SET summary = ?2, data_key = ?3, source_bytes = ?4 WHERE sequence = ?1",
                     [

@@ -16,6 +16,15 @@ struct LedgerTransaction {
     var departed: Set<CustomerID> = []
     /// How many facts were new, by kind.
     private(set) var appended: [String: Int] = [:]
+    /// Customers whose row is not written yet, because it is only whole with their answer.
+    /// With the token of their purchases.
+    private(set) var newcomers: [CustomerID: UUID] = [:]
+    /// Every fact about the purchases of which nothing was known before this transaction.
+    private(set) var newPurchases: [TransactionID: [PresentedFact.Content]] = [:]
+    /// What was given to newcomers: all that they hold.
+    private(set) var heldByNewcomers: [CustomerID: Set<TransactionID>] = [:]
+    /// Whom tokens belong to, as far as somebody asked since the customers changed last.
+    var bearers: [UUID: CustomerID?] = [:]
 
     init(_ connection: any SQLConnection, book: Book, rules: AppRules, now: Date) {
         self.connection = connection
@@ -33,29 +42,40 @@ struct LedgerTransaction {
 
     /// Remembers a customer and the token of its purchases; what bears that token becomes theirs, whoever claimed it.
     /// Returns whom an alias stands for.
+    ///
+    /// - Parameter isPresenting: they came with facts, and nothing else is done for them in this transaction. Their row is
+    ///   then written once, with their answer.
     @discardableResult
-    mutating func register(_ asked: CustomerID) throws -> CustomerID {
+    mutating func register(_ asked: CustomerID, isPresenting: Bool = false) throws -> CustomerID {
         guard try !isKnown(asked) else { return asked }
         if let customer = try customer(named: asked) { return customer }
-        let token = asked.appAccountToken.wireText
-        try connection.execute(
-            """
-            INSERT INTO customer (app, environment, id, app_account_token, first_seen_at, revision, answer, etag,
-                content_digest, valid_from, valid_until) VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, '', ?6, 0, 0)
-            """, values(.text(asked.rawValue), .text(token), .integer(now.milliseconds), .blob([])))
+        let token = asked.appAccountToken
+        bearers = [:]
+        if isPresenting {
+            newcomers[asked] = token
+        } else {
+            try connection.execute(
+                """
+                INSERT INTO customer (app, environment, id, app_account_token, first_seen_at, revision, answer, etag,
+                    content_digest, valid_from, valid_until) VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, '', ?6, 0, 0)
+                """, values(.text(asked.rawValue), .text(token.wireText), .integer(now.milliseconds), .blob([])))
+        }
         affected.insert(asked)
         let bound = try connection.query(
             """
             SELECT original_transaction_id FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
-            """, values(.text(token)))
+            """, values(.text(token.wireText)))
         for row in bound { try attribute(TransactionID(unchecked: try row["original_transaction_id"])) }
         return asked
     }
 
+    func token(of customer: CustomerID) -> UUID { newcomers[customer] ?? customer.appAccountToken }
+
     func isKnown(_ customer: CustomerID) throws -> Bool {
-        try connection.first(
-            "SELECT 1 AS one FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3",
-            values(.text(customer.rawValue))) != nil
+        try newcomers[customer] != nil
+            || connection.first(
+                "SELECT 1 AS one FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3",
+                values(.text(customer.rawValue))) != nil
     }
 
     /// Whom an alias stands for; `nil` for what is no alias.
@@ -66,13 +86,22 @@ struct LedgerTransaction {
         ).map { CustomerID(unchecked: try $0["customer"]) }
     }
 
+    private mutating func customer(bearing token: UUID) throws -> CustomerID? {
+        if let known = bearers[token] { return known }
+        let bearer = try bearer(of: token)
+        bearers[token] = bearer
+        return bearer
+    }
+
     /// The first who was seen, and by name among equals: sorted here, since there is hardly ever more than one.
-    private func customer(bearing token: UUID) throws -> CustomerID? {
-        let first = try connection.query(
-            "SELECT first_seen_at, id FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3",
-            values(.text(token.wireText))
-        ).map { (try $0["first_seen_at"] as Int64, try $0["id"] as String) }.min(by: <)
-        if let first { return CustomerID(unchecked: first.1) }
+    func bearer(of token: UUID) throws -> CustomerID? {
+        let bearers =
+            try connection.query(
+                "SELECT first_seen_at, id FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3",
+                values(.text(token.wireText))
+            ).map { (try $0["first_seen_at"] as Int64, try $0["id"] as String) }
+            + newcomers.filter { $0.value == token }.map { (now.milliseconds, $0.key.rawValue) }
+        if let first = bearers.min(by: <) { return CustomerID(unchecked: first.1) }
         return try connection.first(
             "SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3 ORDER BY alias",
             values(.text(token.wireText))
@@ -81,46 +110,63 @@ struct LedgerTransaction {
 
     // MARK: - Facts
 
-    /// Whether any transaction of this purchase is in the book.
-    func knows(_ original: TransactionID) throws -> Bool {
+    /// What is kept of a purchase as a whole.
+    struct Purchase {
+        let dataKey: Int64?
+        let isErased: Bool
+    }
+
+    /// `nil` for a purchase of which nothing is in the book: no fact, no claim, and so no holder.
+    func purchase(_ original: TransactionID) throws -> Purchase? {
         try connection.first(
             """
-            SELECT 1 AS one FROM purchase WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
-            """, values(.text(original.rawValue))) != nil
+            SELECT data_key, is_erased FROM purchase
+            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+            """, values(.text(original.rawValue))
+        ).map { Purchase(dataKey: try $0["data_key"], isErased: try $0["is_erased"] as Int64 == 1) }
     }
 
     /// Appends a fact unless the same one is there already, and notes who presents its purchase beside those who did.
     mutating func append(_ fact: PresentedFact, claimedBy claimant: Claimant? = nil) throws {
-        let row = FactRow(fact)
-        let isNew = try insert(fact, row)
+        let row = fact.row
+        let purchase = try claimant.map(\.purchase) ?? purchase(row.original)
+        let isNew = try insert(fact, row, of: purchase)
         let claims = try claimant.flatMap { try claim(row.original, by: $0) }
         let isAttributed = claims != nil || isNew && row.kind == FactRow.transaction
         let holders =
             isAttributed
-            ? try attribute(row.original, by: claims ?? claimant?.others)
+            ? try attribute(row.original, by: claims ?? claimant?.others, first: purchase == nil ? row : nil)
             : isNew ? try holders(of: row.original) : []
         if isNew { affected.formUnion(holders) }
     }
 
     /// Writes a fact down; `false` for one that is there already.
-    private mutating func insert(_ fact: PresentedFact, _ row: FactRow) throws -> Bool {
-        let known = try connection.first(
-            "SELECT 1 AS one FROM fact WHERE app = ?1 AND environment = ?2 AND source = ?3 AND digest = ?4",
-            values(.text(row.source.rawValue), .blob(row.digest)))
-        guard known == nil else { return false }
-        let sealed = try seal(fact.source, of: row)
+    private mutating func insert(_ fact: PresentedFact, _ row: FactRow, of purchase: Purchase?) throws -> Bool {
+        if purchase != nil {
+            let known = try connection.first(
+                "SELECT 1 AS one FROM fact WHERE app = ?1 AND environment = ?2 AND source = ?3 AND digest = ?4",
+                values(.text(row.source.rawValue), .blob(row.digest)))
+            guard known == nil else { return false }
+            newPurchases[row.original]?.append(fact.content)
+        } else {
+            newPurchases[row.original] = [fact.content]
+        }
+        let (header, rest) = try keptSource(of: fact)
+        let sealed = try seal(rest, of: row, in: purchase)
         try connection.execute(
             """
             INSERT INTO fact (app, environment, source, digest, kind, format, transaction_id, original_transaction_id,
-                order_id, app_account_token, signed_at, received_at, summary, data_key, source_bytes)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+                order_id, app_account_token, signed_at, received_at, summary, data_key, source_bytes,
+                header)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
             """,
             values(
                 .text(row.source.rawValue), .blob(row.digest), .text(row.kind), .text(fact.format.rawValue),
                 SQLValue(row.transactionID), .text(row.original.rawValue),
                 SQLValue(sealed == nil ? nil : fact.orderID),
                 SQLValue(sealed == nil ? nil : row.token?.wireText), .integer(row.signedAt.milliseconds),
-                .integer(now.milliseconds), .text(row.summary), SQLValue(sealed?.key), .blob(sealed?.bytes ?? [])))
+                .integer(now.milliseconds), .text(row.summary), SQLValue(sealed?.key), .blob(sealed?.bytes ?? []),
+                SQLValue(sealed == nil ? nil : header)))
         appended[row.kind, default: 0] += 1
         return true
     }
@@ -130,18 +176,28 @@ struct LedgerTransaction {
     /// A claim that was accepted, with the name its presenter was called by.
     typealias StatedClaim = (presenter: CustomerID, claim: Attribution.Claim)
 
-    /// Who presents a purchase, by the name they were called by, and the claims on it before, oldest first.
+    /// Who presents a purchase, by the name they were called by, and what was known of it before.
     struct Claimant {
         let asked: CustomerID
         let customer: CustomerID
+        let purchase: Purchase?
+        /// The claims on it, oldest first.
         let others: [StatedClaim]
     }
 
+    func claimant(_ asked: CustomerID, for customer: CustomerID, of original: TransactionID) throws -> Claimant {
+        let purchase = try purchase(original)
+        return Claimant(
+            asked: asked, customer: customer, purchase: purchase,
+            others: try purchase == nil ? [] : claims(of: original))
+    }
+
     /// Whether a transaction may not be presented by the claimant, because it is bound to somebody else or others keep it.
-    func refuses(_ fact: TransactionFact, presentedBy claimant: Claimant) throws -> Bool {
-        let token = try fact.appAccountToken ?? newestToken(of: fact.originalID)
+    mutating func refuses(_ fact: TransactionFact, presentedBy claimant: Claimant) throws -> Bool {
+        let token =
+            try fact.appAccountToken ?? (claimant.purchase == nil ? nil : newestToken(of: fact.originalID))
         let bound = Attribution.bound(
-            token: token, claims: claimant.others.map(\.claim), bearer: try token.flatMap(customer(bearing:)))
+            token: token, claims: claimant.others.map(\.claim), bearer: try token.flatMap { try customer(bearing: $0) })
         if let bound { return bound != claimant.customer && claimant.asked.appAccountToken != token }
         // Where every claim is accepted, nobody needs to be asked.
         guard rules.transferMode != .transfer, rules.transferMode != .share else { return false }
@@ -159,19 +215,19 @@ struct LedgerTransaction {
         let kind: Attribution.Claim.Kind = rules.transferMode == .share ? .shared : .presented
         let isKnown = claimant.others.contains { $0.presenter == asked && $0.claim.kind == .shared }
         guard kind == .presented || !isKnown else { return nil }
-        try add(kind, on: original, by: asked)
-        let claim = Attribution.Claim(by: claimant.customer, token: asked.appAccountToken, kind)
+        try add(kind, on: original, by: asked, isErased: claimant.purchase?.isErased ?? false)
+        let claim = Attribution.Claim(by: claimant.customer, token: token(of: asked), kind)
         return claimant.others + [(asked, claim)]
     }
 
     /// Gives a purchase to `customer`, whoever presented it or will.
     mutating func transfer(_ original: TransactionID, to customer: CustomerID) throws {
-        try add(.transferred, on: original, by: customer)
+        try add(.transferred, on: original, by: customer, isErased: try purchase(original)?.isErased ?? false)
         try attribute(original)
     }
 
     private func add(
-        _ kind: Attribution.Claim.Kind, on original: TransactionID, by customer: CustomerID
+        _ kind: Attribution.Claim.Kind, on original: TransactionID, by customer: CustomerID, isErased: Bool
     ) throws {
         try connection.execute(
             """
@@ -180,31 +236,35 @@ struct LedgerTransaction {
             """,
             values(
                 .text(original.rawValue), .text(customer.rawValue), .text(kind.rawValue), .integer(now.milliseconds)))
+        guard isErased else { return }
         // What is claimed again after its customer was erased is somebody's again, and so are its next facts.
         try connection.execute(
             """
             UPDATE purchase SET is_erased = 0
-            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND is_erased = 1
+            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
             """, values(.text(original.rawValue)))
     }
 
     /// Whose a purchase is by its claims and its token, the one the store stated last.
-    func attributed(
-        _ original: TransactionID, by claims: [StatedClaim]? = nil
-    ) throws -> (token: UUID?, holders: [CustomerID]) {
+    func attributed(_ original: TransactionID) throws -> [CustomerID] {
         let token = try newestToken(of: original)
-        let holders = Attribution.holders(
-            token: token, claims: try (claims ?? self.claims(of: original)).map(\.claim),
-            bearer: try token.flatMap(customer(bearing:)))
-        return (token, holders)
+        return Attribution.holders(
+            token: token, claims: try claims(of: original).map(\.claim), bearer: try token.flatMap(bearer(of:)))
     }
 
     /// Decides anew whose a purchase is, by its `claims` where they are known. Returns its holders.
+    ///
+    /// - Parameter first: the one fact about the purchase, where there was none before this.
     @discardableResult
-    mutating func attribute(_ original: TransactionID, by claims: [StatedClaim]? = nil) throws -> [CustomerID] {
-        let before = try holders(of: original)
-        let (token, after) = try attributed(original, by: claims)
-        if let token {
+    mutating func attribute(
+        _ original: TransactionID, by claims: [StatedClaim]? = nil, first: FactRow? = nil
+    ) throws -> [CustomerID] {
+        let before = try first == nil ? holders(of: original) : []
+        let token = try first == nil ? newestToken(of: original) : first?.token
+        let claims = try claims ?? (first == nil ? self.claims(of: original) : [])
+        let after = Attribution.holders(
+            token: token, claims: claims.map(\.claim), bearer: try token.flatMap { try customer(bearing: $0) })
+        if let token, first == nil {
             try connection.execute(
                 """
                 UPDATE purchase SET app_account_token = ?4
@@ -225,6 +285,7 @@ struct LedgerTransaction {
                 "INSERT INTO holder (app, environment, customer, original_transaction_id) VALUES (?1, ?2, ?3, ?4)",
                 values(.text(customer.rawValue), .text(original.rawValue)))
             affected.insert(customer)
+            if newcomers[customer] != nil { heldByNewcomers[customer, default: []].insert(original) }
         }
         return after
     }
@@ -318,44 +379,6 @@ struct AppRules: Sendable {
                 let reducer = EntitlementReducer(features: app.features)
                 return (app.bundleID, AppRules(reducer: reducer, transferMode: app.transferMode))
             })
-    }
-}
-
-/// The columns of a fact that are looked up by, and its summary.
-struct FactRow {
-    static let transaction = "transaction"
-    static let renewal = "renewal"
-
-    let kind: String
-    let source: PurchaseSource
-    let digest: [UInt8]
-    let transactionID: String?
-    let original: TransactionID
-    let token: UUID?
-    let signedAt: Date
-    let summary: String
-
-    init(_ presented: PresentedFact) {
-        switch presented.content {
-        case .transaction(let fact):
-            kind = Self.transaction
-            source = fact.source
-            digest = fact.digest
-            transactionID = fact.id.rawValue
-            original = fact.originalID
-            token = fact.appAccountToken
-            signedAt = fact.signedDate
-            summary = FactSummary.text(of: fact)
-        case .renewal(let fact):
-            kind = Self.renewal
-            source = presented.format == .web ? .web : .appStore
-            digest = fact.digest
-            transactionID = nil
-            original = fact.originalID
-            token = nil
-            signedAt = fact.signedDate
-            summary = FactSummary.text(of: fact)
-        }
     }
 }
 

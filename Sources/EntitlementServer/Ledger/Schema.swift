@@ -113,6 +113,7 @@ enum Schema {
         customers,
         ingestion,
         webhooks,
+        headers,
     ]
 }
 

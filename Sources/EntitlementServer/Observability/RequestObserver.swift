@@ -20,8 +20,8 @@ struct RequestObserver: Sendable {
     func now() -> ContinuousClock.Instant { .now }
 
     func observe(
-        _ response: HTTPResponse, to request: HTTPRequest, of app: BundleID?, since begun: ContinuousClock.Instant,
-        counting figures: EndpointFigures
+        _ response: HTTPResponse, to request: HTTPRequest, as id: String, of app: BundleID?,
+        since begun: ContinuousClock.Instant, counting figures: EndpointFigures
     ) {
         let duration = begun.duration(to: .now)
         figures.count(status: response.status, duration)
@@ -30,8 +30,8 @@ struct RequestObserver: Sendable {
         if let code { metrics.refusals.add(code) }
         log(
             RequestRecord(
-                answeredAt: realClock.now(), requestID: request.headers.values(Gate.requestID).last ?? "",
-                endpoint: figures.id, status: response.status, duration: duration, app: app, code: code,
+                answeredAt: realClock.now(), requestID: id, endpoint: figures.id, status: response.status,
+                duration: duration, app: app, code: code,
                 traceID: Traceparent(request.headers[Traceparent.field]).map { String($0.traceID) }))
     }
 }

@@ -51,13 +51,15 @@ struct AnswerSigner: Sendable {
     ) -> HTTPResponse {
         guard let body = response.body.buffered else {
             if case .stream(let stream) = response.body { stream.cancel() }
-            return signed(Refusal.unsignable.response, to: target, nonce: nonce, by: key)
+            return signed(Refusal.unsignable.response(to: response), to: target, nonce: nonce, by: key)
         }
         let date = RFC3339.string(from: clock.now())
         let message = SignedAnswer.message(
             nonce: nonce, target: target, date: date, etag: response.headers["ETag"], body: body)
         // An answer whose signature cannot be made is not sent without it.
-        guard let bytes = try? key.key.signature(of: message) else { return Refusal.signingFailed.response }
+        guard let bytes = try? key.key.signature(of: message) else {
+            return Refusal.signingFailed.response(to: response)
+        }
         var response = response
         response.headers.add(SignedAnswer.signatureField, SignedAnswer.Signature(keyID: key.id, bytes: bytes).field)
         response.headers.add(SignedAnswer.dateField, date)
@@ -66,6 +68,13 @@ struct AnswerSigner: Sendable {
 }
 
 extension Refusal {
+    /// Takes the place of an answer, whose request keeps its name.
+    fileprivate func response(to answer: HTTPResponse) -> HTTPResponse {
+        var response = self.response
+        if let id = answer.headers[Gate.requestID] { response.headers.add(Gate.requestID, id) }
+        return response
+    }
+
     fileprivate static let noSigningKey = Refusal(
         HTTPProblem(
             status: 501, code: "no_signing_key", title: "Answers are not signed",

@@ -1,0 +1,88 @@
+import Primitives
+import SQLStorage
+
+/// The headers of what stores signed. A header names the certificates, is most of the text, says nothing about anybody and
+/// is the same in thousands of them; so each is kept once, and the sources of facts without it.
+struct SignedHeaders: Sendable {
+    private let database: any SQLDatabase
+    /// Those that are in the ledger for good. A header that a transaction has only just written may be undone with it. A few,
+    /// which are compared faster than one is hashed.
+    private let committed = Locked<[(bytes: [UInt8], number: Int64)]>([])
+
+    init(database: any SQLDatabase) { self.database = database }
+
+    /// The facts, with the number of their header where the ledger has it. To be asked before a transaction, so that the
+    /// transaction need not look.
+    func numbered(_ facts: [PresentedFact]) throws -> [PresentedFact] {
+        try facts.map { fact in
+            guard let header = fact.header else { return fact }
+            var fact = fact
+            fact.headerNumber = try number(of: Array(header))
+            return fact
+        }
+    }
+
+    private func number(of header: [UInt8]) throws -> Int64? {
+        if let known = committed.withLock({ $0 }).first(where: { $0.bytes == header }) { return known.number }
+        let number = try database.read { try Self.number(of: header, in: $0) }
+        if let number { committed.withLock { $0.append((header, number)) } }
+        return number
+    }
+
+    /// There are as many headers as the stores have certificates to sign with: a few.
+    static func number(of header: [UInt8], in connection: any SQLConnection) throws -> Int64? {
+        try connection.first("SELECT number FROM signed_header WHERE digest = ?1", [.blob(SHA256.hash(header))])
+            .map { try $0["number"] }
+    }
+}
+
+extension LedgerTransaction {
+    /// What is kept of a fact's source: the header by its number, if it has one, and the rest.
+    func keptSource(of fact: PresentedFact) throws -> (header: Int64?, rest: [UInt8]) {
+        guard let header = fact.header else { return (nil, fact.source) }
+        let number = try fact.headerNumber ?? self.number(of: Array(header))
+        return (number, Array(fact.source[header.endIndex...]))
+    }
+
+    private func number(of header: [UInt8]) throws -> Int64 {
+        if let known = try SignedHeaders.number(of: header, in: connection) { return known }
+        let row = try connection.first(
+            "INSERT INTO signed_header (digest, bytes) VALUES (?1, ?2) RETURNING number",
+            [.blob(SHA256.hash(header)), .blob(header)])
+        guard let row else {
+            throw EntitlementServerError(.internalInconsistency, "The ledger did not keep a header.")
+        }
+        return try row["number"]
+    }
+
+    /// The bytes of the header of this number.
+    func header(_ number: Int64) throws -> [UInt8] {
+        let row = try connection.first("SELECT bytes FROM signed_header WHERE number = ?1", [.integer(number)])
+        guard let row else {
+            throw EntitlementServerError(.internalInconsistency, "The ledger lost a header.")
+        }
+        return try row["bytes"]
+    }
+}
+
+extension Schema {
+    /// Headers apart from sources, and no entries in an index for what a row does not have.
+    static let headers = SQLMigration(
+        "0005 headers",
+        [
+            .sqlite: """
+            CREATE TABLE signed_header (
+                number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+                digest BLOB NOT NULL UNIQUE,
+                bytes BLOB NOT NULL
+            ) STRICT;
+            ALTER TABLE fact ADD COLUMN header INTEGER;
+
+            DROP INDEX fact_of_order;
+            CREATE INDEX fact_of_order ON fact (app, environment, order_id) WHERE order_id IS NOT NULL;
+            DROP INDEX purchase_of_token;
+            CREATE INDEX purchase_of_token ON purchase (app, environment, app_account_token)
+                WHERE app_account_token IS NOT NULL;
+            """
+        ])
+}
