@@ -30,6 +30,15 @@ struct AnswerSigner: Sendable {
         guard SignedAnswer.isNonce(nonce) else {
             throw Refusal.invalid(SignedAnswer.nonceItem, "should have \(SignedAnswer.nonceRule)")
         }
+        guard let asked = request.query?[SignedAnswer.questionItem] else { return }
+        let question = request.body.buffered.map {
+            SignedAnswer.question(environment: request.headers["Souk-Environment"], body: $0)
+        }
+        guard asked == question else {
+            throw Refusal.invalid(
+                SignedAnswer.questionItem,
+                "is not what the request asks: its body or environment was changed on the way")
+        }
     }
 
     /// The reply to a request, signed if that asks for it.

@@ -16,7 +16,8 @@ struct AnswerProof: Sendable {
         /// Makes the nonce of a request; never the same twice.
         var makeNonce: @Sendable () -> String = { UUID().uuidString }
 
-        /// Adds a nonce to a request whose `url` is a path below the base URL; `nil` where answers are taken unsigned.
+        /// Adds a nonce, and what is asked besides the path, to a request whose `url` is a path below the base URL; `nil`
+        /// where answers are taken unsigned.
         ///
         /// Throws `untrustedAnswer` when no answer could ever be believed.
         func proof(askedFor request: inout HTTPRequest) throws(PurchaseError) -> AnswerProof? {
@@ -43,7 +44,10 @@ struct AnswerProof: Sendable {
         self.verifier = verifier
         self.nonce = nonce
         let mark = request.url.contains("?") ? "&" : "?"
-        request.url += "\(mark)\(SignedAnswer.nonceItem)=\(PercentEncoding.encode(nonce))"
+        let question = SignedAnswer.question(
+            environment: request.headers["Souk-Environment"], body: request.body.buffered ?? [])
+        request.url +=
+            "\(mark)\(SignedAnswer.nonceItem)=\(PercentEncoding.encode(nonce))&\(SignedAnswer.questionItem)=\(question)"
         target = request.url
     }
 

@@ -13,12 +13,21 @@ public enum SignedAnswer {
     public static let dateField = "Souk-Signature-Date"
     /// The query item by which a signed answer is asked for.
     public static let nonceItem = "nonce"
+    /// The query item in which a client says what else it asked: `question(environment:body:)`. Path and query are signed,
+    /// so a server that got another body, or another environment, refuses instead of signing an answer to that.
+    public static let questionItem = "asked"
     /// What a nonce must be, for refusals.
     public static let nonceRule = "1 to 128 visible ASCII characters"
 
     /// Whether `nonce` can stand on a line of its own.
     public static func isNonce(_ nonce: String) -> Bool {
         (1...128).contains(nonce.utf8.count) && nonce.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// What a request asks besides its path and query, in lower-case hexadecimal: the SHA-256 of two lines, the text of
+    /// `Souk-Environment` (empty without one) and the SHA-256 of the body in the same form.
+    public static func question(environment: String?, body: [UInt8]) -> String {
+        Hex.encode(SHA256.hash(Array("\(environment ?? "")\n\(Hex.encode(SHA256.hash(body)))".utf8)))
     }
 
     /// The bytes that are signed: six lines, the last the SHA-256 of the body in lower-case hexadecimal, with nothing

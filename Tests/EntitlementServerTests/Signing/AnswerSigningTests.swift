@@ -110,6 +110,25 @@ import Testing
         await bench.close()
     }
 
+    @Test func `a question that was changed on the way is refused under a signature, and nothing is done`() async throws
+    {
+        let bench = try await bench()
+        let body = HTTPBody.json(["signedTransaction": .string(try bench.purchase("1"))])
+        let path = "/v1/customers/anna/transactions?nonce=n&asked="
+        let bytes = try #require(body.buffered)
+        for (environment, sent, expected) in [
+            (nil, bytes + [0x20], 400), ("sandbox", bytes, 400), (nil, [], 400), (nil, bytes, 200),
+        ] as [(String?, [UInt8], Int)] {
+            let target = path + SignedAnswer.question(environment: nil, body: bytes)
+            let reply = try await bench.send(
+                .post, target, headers: environment.map { ["Souk-Environment": $0] } ?? [:], body: .bytes(sent))
+            #expect(reply.status == expected && (expected == 200 || reply.field == "asked"))
+            try verify(reply, target, nonce: "n")
+            #expect(try bench.count("fact") == (expected == 200 ? 1 : 0))
+        }
+        await bench.close()
+    }
+
     @Test func `a server without a key says that it signs nothing`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.send(.get, "/v1/customers/anna?nonce=n")

@@ -132,10 +132,24 @@ import Testing
 
     @Test func `the answer about somebody else, or for another nonce, is refused`() async throws {
         try await withDevice { device in
-            device.proxy.redirect { $0.replacingOccurrences(of: "/ada?", with: "/ben?") }
+            device.proxy.replace { $0.url = $0.url.replacingOccurrences(of: "/ada?", with: "/ben?") }
             await #expect(throws: PurchaseError(.untrustedAnswer)) { try await device.client.customer("ada") }
-            device.proxy.redirect { $0.replacingOccurrences(of: "nonce=", with: "nonce=0") }
+            device.proxy.replace { $0.url = $0.url.replacingOccurrences(of: "nonce=", with: "nonce=0") }
             await device.expectRefusals("another nonce")
+        }
+    }
+
+    @Test func `another question in the place of this one is not answered`() async throws {
+        try await withDevice { device in
+            device.proxy.replace { request in
+                let text = String(decoding: request.body.buffered ?? [], as: UTF8.self)
+                request.body = .text(text.replacingOccurrences(of: "\"ada\"", with: "\"ben\""))
+            }
+            let error = await #expect(throws: PurchaseError.self) { try await device.plugin.getFeatures() }
+            #expect(error?.code == .validationError && error?.reason.contains("changed on the way") == true)
+            device.proxy.replace { $0.headers["Souk-Environment"] = "sandbox" }
+            await #expect(throws: PurchaseError(.validationError)) { try await device.plugin.getFeatures() }
+            await #expect(throws: PurchaseError(.validationError)) { try await device.client.customer("ada") }
         }
     }
 
@@ -172,7 +186,7 @@ extension HTTPResponse {
 private final class TamperingProxy: HTTPHandler {
     private struct State {
         var tamper: @Sendable (inout HTTPResponse) -> Void = { _ in }
-        var redirect: @Sendable (String) -> String = { $0 }
+        var replace: @Sendable (inout HTTPRequest) -> Void = { _ in }
         var passed: [HTTPResponse] = []
     }
 
@@ -183,7 +197,7 @@ private final class TamperingProxy: HTTPHandler {
     init(to server: String) { self.server = server }
 
     func tamper(_ change: @escaping @Sendable (inout HTTPResponse) -> Void) { state.withLock { $0.tamper = change } }
-    func redirect(_ change: @escaping @Sendable (String) -> String) { state.withLock { $0.redirect = change } }
+    func replace(_ change: @escaping @Sendable (inout HTTPRequest) -> Void) { state.withLock { $0.replace = change } }
 
     /// What the server answered, before it was changed.
     var passed: [HTTPResponse] { state.withLock { $0.passed } }
@@ -191,7 +205,8 @@ private final class TamperingProxy: HTTPHandler {
     func respond(to request: HTTPRequest) -> HTTPReply {
         .suspended { [self] in
             var onward = request
-            onward.url = server + state.withLock { $0.redirect }(request.url)
+            state.withLock { $0.replace }(&onward)
+            onward.url = server + onward.url
             for name in ["Host", "Content-Length", "Connection"] { onward.headers[name] = nil }
             do {
                 var answer = try await transport.send(onward)
