@@ -4,8 +4,8 @@ import StoreModel
 struct FeaturesService: Sendable {
     let inquiry: Inquiry<FeaturesResponse>
 
-    func features(of user: UserId, again: Bool = false) async throws -> [FeatureInternal] {
-        try await inquiry.answer(to: .getFeatures(.init(customerId: user)), again: again).features
+    func features(of user: UserId, again: Bool = false) async throws -> Sourced<[FeatureInternal]> {
+        try await inquiry.answer(to: .getFeatures(.init(customerId: user)), again: again).map(\.features)
     }
 }
 

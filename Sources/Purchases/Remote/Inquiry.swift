@@ -37,6 +37,16 @@ struct RemoteSurroundings: Sendable {
     let tell: @Sendable (RemoteAnswer) -> Void
 }
 
+/// What was answered, and from where that came.
+struct Sourced<Value: Sendable>: Sendable {
+    let value: Value
+    let origin: AnswerOrigin
+
+    func map<Other>(_ transform: (Value) -> Other) -> Sourced<Other> {
+        Sourced<Other>(value: transform(value), origin: origin)
+    }
+}
+
 /// One kind of question to the backend: asked, unless it gave a fresh answer lately.
 final class Inquiry<Answer: RemoteAnswerBody>: Sendable {
     private let surroundings: RemoteSurroundings
@@ -45,13 +55,15 @@ final class Inquiry<Answer: RemoteAnswerBody>: Sendable {
     init(_ surroundings: RemoteSurroundings) { self.surroundings = surroundings }
 
     /// - Parameter again: asks the backend however fresh its last answer is.
-    func answer(to request: PaymentsHTTPRequest, again: Bool) async throws -> Answer {
+    func answer(to request: PaymentsHTTPRequest, again: Bool) async throws -> Sourced<Answer> {
         let clock = surroundings.clock
         if !again {
             let (now, freshness) = (clock.now(), surroundings.freshness())
             if let known = memory.withLock({ $0.fresh(request, at: now, for: freshness) }) {
-                tell(request, known.answer, .memory, from: known.address, receivedAt: known.receivedAt, at: now)
-                return known.answer
+                let answer = Sourced(
+                    value: known.answer, origin: AnswerOrigin(.cache, asOf: known.receivedAt))
+                tell(request, answer, from: known.address, at: now)
+                return answer
             }
         }
         let ticket = memory.withLock { $0.ticket() }
@@ -64,8 +76,9 @@ final class Inquiry<Answer: RemoteAnswerBody>: Sendable {
             memory.withLock {
                 $0.keep(answer, to: request, from: reply.address, at: now, until: change, ticket: ticket)
             }
-            tell(request, answer, .server, from: reply.address, receivedAt: now, at: now)
-            return answer
+            let sourced = Sourced(value: answer, origin: AnswerOrigin(.network, asOf: now))
+            tell(request, sourced, from: reply.address, at: now)
+            return sourced
         } catch let error as PurchaseError {
             surroundings.tell(
                 RemoteAnswer(pluginName: surroundings.pluginName, question: request.question, error: error))
@@ -76,12 +89,12 @@ final class Inquiry<Answer: RemoteAnswerBody>: Sendable {
     func forget() { memory.withLock { $0.forget() } }
 
     private func tell(
-        _ request: PaymentsHTTPRequest, _ answer: Answer, _ origin: RemoteAnswer.Origin, from address: String,
-        receivedAt: Date, at now: Date
+        _ request: PaymentsHTTPRequest, _ answer: Sourced<Answer>, from address: String, at now: Date
     ) {
         surroundings.tell(
             RemoteAnswer(
-                pluginName: surroundings.pluginName, question: request.question, origin: origin, address: address,
-                receivedAt: receivedAt, age: now.timeIntervalSince(receivedAt), unreadableRows: answer.leftOut))
+                pluginName: surroundings.pluginName, question: request.question, origin: answer.origin,
+                address: address, age: now.timeIntervalSince(answer.origin.asOf),
+                unreadableRows: answer.value.leftOut))
     }
 }

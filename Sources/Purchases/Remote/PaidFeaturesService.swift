@@ -10,14 +10,17 @@ struct PaidFeaturesService: Sendable {
     /// state this version does not know, are passed to `report`.
     func paidFeatures(
         of user: UserId, again: Bool = false, report: @Sendable ([UnreadableRow]) -> Void
-    ) async throws -> PaidFeatures {
+    ) async throws -> Sourced<PaidFeatures> {
         let rows = try await features.features(of: user, again: again)
-        guard rows.contains(where: { $0.lastSubscriptionId != nil }) else {
-            return PaidFeatures(joining: rows, with: SubscriptionChain([]))
+        guard rows.value.contains(where: { $0.lastSubscriptionId != nil }) else {
+            return rows.map { PaidFeatures(joining: $0, with: SubscriptionChain([])) }
         }
         let answer = try await subscriptions.subscriptions(of: user, again: again)
-        report(answer.leftOut)
-        return PaidFeatures(joining: rows, with: SubscriptionChain(answer.subscriptions))
+        report(answer.value.leftOut)
+        let joined = PaidFeatures(joining: rows.value, with: SubscriptionChain(answer.value.subscriptions))
+        // The older of two answers is what the joined one is worth.
+        return Sourced(
+            value: joined, origin: rows.origin.asOf <= answer.origin.asOf ? rows.origin : answer.origin)
     }
 }
 

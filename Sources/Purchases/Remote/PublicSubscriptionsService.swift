@@ -10,15 +10,17 @@ struct PublicSubscriptionsService: Sendable {
     /// passed to `report`.
     func subscriptions(
         of user: UserId, at date: Date, report: @Sendable ([UnreadableRow]) -> Void
-    ) async throws -> [Subscription] {
-        let usable = try await subscriptions.subscriptions(of: user).usable
+    ) async throws -> Sourced<[Subscription]> {
+        let answer = try await subscriptions.subscriptions(of: user)
+        let usable = answer.value.usable
         report(usable.leftOut)
         let chain = SubscriptionChain(usable.rows)
-        return chain.rows.map { row in
+        let listed = chain.rows.map { row in
             var subscription = Subscription(row, at: date)
             subscription.next = chain.successor(of: row).map { Subscription($0, at: date) }
             return subscription
         }
+        return answer.map { _ in listed }
     }
 }
 

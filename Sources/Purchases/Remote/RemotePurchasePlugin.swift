@@ -25,8 +25,8 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     private struct State {
         var user: UserId?
         var unreadableRows: [UnreadableRow] = []
-        /// From where the last answer to each question came.
-        var origins: [RemoteAnswer.Question: AnswerOrigin] = [:]
+        /// From where the last answer to each question of the client came.
+        var origins: [PurchaseOperation: AnswerOrigin] = [:]
     }
 
     public init(configuration: Configuration, transport: any HTTPTransport) {
@@ -34,11 +34,7 @@ public final class RemotePurchasePlugin: PurchasePlugin {
         clock = configuration.clock
         sellsOnTheWeb = configuration.sellsOnTheWeb
         services = PaymentsAssembly(
-            configuration: configuration, transport: transport,
-            tell: { [diagnostics, state] answer in
-                if let origin = answer.answerOrigin { state.withLock { $0.origins[answer.question] = origin } }
-                diagnostics.send(answer)
-            })
+            configuration: configuration, transport: transport, tell: { [diagnostics] in diagnostics.send($0) })
     }
 
     deinit { diagnostics.finish() }
@@ -62,27 +58,34 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     public func invalidatePaidFeaturesCache() async { services.forgetAnswers() }
 
     public func getFeatures() async throws -> Features {
-        Features(try await services.featuresService.features(of: try user()))
+        let rows = try await services.featuresService.features(of: try user())
+        return note(.getFeatures, rows.map(Features.init))
     }
 
     public func getPaidFeatures() async throws -> PaidFeatures {
-        try await services.paidFeaturesService.paidFeatures(of: try user(), report: note)
+        note(.getPaidFeatures, try await services.paidFeaturesService.paidFeatures(of: try user(), report: note))
     }
 
     public func getSubscriptions() async throws -> [Subscription] {
-        try await services.publicSubscriptionsService.subscriptions(of: try user(), at: clock.now(), report: note)
+        let answer = try await services.publicSubscriptionsService.subscriptions(
+            of: try user(), at: clock.now(), report: note)
+        return note(.getSubscriptions, answer)
     }
 
     /// The web shop's price points as products; `Product.pricePointIdent` tells them from what is bought in the app.
     public func getProductsAndPricePoints(with identifiers: [String]) async throws -> Set<Product> {
-        guard sellsOnTheWeb else { return [] }
-        return try await services.showcaseService.products(identifiers, for: try user())
+        guard sellsOnTheWeb, !identifiers.isEmpty else { return [] }
+        return note(
+            .getProductsAndPricePoints,
+            try await services.showcaseService.products(identifiers, for: try user()))
     }
 
     /// The web shop's price points in the order of its answer.
     public func getWebPricePoints(with identifiers: Set<String>) async throws -> [WebPricePoint] {
-        guard sellsOnTheWeb else { return [] }
-        return try await services.showcaseService.pricePoints(identifiers.sorted(), for: try user())
+        guard sellsOnTheWeb, !identifiers.isEmpty else { return [] }
+        return note(
+            .getWebPricePoints,
+            try await services.showcaseService.pricePoints(identifiers.sorted(), for: try user()))
     }
 
     /// A price point of the web shop is this plugin's to refuse; anything else is not its own.
@@ -94,24 +97,13 @@ public final class RemotePurchasePlugin: PurchasePlugin {
 
     /// Asks the backend again; what is active is what was restored, by its product or price point.
     public func restorePurchases() async throws -> RestoreResult {
-        let features = try await services.paidFeaturesService.paidFeatures(
-            of: try user(), again: true, report: note)
+        let features = note(
+            .restorePurchases,
+            try await services.paidFeaturesService.paidFeatures(of: try user(), again: true, report: note))
         let active = features.activeFeatures(at: clock.now())
         return RestoreResult(
             restored: active.compactMap { $0.productIdentifier ?? $0.pricePointIdent }, paidFeatures: features,
             nothingToRestore: active.isEmpty)
-    }
-
-    /// Paid features are said to be as old as the features they are joined from.
-    public func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin? {
-        let question: RemoteAnswer.Question? =
-            switch operation {
-            case .getFeatures, .getPaidFeatures, .restorePurchases: .features
-            case .getSubscriptions: .subscriptions
-            case .getProductsAndPricePoints, .getWebPricePoints: .pricePoints
-            default: nil
-            }
-        return question.flatMap { question in state.withLock { $0.origins[question] } }
     }
 
     private func user() throws -> UserId {
@@ -119,5 +111,15 @@ public final class RemotePurchasePlugin: PurchasePlugin {
         return user
     }
 
+    /// Of a question whose answer two others make, the older one's.
+    public func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin? {
+        state.withLock { $0.origins[operation] }
+    }
+
     private func note(_ rows: [UnreadableRow]) { state.withLock { $0.unreadableRows = rows } }
+
+    private func note<Value>(_ operation: PurchaseOperation, _ answer: Sourced<Value>) -> Value {
+        state.withLock { $0.origins[operation] = answer.origin }
+        return answer.value
+    }
 }

@@ -8,15 +8,16 @@ struct ShowcaseService: Sendable {
     let locale: Locale
 
     /// The price points among `idents` that the shop has.
-    func pricePoints(_ idents: [String], for user: UserId) async throws -> [WebPricePoint] {
-        guard !idents.isEmpty else { return [] }
+    func pricePoints(_ idents: [String], for user: UserId) async throws -> Sourced<[WebPricePoint]> {
         let request = PaymentsHTTPRequest.getPricePoints(.init(customerId: user, ident: idents))
-        return try await inquiry.answer(to: request, again: false).usable.rows.compactMap(WebPricePoint.init)
+        return try await inquiry.answer(to: request, again: false).map {
+            $0.usable.rows.compactMap(WebPricePoint.init)
+        }
     }
 
     /// The same as products, which are bought in the web shop.
-    func products(_ idents: [String], for user: UserId) async throws -> Set<Product> {
-        Set(try await pricePoints(idents, for: user).map { Product($0, locale: locale) })
+    func products(_ idents: [String], for user: UserId) async throws -> Sourced<Set<Product>> {
+        try await pricePoints(idents, for: user).map { Set($0.map { Product($0, locale: locale) }) }
     }
 }
 

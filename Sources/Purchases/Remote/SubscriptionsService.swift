@@ -5,7 +5,7 @@ import StoreModel
 struct SubscriptionsService: Sendable {
     let inquiry: Inquiry<SubscriptionsResponse>
 
-    func subscriptions(of user: UserId, again: Bool = false) async throws -> SubscriptionsResponse {
+    func subscriptions(of user: UserId, again: Bool = false) async throws -> Sourced<SubscriptionsResponse> {
         try await inquiry.answer(to: .getSubscriptions(.init(customerId: user)), again: again)
     }
 }

@@ -122,6 +122,26 @@ import Testing
         #expect(transport.requests.count == 3)
     }
 
+    @Test func `the client tells of when an answer is, the older one of two`() async throws {
+        let subscribed = backend.features(backend.feature("pro", subscription: backend.first))
+        let (plugin, _) = try await plugin([
+            backend.subscriptions(backend.subscription(backend.first)), subscribed, backend.features(),
+        ])
+        let client = try await PurchaseClient.with(plugin, user: .string("ada"))
+        let began = backend.date(0)
+        func origins() async throws -> [AnswerOrigin?] {
+            try await client.collectPaidFeatures().reports.map(\.origin)
+        }
+        _ = try await client.getSubscriptions(.strict)
+        #expect(plugin.answerOrigin(of: .getSubscriptions) == AnswerOrigin(.network, asOf: began))
+        backend.clock.advance(by: 20)
+        #expect(try await origins() == [AnswerOrigin(.cache, asOf: began)])
+        backend.clock.advance(by: 30)
+        await client.invalidatePaidFeaturesCache()
+        #expect(try await origins() == [AnswerOrigin(.network, asOf: backend.date(0))])
+        #expect(plugin.answerOrigin(of: .getFeatures) == nil)
+    }
+
     @Test func `each answer is told with its origin and age, and each failure with its error`() async throws {
         let (plugin, _) = try await plugin([
             pro(), .answer(status: 500), backend.subscriptions(backend.subscription(backend.first, state: "paused")),
@@ -137,9 +157,9 @@ import Testing
         var answers: [RemoteAnswer] = []
         for await answer in told.prefix(4) { answers.append(answer) }
         #expect(answers.map(\.question) == [.features, .features, .features, .subscriptions])
-        #expect(answers.map(\.origin) == [.server, .memory, nil, .server])
+        #expect(answers.map(\.origin?.source) == [.network, .cache, nil, .network])
         #expect(answers.map(\.age) == [0, 40, 0, 0])
-        #expect(answers.map(\.receivedAt) == [began, began, nil, began.addingTimeInterval(60)])
+        #expect(answers.map(\.origin?.asOf) == [began, began, nil, began.addingTimeInterval(60)])
         #expect(answers.map(\.address) == ["http://server/base", "http://server/base", nil, "http://server/base"])
         #expect(answers.map(\.error) == [nil, nil, PurchaseError(.serverError), nil])
         #expect(answers.map(\.unreadableRows.count) == [0, 0, 0, 1])
