@@ -12,8 +12,8 @@ import Testing
 
 @Suite(.serialized) struct DemoTests {
     private static let steps = [
-        "products", "subscription", "nonConsumable", "consumable", "grant", "renewal", "cancellation", "expiry",
-        "serverKilled", "repeated", "tampered", "forged", "otherBundle", "otherRoot", "restore",
+        "products", "subscription", "nonConsumable", "consumable", "grant", "sources", "renewal", "cancellation",
+        "expiry", "serverKilled", "repeated", "tampered", "forged", "otherBundle", "otherRoot", "restore",
     ]
 
     @Test func `every step holds on the catalogue that comes with Souk`() async throws {

@@ -8,7 +8,7 @@ import StoreKitAdapter
 import StoreModel
 import ZipExtraction
 
-/// An app on a device, as an app developer would compose it: a store, a purchase client over two plugins, a hub, and a
+/// An app on a device, as an app developer would compose it: a store, a purchase client over three plugins, a hub, and a
 /// screen that knows none of them.
 final class DemoDevice: Sendable {
     struct Surroundings: Sendable {
@@ -29,6 +29,7 @@ final class DemoDevice: Sendable {
     let store: Store
     let client: PurchaseClient
     let watch: PurchaseWatch
+    let remoteLine: DemoLine
     private let hub: Hub
     private let screen: ScreenPlugin
 
@@ -56,13 +57,15 @@ final class DemoDevice: Sendable {
         // What was changed at the server is looked for at once.
         remote.freshness = .none
         remote.sellsOnTheWeb = false
+        remote.backoff = Backoff(attempts: 2, initial: .milliseconds(50))
+        let line = DemoLine(watch)
         let client = PurchaseClient()
         try await client.setup(
             with: [
                 InAppStorePurchasePlugin(store: store),
-                RemotePurchasePlugin(configuration: remote, transport: watch),
+                RemotePurchasePlugin(configuration: remote, transport: line), DemoGiftCards(),
             ], appUserId: .string(surroundings.customer))
-        return try DemoDevice(store: store, client: client, watch: watch)
+        return try DemoDevice(store: store, client: client, watch: watch, remoteLine: line)
     }
 
     /// In small pieces, so that there is something to be seen of a small archive.
@@ -75,10 +78,11 @@ final class DemoDevice: Sendable {
             configuration: configuration)
     }
 
-    private init(store: Store, client: PurchaseClient, watch: PurchaseWatch) throws {
+    private init(store: Store, client: PurchaseClient, watch: PurchaseWatch, remoteLine: DemoLine) throws {
         self.store = store
         self.client = client
         self.watch = watch
+        self.remoteLine = remoteLine
         hub = Hub()
         hub.register { sender, _ in StoreHubPlugin(messageSender: sender, store: store, client: client) }
         hub.register(ScreenPlugin.self)

@@ -2,8 +2,8 @@ import Primitives
 
 /// One thing the demonstration does and checks. The raw values are the names of `souk demo --json`.
 enum DemoStep: String, CaseIterable, Sendable {
-    case products, subscription, nonConsumable, consumable, grant, renewal, cancellation, expiry, serverKilled, repeated
-    case tampered, forged, otherBundle, otherRoot, restore
+    case products, subscription, nonConsumable, consumable, grant, sources, renewal, cancellation, expiry, serverKilled
+    case repeated, tampered, forged, otherBundle, otherRoot, restore
 }
 
 /// A check that does not hold; one sentence that says what was expected and what came.

@@ -51,6 +51,7 @@ struct DemoStory {
         case .nonConsumable: try await nonConsumable()
         case .consumable: try await consumable()
         case .grant: try await grant()
+        case .sources: try await sources()
         case .renewal: try await renewal()
         case .cancellation: try await cancellation()
         case .expiry: try await expiry()
