@@ -17,11 +17,19 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         self.name = name
     }
 
+    /// A server that gives no answer, or none that can be believed, has not rejected the user: the store goes by what it
+    /// knows of them, asks again by itself, and its next answer says what is wrong.
     public func logIn(appUserId: UserId) async throws {
         guard let customer = CustomerID(rawValue: appUserId.stringValue) else {
             throw PurchaseError(.validationError, "A user's id has 1 to 255 bytes and no control characters.")
         }
-        try await translating { try await self.store.logIn(customer) }
+        do {
+            try await store.logIn(customer)
+        } catch let error as StoreError where error.code == .receiptValidationFailed {
+            return
+        } catch {
+            throw Self.purchaseError(error)
+        }
     }
 
     public func logOut() async {

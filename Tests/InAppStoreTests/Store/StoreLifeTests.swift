@@ -143,7 +143,7 @@ struct StoreLifeTests {
 
     // MARK: - Who it is
 
-    @Test func `logging in changes the customer also when the server is away, and may be tried again`() async throws {
+    @Test func `no failure of the server to answer rejects a user, and questions say what is wrong`() async throws {
         let store = try await test.open(customer: nil)
         let plugin = InAppStorePurchasePlugin(store: store)
         struct Away: Error {}
@@ -152,8 +152,9 @@ struct StoreLifeTests {
         ]
         for (error, isRetryable) in failures {
             test.breakServer(error)
+            try await plugin.logIn(appUserId: .string("anna"))
             await #expect {
-                try await plugin.logIn(appUserId: .string("anna"))
+                try await plugin.getPaidFeatures()
             } throws: { error in
                 (error as? PurchaseError)?.isRetryable == isRetryable
             }
