@@ -81,7 +81,7 @@ import Testing
         case (.everybody, _): #expect(b.calls.count == 1)
         case (_, .nothing): #expect(b.calls.isEmpty)
         case (_, .othersFeatures):
-            #expect(b.calls == ["paidFeatures"])
+            #expect(b.calls == ["invalidate", "paidFeatures"])
             #expect(names == ["a", "both", "b"])
         }
     }

@@ -22,9 +22,9 @@ import Testing
         let client = try await PurchaseClient.with(before, seller, after)
         let purchase = try await client.purchase(product)
         #expect(purchase.paidFeatures == .of("pro"))
-        #expect(before.calls == ["purchase", "paidFeatures"])
+        #expect(before.calls == ["purchase", "invalidate", "paidFeatures"])
         #expect(seller.calls == ["purchase"])
-        #expect(after.calls == ["paidFeatures"])
+        #expect(after.calls == ["invalidate", "paidFeatures"])
     }
 
     @Test func `a failure goes to the caller and no further plugin is asked`() async throws {

@@ -131,7 +131,9 @@ extension PurchaseClient {
         // Who has bought does not wait for a plugin that could not even be told who the user is.
         let excluded = session.withLock { $0.awaitingLogIn.union([seller.index]) }
         let others = try? await callAndCollectPaidFeatures(.bestEffort, excluding: excluded) {
-            try await $0.getPaidFeatures()
+            // What one has sold another may know too, but not what it keeps from before.
+            await $0.invalidatePaidFeaturesCache()
+            return try await $0.getPaidFeatures()
         }
         guard let others else { return purchase }
         var purchase = purchase

@@ -122,6 +122,18 @@ import Testing
         #expect(transport.requests.count == 3)
     }
 
+    @Test func `after a purchase elsewhere the backend is asked, as it may know of it`() async throws {
+        let (plugin, transport) = try await plugin([backend.features(), pro()])
+        let seller = StubPlugin("store") {
+            $0.purchase = { _ in .success(SuccessfulPurchase(paidFeatures: .of("plus"))) }
+        }
+        let client = try await PurchaseClient.with(seller, plugin, user: .string("ada"))
+        #expect(try await client.getPaidFeatures().names.isEmpty)
+        let purchase = try await client.purchase(Product(productIdentifier: "plus"))
+        #expect(purchase.paidFeatures.names == ["plus", "pro"])
+        #expect(transport.requests.count == 2)
+    }
+
     @Test func `the client tells of when an answer is, the older one of two`() async throws {
         let subscribed = backend.features(backend.feature("pro", subscription: backend.first))
         let (plugin, _) = try await plugin([
