@@ -119,7 +119,12 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     public func paidFeaturesUpdates() -> AsyncStream<PaidFeatures> {
         let (stream, continuation) = AsyncStream.makeStream(of: PaidFeatures.self, bufferingPolicy: .bufferingNewest(1))
         let relay = Task { [snapshots = store.snapshots, keeper = store.keeper] in
-            for await _ in snapshots { continuation.yield(keeper.paidFeatures) }
+            // Before the server's first answer there is nothing to tell, not even that there is nothing.
+            var hasTold = false
+            for await _ in snapshots where hasTold || keeper.state.answer != nil {
+                hasTold = true
+                continuation.yield(keeper.paidFeatures)
+            }
             continuation.finish()
         }
         continuation.onTermination = { _ in relay.cancel() }

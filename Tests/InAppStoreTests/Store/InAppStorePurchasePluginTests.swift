@@ -47,4 +47,18 @@ import Testing
         #expect(test.connection.calls.all.contains(.redeem(expected)))
         await store.close()
     }
+
+    @Test func `before the server's first answer nothing is told, and after it also that nothing is left`() async throws
+    {
+        test.breakServer()
+        let store = try await test.open()
+        var told = InAppStorePurchasePlugin(store: store).paidFeaturesUpdates().makeAsyncIterator()
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        try await store.validateReceipt()
+        #expect(await told.next()?.features.map(\.name) == ["pro"])
+        test.say(Fixture.customer())
+        try await store.logOut()
+        #expect(await told.next() == PaidFeatures())
+        await store.close()
+    }
 }
