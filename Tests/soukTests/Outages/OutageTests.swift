@@ -135,7 +135,8 @@ import Testing
 
     private static func documented(_ head: String) throws -> [String] {
         let text = try String(contentsOfFile: TestFiles.repository + "/Documentation/Outages.md", encoding: .utf8)
-        return text.split(separator: "\n").drop { !$0.hasPrefix(head) }.dropFirst(2).prefix { $0.hasPrefix("|") }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).drop { !$0.hasPrefix(head) }.dropFirst(2)
+            .prefix { $0.hasPrefix("|") }
             .map(String.init)
     }
 }
