@@ -90,7 +90,7 @@ public struct StoreConfiguration: Sendable {
     /// What time it is for subscriptions. Setting it back extends nothing: time then goes on from the latest instant that
     /// is known to have come.
     public var clock: any WallClock
-    /// How the payment queue and the defaults wait.
+    /// How the store, the payment queue and the defaults wait in real time.
     public var sleep: @Sendable (Duration) async throws -> Void
     /// The pause before attempt 1, 2, … to present or finish a transaction.
     public var retryPause: @Sendable (Int) -> Duration

@@ -62,12 +62,22 @@ extension StoreKeeper {
 
     private func noteAnswer(_ answer: CustomerAnswer, about customer: CustomerID) {
         guard customer == owner.customer else { return }
-        clock.learn(answer, after: state.answer?.customer)
+        if clock.learn(answer, after: state.answer?.customer) { lookAgain() }
         commit { [now] in $0.note(answer.customer, at: now) }
         write(state.answer)
         tellSiblings()
         writeTime()
         reportUnknownSubscription()
+    }
+
+    /// Where time is virtual, a device may hear of a leap before its server does, and what has not ended by the server's time
+    /// would not be asked for again. So a clock that is found to be ahead is looked at once more.
+    private func lookAgain() {
+        secondLook?.cancel()
+        secondLook = Task { [weak self, sleep] in
+            guard (try? await sleep(.seconds(1))) != nil else { return }
+            try? await self?.refresh()
+        }
     }
 
     private func noteFailure(about customer: CustomerID) {

@@ -16,10 +16,13 @@ actor StoreKeeper {
     let localVerifier: (any TransactionVerifier)?
     let siblings: SiblingApps?
     let turns = ServerTurns()
+    let sleep: @Sendable (Duration) async throws -> Void
     /// Waits for the next instant at which something changes by itself or the server is to be asked.
     var timer: Task<Void, Never>?
     /// The question that the clock began.
     var question: Task<Void, Never>?
+    /// The question whether the clock is ahead indeed.
+    var secondLook: Task<Void, Never>?
     /// Questions to the server under way; while there is one, none is begun by the clock.
     var questions = 0
     /// The account tokens of the customers who have logged in on this device, the latest last.
@@ -34,9 +37,11 @@ actor StoreKeeper {
     init(
         list: ProductList, customer: CustomerID?, validator: any ReceiptValidator,
         localVerifier: (any TransactionVerifier)?, siblings: SiblingApps?, storage: any SecureStorage,
-        clock: any WallClock, patience: StoreState.Patience
+        clock: any WallClock, sleep: @escaping @Sendable (Duration) async throws -> Void,
+        patience: StoreState.Patience
     ) throws {
         self.validator = validator
+        self.sleep = sleep
         self.localVerifier = localVerifier
         self.siblings = siblings
         let records = StoreRecords(storage: storage)
@@ -65,6 +70,7 @@ actor StoreKeeper {
     deinit {
         timer?.cancel()
         question?.cancel()
+        secondLook?.cancel()
     }
 
     nonisolated var state: StoreState { board.state }
@@ -89,7 +95,7 @@ actor StoreKeeper {
     /// Ends: no more snapshots, no more watching of the clock. Who still waits for the server is answered.
     func close() async {
         isStarted = false
-        let ending = [timer, question].compactMap { $0 }
+        let ending = [timer, question, secondLook].compactMap { $0 }
         for task in ending { task.cancel() }
         await turns.close()
         for task in ending { await task.value }

@@ -28,11 +28,12 @@ final class DeviceClock: WallClock {
 
     func now() -> Date { time.latest }
 
-    func learn(_ answer: CustomerAnswer, after before: Customer?) {
+    /// Returns whether the clock is found to be ahead, and was not before.
+    func learn(_ answer: CustomerAnswer, after before: Customer?) -> Bool {
         let reading = clock.now()
-        known.withLock { time in
+        return known.withLock { time in
             _ = time.read(reading)
-            time.learn(answer, after: before)
+            return time.learn(answer, after: before)
         }
     }
 

@@ -35,9 +35,12 @@ struct DeviceTime: Sendable, Equatable, Codable {
     /// The server has answered, and its word counts more than any clock's. What it knew is as old as `asOf`; what time it
     /// is now it may have said besides.
     ///
+    /// Returns whether the clock is found to be ahead, and was not before.
+    ///
     /// Of a server that does not say the time, an answer that has not changed since may be as old as the one before
     /// (HTTP's 304): it only proves that its end has not come.
-    mutating func learn(_ answer: CustomerAnswer, after before: Customer?) {
+    mutating func learn(_ answer: CustomerAnswer, after before: Customer?) -> Bool {
+        let leadBefore = lead
         let (asOf, validUntil) = (answer.customer.asOf, answer.customer.validUntil)
         if let saidAt = answer.saidAt {
             latest = max(saidAt, asOf)
@@ -46,5 +49,6 @@ struct DeviceTime: Sendable, Equatable, Codable {
         } else if asOf != before?.asOf || validUntil.map({ $0 <= latest }) ?? false {
             latest = asOf
         }
+        return leadBefore == nil && lead != nil
     }
 }

@@ -23,7 +23,7 @@ struct DeviceTimeTests {
     ) {
         let answer = CustomerAnswer(
             customer: Fixture.customer(asOf: start + asOf * day), saidAt: said.map { start + $0 * day - late })
-        time.learn(answer, after: before)
+        _ = time.learn(answer, after: before)
     }
 
     @Test(
@@ -58,10 +58,10 @@ struct DeviceTimeTests {
     @Test func `an answer that has not changed does not turn time back, unless its end would have come`() {
         let answer = Fixture.customer(asOf: start, validUntil: start + 30 * day)
         var time = DeviceTime(reading: start + 20 * day)
-        time.learn(CustomerAnswer(customer: answer), after: answer)
+        _ = time.learn(CustomerAnswer(customer: answer), after: answer)
         #expect(time.latest == start + 20 * day)
         _ = time.read(start + 40 * day)
-        time.learn(CustomerAnswer(customer: answer), after: answer)
+        _ = time.learn(CustomerAnswer(customer: answer), after: answer)
         #expect(time.latest == start)
     }
 
@@ -93,7 +93,9 @@ struct DeviceTimeTests {
 
     @Test func `a clock that is ahead of it no more is right`() {
         var time = DeviceTime(reading: start + 10 * day)
-        learn(asOf: 0, saidOn: 0, &time)
+        let answer = CustomerAnswer(customer: Fixture.customer(), saidAt: start)
+        let news = (0..<2).map { _ in time.learn(answer, after: nil) }
+        #expect(news == [true, false], "it is news once that the clock is ahead")
         learn(asOf: 0, saidOn: 10, &time)
         #expect(days([10, 11], from: time) == [10, 11])
     }

@@ -84,6 +84,26 @@ struct OfflineStoreTests {
         await store.close()
     }
 
+    @Test func `a clock that leaps before its server has heard of it is right a moment later`() async throws {
+        let (serverClock, moment, naps) = (ManualClock(Fixture.start), Gate(), CallLog<Duration>())
+        test.server.tellTime(by: serverClock)
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        var configuration = test.configuration()
+        configuration.sleep = { nap in
+            naps.record(nap)
+            try await moment.pass()
+        }
+        let store = try await test.open(configuration)
+        try await store.purchaseProduct("film.noir")
+        test.clock.advance(by: Fixture.month)
+        await naps.wait { !$0.isEmpty }
+        #expect(store.allowedProducts == ["film.noir"], "by the server's word nothing has ended")
+        serverClock.advance(by: Fixture.month)
+        moment.open()
+        #expect(await store.reaches { $0.allowedProducts.isEmpty } != nil)
+        await store.close()
+    }
+
     @Test func `time goes on while the clock is behind, and what ends then ends`() async throws {
         test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let first = try await test.open()
