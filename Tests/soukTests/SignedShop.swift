@@ -43,6 +43,18 @@ struct SignedShop {
                 environment: .sandbox))
     }
 
+    /// A month or so of a subscription, signed.
+    func subscription(
+        _ id: String, from start: Date, until end: Date, environment: AppStoreEnvironment
+    ) throws -> String {
+        try JWSSigner(chain).sign(
+            JWSTransactionDecodedPayload(
+                transactionId: id, originalTransactionId: id, bundleId: Self.app, productId: "plus",
+                subscriptionGroupIdentifier: "plus", purchaseDate: start, originalPurchaseDate: start,
+                expiresDate: end, quantity: 1, type: .autoRenewableSubscription, signedDate: start,
+                environment: environment))
+    }
+
     /// What a customer presents to a server.
     func presentation(
         of signed: String, by customer: String, to server: SoukService, headers: HTTPHeaders = [:]
