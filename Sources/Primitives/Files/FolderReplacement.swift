@@ -225,7 +225,10 @@ extension FolderReplacement {
                 return true
             }
             let number = errno
-            rename(old, folder)
+            // Where somebody else's content has come in between, nobody needs the old any more.
+            if rename(old, folder) != 0, [EEXIST, ENOTEMPTY].contains(errno) {
+                try? FileManager.default.removeItem(atPath: old)
+            }
             guard [EEXIST, ENOTEMPTY].contains(number) else { throw FileFailure("replace", folder, number) }
             return false
         }
