@@ -16,8 +16,7 @@ struct LedgerTransaction {
     var departed: Set<CustomerID> = []
     /// How many facts were new, by kind.
     private(set) var appended: [String: Int] = [:]
-    /// Customers whose row is not written yet, because it is only whole with their answer.
-    /// With the token of their purchases.
+    /// Customers whose row is not written yet, because it is only whole with their answer, and the token of their purchases.
     private(set) var newcomers: [CustomerID: UUID] = [:]
     /// Every fact about the purchases of which nothing was known before this transaction.
     private(set) var newPurchases: [TransactionID: [PresentedFact.Content]] = [:]
@@ -86,6 +85,7 @@ struct LedgerTransaction {
         ).map { CustomerID(unchecked: try $0["customer"]) }
     }
 
+    /// Whose purchases bear this token, asked of the database once.
     private mutating func customer(bearing token: UUID) throws -> CustomerID? {
         if let known = bearers[token] { return known }
         let bearer = try bearer(of: token)
