@@ -37,6 +37,9 @@ let modules: [Module] = [
             "ZipExtraction",
         ]),
     Module(
+        name: "NetworkInterception", imports: ["HTTPCore", "PluginHub", "SQLStorage", "WebPages", "Primitives"],
+        testImports: ["CurlTransport", "HTTPListener"]),
+    Module(
         name: "AppStoreSimulator",
         imports: ["StoreModel", "StoreKitAdapter", "SignedData", "HTTPCore", "SQLStorage", "Primitives"]),
     Module(

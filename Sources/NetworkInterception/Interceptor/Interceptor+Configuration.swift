@@ -1,0 +1,29 @@
+import Foundation
+import HTTPCore
+import Primitives
+
+extension Interceptor {
+    /// What an interceptor is made with. Time and patience are inputs, so that a test need not wait.
+    public struct Configuration: Sendable {
+        /// Which requests are handled.
+        public var recordSelector = RecordSelector.all()
+        /// Where records are kept; `nil` is a ring in memory of 1 000 records and 64 MiB.
+        public var storage: (any RecordStorage)?
+        /// What is taken out of a record before it is stored.
+        public var redaction = Redaction.standard
+        /// The first bytes of each body that are recorded. Bodies of any length pass.
+        public var maximumRecordedBytes = 1 << 20
+        /// How long a floret with completion handlers may take for each.
+        public var floretDeadline: Duration = .seconds(10)
+        /// What time it is, for `Record.Timing`.
+        public var clock: any WallClock = SystemClock()
+        /// Returns after that long, or throws when its task is cancelled.
+        public var wait: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+        /// Is told each report at once, on any thread.
+        public var onReport: @Sendable (InterceptionReport) -> Void = { _ in }
+
+        public init() {}
+
+        public static var standard: Configuration { Configuration() }
+    }
+}

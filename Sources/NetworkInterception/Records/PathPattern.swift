@@ -1,0 +1,51 @@
+/// A pattern of paths: `*` stands for any number of characters within a segment, `**` for any number of any.
+///
+///     PathPattern("/v1/customers/*").matches("/v1/customers/anna")          // true
+///     PathPattern("/v1/**").matches("/v1/customers/anna/transactions")      // true
+public struct PathPattern: Sendable, Hashable {
+    private enum Part: Hashable { case byte(UInt8), withinSegment, anything }
+
+    public let text: String
+    private let parts: [Part]
+
+    public init(_ text: String) {
+        self.text = text
+        var parts: [Part] = []
+        for byte in text.utf8 {
+            switch (byte, parts.last) {
+            case (UInt8(ascii: "*"), .withinSegment): parts[parts.count - 1] = .anything
+            case (UInt8(ascii: "*"), .anything): break
+            case (UInt8(ascii: "*"), _): parts.append(.withinSegment)
+            default: parts.append(.byte(byte))
+            }
+        }
+        self.parts = parts
+    }
+
+    /// Whether the whole of `path` matches. The time it takes grows with the product of both lengths, never faster.
+    public func matches(_ path: String) -> Bool {
+        // Which beginnings of the pattern match what was read so far.
+        var open = [Bool](repeating: false, count: parts.count + 1)
+        open[0] = true
+        func skipEmptyStars(_ open: inout [Bool]) {
+            for (index, part) in parts.enumerated() where open[index] {
+                if case .byte = part { continue }
+                open[index + 1] = true
+            }
+        }
+        skipEmptyStars(&open)
+        for byte in path.utf8 {
+            var next = [Bool](repeating: false, count: parts.count + 1)
+            for (index, part) in parts.enumerated() where open[index] {
+                switch part {
+                case .byte(let wanted): if wanted == byte { next[index + 1] = true }
+                case .withinSegment: if byte != UInt8(ascii: "/") { next[index] = true }
+                case .anything: next[index] = true
+                }
+            }
+            skipEmptyStars(&next)
+            open = next
+        }
+        return open[parts.count]
+    }
+}
