@@ -1,39 +1,70 @@
 import Foundation
 import HTTPCore
-import Primitives
 
-/// One request on its way through the florets and the network, and the record of it.
-final class Exchange: Sendable {
-    private let interceptor: Interceptor
+/// One request on its way through the florets and the network.
+struct Exchange: Sendable {
+    private let first: Record
     private let florets: [any InterceptableFloret]
-    private let record: Locked<Record>
-    private let limit: Int
-    /// How it ended, its request's bodies not yet merged in: a server may answer before it has read the request.
-    private let ending = Locked<Record?>(nil)
+    private let interceptor: Interceptor
+    private let keeper: RecordKeeper
 
     init(_ record: Record, _ florets: [any InterceptableFloret], _ interceptor: Interceptor) {
+        first = record
         self.florets = florets
         self.interceptor = interceptor
-        limit = interceptor.configuration.maximumRecordedBytes
-        self.record = Locked(record)
+        keeper = RecordKeeper(record, interceptor)
     }
 
     /// What the app gets: the answer, or the failure thrown.
+    ///
+    /// Florets are asked in the app's task, so they hear when it is cancelled. Whatever they make of that, nothing is sent
+    /// any more, and the call throws `HTTPError.cancelled`. A transport that answers nevertheless is believed.
     func run(over transport: any HTTPTransport) async throws -> HTTPResponse {
-        var record = record.withLock { $0 }
-        record.timing.started = interceptor.configuration.clock.now()
-        record.originalRequest.body = watched(record.originalRequest.body, as: .original)
+        let clock = interceptor.configuration.clock
+        // Who was cancelled before is for the transport to refuse.
+        var isHeeded = Task.isCancelled
+        var record = first
+        record.timing.started = clock.now()
+        record.originalRequest.body = keeper.watched(record.originalRequest.body, as: .original)
         record.designatedRequest.body = record.originalRequest.body
         record = await asked(record) { await $0.willRequest($1) }
+        if !isHeeded, Task.isCancelled { record.giveUp() }
         if record.result == nil {
-            record.designatedRequest.body = watched(record.designatedRequest.body, as: .designated)
-            record.timing.sent = interceptor.configuration.clock.now()
-            await keep(record)
+            record.designatedRequest.body = keeper.watched(record.designatedRequest.body, as: .designated)
+            record.timing.sent = clock.now()
+            await keeper.keep(record)
             record.result = await Self.answer(to: record.designatedRequest, from: transport)
+            isHeeded = Task.isCancelled
         }
-        record.timing.answered = interceptor.configuration.clock.now()
+        record.timing.answered = clock.now()
         record = await asked(record) { await $0.didRespond($1) }
+        if !isHeeded, Task.isCancelled { record.giveUp() }
         return try await delivered(record)
+    }
+
+    /// Stores how the exchange ended and hands the answer on; an answer that streams is stored again when it was read.
+    private func delivered(_ record: Record) async throws -> HTTPResponse {
+        var record = record
+        let result = record.result ?? .failure(Self.noResult)
+        record.result = result
+        let isKept = interceptor.configuration.recordSelector.selects(record)
+        if case .success(var response) = result, isKept, case .stream(let stream) = response.body {
+            await keeper.keep(record, isAnswered: true)
+            response.body = .stream(keeper.watched(answer: stream))
+            return response
+        }
+        if isKept {
+            record.timing.ended = record.timing.answered
+            await keeper.keep(record, isAnswered: true)
+        } else {
+            await keeper.forget()
+        }
+        return try result.get()
+    }
+
+    private static var noResult: InterceptionError {
+        InterceptionError(
+            .noResult, "A floret took the answer away and put nothing in its place; set `result` in didRespond.")
     }
 
     private static func answer(
@@ -68,6 +99,12 @@ extension Exchange {
 }
 
 extension Record {
+    /// The app has stopped waiting: what was answered is not wanted any more.
+    fileprivate mutating func giveUp() {
+        if case .stream(let stream)? = response?.body { stream.cancel() }
+        if failure == nil { result = .failure(HTTPError(.cancelled, "The request was cancelled.")) }
+    }
+
     /// What a floret did that was given this record and answered `other`. Streams count as what they were.
     fileprivate func change(to other: Record) -> Change.Kind? {
         switch (result, other.result) {
@@ -97,151 +134,6 @@ extension HTTPBody {
         case (.bytes(let left), .bytes(let right)): left == right
         case (.stream, .stream): true
         default: false
-        }
-    }
-}
-
-// MARK: - Bodies and the record
-
-extension Exchange {
-    private enum Place { case original, designated }
-
-    /// The same body, of which the record takes the first bytes while it passes.
-    private func watched(_ body: HTTPBody, as place: Place) -> HTTPBody {
-        guard case .stream = body else { return body }
-        note(.empty, Record.Passage(byteCount: 0, end: .underway), place)
-        return body.tapped(upTo: limit) { [self] bytes, passage in
-            note(.bytes(bytes), passage, place)
-            if let ending = ending.withLock({ $0 }) { interceptor.keepLater(merged(ending)) }
-        }
-    }
-
-    private func note(_ body: HTTPBody, _ passage: Record.Passage, _ place: Place) {
-        record.withLock { record in
-            switch place {
-            case .original:
-                record.originalRequest.body = body
-                record.bodies.original = passage
-            case .designated:
-                record.designatedRequest.body = body
-                record.bodies.designated = passage
-            }
-        }
-    }
-
-    /// Stores the record as it stands; bodies that are streams with the bytes that have passed.
-    private func keep(_ current: Record) async { await interceptor.keep(merged(current)) }
-
-    /// Stores how the exchange ended. What a body notes meanwhile is stored once more.
-    private func keepEnding(_ current: Record) async {
-        ending.withLock { $0 = current }
-        let noted = record.withLock { $0.bodies }
-        await keep(current)
-        if record.withLock({ $0.bodies }) != noted { await keep(current) }
-    }
-
-    /// What `current` says, with bodies as bytes and what their taps have noted.
-    private func merged(_ current: Record) -> Record {
-        var whole = current
-        let limit = limit
-        record.withLock { noted in
-            whole.bodies = noted.bodies
-            whole.originalRequest.body = whole.originalRequest.body.recorded(
-                noted.originalRequest.body, &whole.bodies.original, limit)
-            whole.designatedRequest.body = whole.designatedRequest.body.recorded(
-                noted.designatedRequest.body, &whole.bodies.designated, limit)
-        }
-        if case .success(var response)? = whole.result {
-            response.body = response.body.recorded(.empty, &whole.bodies.response, limit)
-            whole.result = .success(response)
-        }
-        return whole
-    }
-
-    /// Stores how the exchange ended and hands the answer on; an answer that streams is stored again when it was read.
-    private func delivered(_ record: Record) async throws -> HTTPResponse {
-        let isKept = interceptor.configuration.recordSelector.selects(record)
-        if !isKept { await interceptor.storage.remove(record.id) }
-        switch record.result {
-        case .success(var response):
-            guard isKept else { return response }
-            guard case .stream(let stream) = response.body else {
-                await keepEnding(record.ended(record.timing.answered))
-                return response
-            }
-            await keep(record)
-            response.body = .stream(recorded(stream, in: record))
-            return response
-        case .failure(let error):
-            if isKept { await keepEnding(record.ended(record.timing.answered)) }
-            throw error
-        case nil:
-            throw InterceptionError(
-                .noResult, "A floret took the answer away and put nothing in its place; set `result` in didRespond.")
-        }
-    }
-
-    private func recorded(_ stream: HTTPBodyStream, in record: Record) -> HTTPBodyStream {
-        let unsaved = Locked<Record?>(nil)
-        let tapped = HTTPBody.stream(stream).tapped(upTo: limit) { [self] bytes, passage in
-            var last = record.ended(interceptor.configuration.clock.now())
-            if case .success(var response)? = last.result {
-                response.body = .bytes(bytes)
-                last.result = .success(response)
-            }
-            note(passage)
-            unsaved.withLock { [last] in $0 = last }
-        }
-        guard case .stream(let source) = tapped else { return stream }
-        let take: @Sendable () -> Record? = {
-            unsaved.withLock { record in
-                defer { record = nil }
-                return record
-            }
-        }
-        return HTTPBodyStream(
-            length: stream.length,
-            next: { [self] in
-                do {
-                    let chunk = try await source.next()
-                    if chunk == nil, let last = take() { await keepEnding(last) }
-                    return chunk
-                } catch {
-                    if let last = take() { await keepEnding(last) }
-                    throw error
-                }
-            },
-            cancel: { [self] in
-                source.cancel()
-                guard let last = take() else { return }
-                ending.withLock { $0 = last }
-                interceptor.keepLater(merged(last))
-            })
-    }
-
-    private func note(_ passage: Record.Passage) { record.withLock { $0.bodies.response = passage } }
-}
-
-extension Record {
-    fileprivate func ended(_ instant: Date?) -> Record {
-        var record = self
-        record.timing.ended = instant
-        return record
-    }
-}
-
-extension HTTPBody {
-    /// This body as it is stored: bytes up to the limit; for a stream what its tap noted.
-    fileprivate func recorded(_ noted: HTTPBody, _ passage: inout Record.Passage?, _ limit: Int) -> HTTPBody {
-        switch self {
-        case .bytes(let bytes):
-            // What a stream's tap has noted says more than its first bytes do.
-            passage = passage ?? Record.Passage(byteCount: bytes.count, isCut: bytes.count > limit)
-            return bytes.count > limit ? .bytes(Array(bytes[..<limit])) : self
-        case .stream:
-            if passage == nil { passage = Record.Passage(byteCount: 0, end: .underway) }
-            if case .bytes = noted { return noted }
-            return .empty
         }
     }
 }

@@ -82,19 +82,19 @@ public final class Interceptor: Sendable {
 
 extension Interceptor {
     /// Records whose last state is still being stored, because the reader of a body gave up where it could not wait.
-    struct LateEndings {
-        fileprivate var tasks: [Record.ID: Task<Void, Never>] = [:]
+    private struct LateEndings {
+        var tasks: [UInt64: Task<Void, Never>] = [:]
+        var next: UInt64 = 0
     }
 
-    /// Stores the record without making its reader wait.
-    func keepLater(_ record: Record) {
-        let id = record.id
+    /// Stores something without making anybody wait.
+    func later(_ store: @escaping @Sendable () async -> Void) {
         lateEndings.withLock { endings in
-            let before = endings.tasks[id]
-            endings.tasks[id] = Task {
-                await before?.value
-                await keep(record)
-                lateEndings.withLock { _ = $0.tasks.removeValue(forKey: id) }
+            let number = endings.next
+            endings.next += 1
+            endings.tasks[number] = Task {
+                await store()
+                lateEndings.withLock { _ = $0.tasks.removeValue(forKey: number) }
             }
         }
     }

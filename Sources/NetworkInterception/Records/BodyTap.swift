@@ -6,7 +6,7 @@ extension HTTPBody {
     /// for; the first `limit` bytes are copied.
     ///
     /// `ended` is called once, with those bytes and with how the reading ended; at once for a body that is at hand. A
-    /// stream that nobody reads ends as `.cancelled` when it is dropped.
+    /// stream that nobody reads to its end is `.cancelled` when it is dropped, unless all its announced bytes passed.
     public func tapped(
         upTo limit: Int, ended: @escaping @Sendable ([UInt8], Record.Passage) -> Void
     ) -> HTTPBody {
@@ -64,7 +64,9 @@ private final class BodyTap: Sendable {
 
     private func cancel() {
         source.cancel()
-        end(.cancelled)
+        // Who knows the length need not ask for the end.
+        let hasAll = state.withLock { [length = source.length] in $0.byteCount == length }
+        end(hasAll ? .complete : .cancelled)
     }
 
     private func end(_ end: Record.Passage.End) {

@@ -1,0 +1,96 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import Primitives
+import StoreTestSupport
+import Testing
+
+/// A caller that is cancelled, in every phase of its request, beside the same without an interceptor.
+@Suite struct CancellationTests {
+    enum Phase: CaseIterable { case willRequest, connecting, didRespond }
+
+    @Test(arguments: Phase.allCases, [true, false])
+    func `cancelled before it returns, the call throws what it throws without an interceptor`(
+        _ phase: Phase, _ heedsIt: Bool
+    ) async throws {
+        let (isThere, mayGoOn) = (Gate(), Gate())
+        let stay: @Sendable () async -> Void = {
+            isThere.open()
+            if heedsIt { try? await Task.sleep(for: .seconds(3600)) } else { await mayGoOn.wait() }
+        }
+        let interceptor = Interceptor.running([
+            Probe(
+                before: { _ in if phase == .willRequest { await stay() } },
+                after: { _ in if phase == .didRespond { await stay() } })
+        ])
+        let network = AnyTransport { _ in
+            if phase == .connecting { isThere.open() }
+            if phase != .didRespond {
+                do { try await Task.sleep(for: .seconds(3600)) } catch { throw HTTPError(.cancelled, "cancelled") }
+            }
+            return HTTPResponse(status: 200)
+        }
+        let transport = interceptor.transport(wrapping: network)
+        let sending = Task { try await transport.send(getRoot) }
+        await isThere.wait()
+        sending.cancel()
+        mayGoOn.open()
+        await #expect(throws: HTTPError(.cancelled, "")) { try await sending.value }
+        let record = try #require(await interceptor.records.first)
+        #expect(record.failure as? HTTPError == HTTPError(.cancelled, ""))
+        #expect(record.timing.ended != nil)
+    }
+
+    @Test func `an answer that a cancelled caller does not get any more is let go of`() async throws {
+        let (isAnswered, mayGoOn, isStopped) = (Gate(), Gate(), Gate())
+        let interceptor = Interceptor.running([
+            Probe(after: { _ in
+                isAnswered.open()
+                await mayGoOn.wait()
+            })
+        ])
+        let transport = interceptor.transport(
+            wrapping: AnyTransport { _ in
+                HTTPResponse(status: 200, body: .stream(HTTPBodyStream(next: { [1] }, cancel: { isStopped.open() })))
+            })
+        let sending = Task { try await transport.send(getRoot) }
+        await isAnswered.wait()
+        sending.cancel()
+        mayGoOn.open()
+        await #expect(throws: HTTPError(.cancelled, "")) { try await sending.value }
+        await isStopped.wait()
+    }
+
+    @Test func `a floret's answer does not reach a caller that was cancelled meanwhile`() async throws {
+        let (isAsked, mayGoOn) = (Gate(), Gate())
+        let interceptor = Interceptor.running([
+            Probe(before: { record in
+                isAsked.open()
+                await mayGoOn.wait()
+                record.result = .success(Response(status: 200))
+            })
+        ])
+        let transport = interceptor.transport(wrapping: ScriptedTransport())
+        let sending = Task { try await transport.send(getRoot) }
+        await isAsked.wait()
+        sending.cancel()
+        mayGoOn.open()
+        await #expect(throws: HTTPError(.cancelled, "")) { try await sending.value }
+    }
+
+    @Test func `a transport that answers although it was cancelled is believed`() async throws {
+        let (isThere, mayGoOn) = (Gate(), Gate())
+        let interceptor = Interceptor.running([Probe()])
+        let transport = interceptor.transport(
+            wrapping: AnyTransport { _ in
+                isThere.open()
+                await mayGoOn.wait()
+                return HTTPResponse(status: 200)
+            })
+        let sending = Task { try await transport.send(getRoot) }
+        await isThere.wait()
+        sending.cancel()
+        mayGoOn.open()
+        #expect(try await sending.value.status == 200)
+    }
+}

@@ -1,0 +1,245 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import Primitives
+import StoreTestSupport
+import Testing
+
+/// What stands in the storage, when, and in which order.
+@Suite struct RecordingTests {
+    @Test func `a streamed upload passes, and the record has its first bytes`() async throws {
+        let interceptor = Interceptor.running([]) { $0.maximumRecordedBytes = 4 }
+        let body = HTTPBody.stream(HTTPBodyStream([[1, 2, 3], [4, 5, 6]]))
+        let answer = try await interceptor.transport(wrapping: .echo).send(
+            HTTPRequest(method: .post, url: "http://a/", body: body))
+        #expect(try await answer.body.collect(upTo: 100) == [1, 2, 3, 4, 5, 6])
+        let record = try #require(await interceptor.records.first)
+        #expect(record.originalRequest.body.buffered == [1, 2, 3, 4])
+        #expect(record.designatedRequest.body.buffered == [1, 2, 3, 4])
+        #expect(record.bodies.original == Record.Passage(byteCount: 6, isCut: true))
+        #expect(record.bodies.designated == Record.Passage(byteCount: 6, isCut: true))
+        #expect(record.response?.body.buffered == [1, 2, 3, 4])
+        #expect(record.bodies.response == Record.Passage(byteCount: 6, isCut: true))
+    }
+
+    @Test func `the states of a record are stored in their order, with the instants of each`() async throws {
+        let clock = ManualClock()
+        let start = clock.now()
+        let interceptor = Interceptor.running([
+            Probe(before: { _ in clock.advance(by: 1) }, after: { _ in clock.advance(by: 4) })
+        ]) { $0.clock = clock }
+        let transport = interceptor.transport(
+            wrapping: AnyTransport { _ in
+                clock.advance(by: 2)
+                return HTTPResponse(status: 200, body: .stream(HTTPBodyStream([[7], [8]])))
+            })
+        var updates = interceptor.storage.updates.makeAsyncIterator()
+        let answer = try await transport.send(getRoot)
+        let sent = try #require(await updates.next())
+        #expect(sent.timing == .init(started: start, sent: start + 1))
+        #expect(sent.result == nil)
+        let answered = try #require(await updates.next())
+        #expect(answered.timing == .init(started: start, sent: start + 1, answered: start + 3))
+        #expect(answered.bodies.response == .init(byteCount: 0, end: .underway))
+        clock.advance(by: 8)
+        #expect(try await answer.body.collect(upTo: 10) == [7, 8])
+        let ended = try #require(await updates.next())
+        #expect(ended.timing == .init(started: start, sent: start + 1, answered: start + 3, ended: start + 15))
+        #expect(ended.response?.body.buffered == [7, 8])
+        #expect(ended.bodies.response == .init(byteCount: 2))
+        #expect(Set([sent.id, answered.id, ended.id]).count == 1)
+    }
+
+    @Test func `a streamed answer is handed on when its head is there, piece by piece`() async throws {
+        let more = Gate()
+        let pieces = Locked<[[UInt8]]>([[1], [2]])
+        let interceptor = Interceptor.running([Probe()])
+        let transport = interceptor.transport(
+            wrapping: AnyTransport { _ in
+                let stream = HTTPBodyStream(next: {
+                    let piece = pieces.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+                    if piece == [2] { await more.wait() }
+                    return piece
+                })
+                return HTTPResponse(status: 200, body: .stream(stream))
+            })
+        let answer = try await transport.send(getRoot)
+        guard case .stream(let stream) = answer.body else { return #expect(Bool(false), "the body was collected") }
+        #expect(try await stream.next() == [1])
+        more.open()
+        #expect(try await stream.next() == [2])
+        #expect(try await stream.next() == nil)
+    }
+
+    @Test func `a reader that gives up is recorded with what it read`() async throws {
+        let isStopped = OneWay()
+        let interceptor = Interceptor.running([])
+        let transport = interceptor.transport(
+            wrapping: AnyTransport { _ in
+                HTTPResponse(
+                    status: 200, body: .stream(HTTPBodyStream(next: { [1, 2] }, cancel: { isStopped.happen() })))
+            })
+        do {
+            let answer = try await transport.send(getRoot)
+            guard case .stream(let stream) = answer.body else { return #expect(Bool(false), "the body was collected") }
+            _ = try await stream.next()
+        }
+        await interceptor.settled()
+        #expect(isStopped.hasHappened)
+        let record = try #require(await interceptor.records.first)
+        #expect(record.bodies.response == .init(byteCount: 2, end: .cancelled))
+        #expect(record.response?.body.buffered == [1, 2])
+        #expect(record.timing.ended != nil)
+    }
+
+    @Test func `a reader that has all announced bytes need not ask for the end`() async throws {
+        let interceptor = Interceptor.running([])
+        let transport = interceptor.transport(
+            wrapping: AnyTransport { _ in HTTPResponse(status: 200, body: .stream(HTTPBodyStream([[1, 2]]))) })
+        do {
+            let answer = try await transport.send(getRoot)
+            guard case .stream(let stream) = answer.body else { return #expect(Bool(false), "the body was collected") }
+            _ = try await stream.next()
+        }
+        await interceptor.settled()
+        #expect(await interceptor.records.first?.bodies.response == .init(byteCount: 2))
+    }
+
+    @Test func `a body that fails on its way fails for its reader the same way, and is recorded so`() async throws {
+        let interceptor = Interceptor.running([])
+        let pieces = Locked(1)
+        let transport = interceptor.transport(
+            wrapping: AnyTransport { _ in
+                HTTPResponse(
+                    status: 200,
+                    body: .stream(
+                        HTTPBodyStream(next: {
+                            guard
+                                pieces.withLock({
+                                    $0 -= 1; return $0
+                                }) >= 0
+                            else {
+                                throw HTTPError(.connectionLost, "gone")
+                            }
+                            return [9]
+                        })))
+            })
+        let answer = try await transport.send(getRoot)
+        await #expect(throws: HTTPError(.connectionLost, "")) { try await answer.body.collect(upTo: 10) }
+        let record = try #require(await interceptor.records.first)
+        #expect(record.bodies.response == .init(byteCount: 1, end: .failed))
+        #expect(record.response?.body.buffered == [9])
+    }
+
+    @Test func `a server that answers before it has read the upload is recorded, and then the rest of the upload`()
+        async throws
+    {
+        let rest = Gate()
+        let reading = Locked<Task<[UInt8], any Error>?>(nil)
+        let interceptor = Interceptor.running([])
+        let transport = interceptor.transport(
+            wrapping: AnyTransport { request in
+                reading.withLock {
+                    $0 = Task {
+                        await rest.wait()
+                        return try await request.body.collect(upTo: 100)
+                    }
+                }
+                return HTTPResponse(status: 200)
+            })
+        do {
+            let body = HTTPBody.stream(HTTPBodyStream([[1, 2], [3]]))
+            _ = try await transport.send(HTTPRequest(method: .post, url: "http://a/", body: body))
+        }
+        let early = try #require(await interceptor.records.first)
+        #expect(early.bodies.original?.end == .underway)
+        #expect(early.response?.status == 200)
+        rest.open()
+        #expect(try await reading.withLock { $0 }?.value == [1, 2, 3])
+        await interceptor.settled()
+        let late = try #require(await interceptor.records.first)
+        #expect(late.designatedRequest.body.buffered == [1, 2, 3])
+        #expect(
+            late.bodies
+                == .init(original: .init(byteCount: 3), designated: .init(byteCount: 3), response: .init(byteCount: 0)))
+    }
+
+    @Test func `what is noted while a slow storage stores is stored next, so the last state wins`() async throws {
+        /// Lets each state in when the test says so.
+        final class Slow: RecordStorage {
+            let stored = MemoryRecordStorage()
+            let states = Locked<[Record]>([])
+            let second = Gate()
+            let isAtSecond = Gate()
+
+            func store(_ record: Record) async {
+                let number = states.withLock { states in
+                    states.append(record)
+                    return states.count
+                }
+                if number == 2 {
+                    isAtSecond.open()
+                    await second.wait()
+                }
+                await stored.store(record)
+            }
+            func records(_ count: Int, after record: Record?) async -> [Record] {
+                await stored.records(count, after: record)
+            }
+            var updates: AsyncStream<Record> { stored.updates }
+        }
+        let slow = Slow()
+        let upload = Locked<HTTPBody?>(nil)
+        let interceptor = Interceptor.running([]) { $0.storage = slow }
+        let transport = interceptor.transport(
+            wrapping: AnyTransport { request in
+                upload.withLock { $0 = request.body }
+                return HTTPResponse(status: 200)
+            })
+        let sending = Task {
+            try await transport.send(
+                HTTPRequest(method: .post, url: "http://a/", body: .stream(HTTPBodyStream([[1], [2]]))))
+        }
+        await slow.isAtSecond.wait()
+        let body = try #require(upload.withLock { $0 })
+        #expect(try await body.collect(upTo: 9) == [1, 2])
+        #expect(await slow.stored.records(1, after: nil).first?.bodies.designated?.end == .underway)
+        slow.second.open()
+        _ = try await sending.value
+        await interceptor.settled()
+        #expect(await interceptor.records.first?.bodies.designated == .init(byteCount: 2))
+        #expect(slow.states.withLock { $0.last?.bodies.original } == .init(byteCount: 2))
+    }
+
+    @Test func `the selector is asked before and after: what it no longer selects is taken out, its traffic goes on`()
+        async throws
+    {
+        let asked = Diary()
+        let interceptor = Interceptor.running([Probe()]) {
+            $0.recordSelector = RecordSelector { record in
+                asked.write(record.response.map { "\($0.status)" } ?? "no answer")
+                return record.response?.status != 404 && record.originalRequest.path != "/out"
+            }
+        }
+        let transport = interceptor.transport(
+            wrapping: AnyTransport { request in
+                HTTPResponse(
+                    status: request.path == "/missing" ? 404 : 200, body: .stream(HTTPBodyStream([[1], [2]])))
+            })
+        let missing = try await transport.send(HTTPRequest(method: .get, url: "http://a/missing"))
+        #expect(try await missing.body.collect(upTo: 9) == [1, 2])
+        #expect(asked.all == ["no answer", "404"])
+        #expect(await interceptor.records.isEmpty)
+        _ = try await transport.send(HTTPRequest(method: .get, url: "http://a/out"))
+        #expect(asked.all == ["no answer", "404", "no answer"])
+        _ = try await transport.send(getRoot)
+        #expect(await interceptor.records.map(\.originalRequest.path) == ["/"])
+    }
+}
+
+/// Something that happens, or does not.
+private final class OneWay: Sendable {
+    private let flag = Locked(false)
+    func happen() { flag.withLock { $0 = true } }
+    var hasHappened: Bool { flag.withLock { $0 } }
+}
