@@ -147,6 +147,15 @@ let package = Package(
                 path: "Examples/PromoCodes/App",
                 exclude: ["PromoCodes.swift"],
                 swiftSettings: strict),
+            // The florets of Examples/Florets, compiled here as well so that their tests run with all others.
+            .testTarget(
+                name: "FloretsTests",
+                dependencies: [
+                    "CurlTransport", "HTTPCore", "HTTPListener", "NetworkInterception", "PluginHub", "Primitives",
+                ],
+                path: "Examples/Florets/App",
+                exclude: ["Florets.swift"],
+                swiftSettings: strict),
             // The plugins of Examples/FourPlugins, compiled here as well so that their tests run with all others.
             .testTarget(
                 name: "FourPluginsTests",

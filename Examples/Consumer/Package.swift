@@ -13,6 +13,7 @@ let programs: [(name: String, products: [String])] = [
     ("Asking", ["StoreKitAdapter", "HTTPCore"]),
     ("Owning", ["Purchases"]),
     ("Shop", ["InAppStore", "Purchases"]),
+    ("Watching", ["NetworkInterception"]),
 ]
 
 let package = Package(

@@ -3,7 +3,7 @@ import PackageDescription
 
 // What packages outside this one compile against. A change that breaks a line here breaks theirs. Each target sees one
 // product alone, so that a type which is not re-exported by its module is missed here first.
-let modules = ["PluginHub", "HTTPCore", "StoreKitAdapter", "Purchases", "InAppStore"]
+let modules = ["PluginHub", "HTTPCore", "StoreKitAdapter", "Purchases", "InAppStore", "NetworkInterception"]
 
 let package = Package(
     name: "Contract",

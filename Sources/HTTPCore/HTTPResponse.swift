@@ -17,6 +17,10 @@ public struct HTTPResponse: Sendable {
         self.init(status: status, headers: headers.withContentType("application/json"), body: .json(json))
     }
 
+    /// No answer at all: a listener closes the connection in its place. For proxies whose server gave none, and to try how
+    /// a client bears it.
+    public static let connectionClosed = HTTPResponse(status: 0)
+
     /// Whether the status is 200 to 299.
     public var isSuccess: Bool { (200..<300).contains(status) }
 }

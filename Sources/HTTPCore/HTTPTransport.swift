@@ -21,6 +21,9 @@ public struct InProcessTransport: HTTPTransport {
         let reply = handler.respond(to: received)
         return try await withDeadline(request.timeout ?? .seconds(30)) {
             var response = await reply.response()
+            if response.status == HTTPResponse.connectionClosed.status {
+                throw HTTPError(.noAnswer, "The handler closed the connection without an answer.")
+            }
             if request.method == .head { response.body = .empty }
             return response
         }

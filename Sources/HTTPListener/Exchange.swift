@@ -142,6 +142,7 @@ final class Exchange: @unchecked Sendable {
             isHead: request.method == .head, closesConnection: closes || service.connections.isDraining,
             invalidAnswer: { [service] in service.limits.response(to: Self.invalidAnswer) })
         switch writer.prepare(response) {
+        case .nothing: return .NO
         case .bytes(let prepared): return writer.queue(prepared, on: handle)
         case .stream(let prepared, let stream):
             let feed = BodyFeed(stream) { [connection] in connection.unpark() }

@@ -6,6 +6,8 @@ struct ResponseWriter {
     enum Prepared {
         case bytes(HTTPResponse)
         case stream(HTTPResponse, HTTPBodyStream)
+        /// The connection is closed without an answer.
+        case nothing
     }
 
     let isHead: Bool
@@ -16,6 +18,7 @@ struct ResponseWriter {
     /// Decides what is sent: no body where none may be (RFC 9110 section 6.4.1), and `invalidAnswer` if need be.
     func prepare(_ response: HTTPResponse) -> Prepared {
         var response = response
+        if response.status == HTTPResponse.connectionClosed.status { return .nothing }
         if !(200...599).contains(response.status) || (try? response.headers.validate()) == nil {
             if case .stream(let stream) = response.body { stream.cancel() }
             response = invalidAnswer()

@@ -5,6 +5,22 @@ import Primitives
 import Testing
 
 @Suite struct SuspensionTests {
+    @Test func `an answer that is none closes the connection, whether it is at hand or comes later`() async throws {
+        let handler = AnyHTTPHandler { request in
+            request.url == "/ready" ? .ready(.connectionClosed) : .suspended { .connectionClosed }
+        }
+        try await withListener(handler) { address, _ in
+            for path in ["/ready", "/later"] {
+                let client = try RawClient(port: address.port)
+                await client.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(try await client.receiveToEnd().isEmpty)
+            }
+        }
+        await #expect(throws: HTTPError(.noAnswer, "")) {
+            try await InProcessTransport(handler).send(HTTPRequest(method: .get, url: "http://x/ready"))
+        }
+    }
+
     @Test func `a streamed answer of known and unknown length arrives whole on a connection that lives on`()
         async throws
     {

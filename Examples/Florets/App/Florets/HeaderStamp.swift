@@ -1,0 +1,23 @@
+import HTTPCore
+import NetworkInterception
+import Primitives
+
+/// Puts a header into every request, so that a server's log can tell this run of the app from others.
+final class HeaderStamp: InterceptableFloret {
+    let summary: String? = "Adds X-Run to every request."
+    private let run: String
+    private let isOn = Locked(true)
+
+    init(run: String) { self.run = run }
+
+    var enabled: Bool {
+        get { isOn.withLock { $0 } }
+        set { isOn.withLock { $0 = newValue } }
+    }
+
+    func willRequest(_ record: Record) async -> Record {
+        var record = record
+        record.designatedRequest.headers["X-Run"] = run
+        return record
+    }
+}

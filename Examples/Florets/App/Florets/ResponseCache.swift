@@ -1,0 +1,54 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import Primitives
+
+/// Answers what was asked a short while ago without asking the network again.
+final class ResponseCache: InterceptableFloret {
+    private struct Entry {
+        let response: Response
+        let expires: Date
+    }
+
+    private let lifetime: TimeInterval
+    private let clock: any WallClock
+    private let isOn = Locked(true)
+    private let entries = Locked<[String: Entry]>([:])
+
+    /// Keeps answers for `lifetime` seconds.
+    init(lifetime: TimeInterval, clock: any WallClock = SystemClock()) {
+        self.lifetime = lifetime
+        self.clock = clock
+    }
+
+    var enabled: Bool {
+        get { isOn.withLock { $0 } }
+        set { isOn.withLock { $0 = newValue } }
+    }
+
+    func willRequest(_ record: Record) async -> Record {
+        guard let key = key(of: record.designatedRequest) else { return record }
+        let now = clock.now()
+        let entry = entries.withLock { $0[key] }
+        guard let entry, now < entry.expires else { return record }
+        var record = record
+        record.result = .success(entry.response)
+        return record
+    }
+
+    func didRespond(_ record: Record) async -> Record {
+        // Only what the network answered, and whole: a stream is still on its way and belongs to the app.
+        guard record.timing.sent != nil, let key = key(of: record.designatedRequest), let response = record.response,
+            response.status == 200, response.body.buffered != nil, response.headers["Cache-Control"] != "no-store"
+        else { return record }
+        let entry = Entry(response: response, expires: clock.now().addingTimeInterval(lifetime))
+        entries.withLock { $0[key] = entry }
+        return record
+    }
+
+    /// Only questions without a body, and nobody's own: an answer to one customer is not for another.
+    private func key(of request: HTTPRequest) -> String? {
+        guard request.method == .get, request.headers["Authorization"] == nil else { return nil }
+        return request.url
+    }
+}

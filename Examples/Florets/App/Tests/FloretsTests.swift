@@ -1,0 +1,100 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import PluginHub
+import Primitives
+import Testing
+
+/// The florets of the guide, each in an interceptor before a server in this process.
+@Suite struct FloretsTests {
+    /// A clock that is set by hand.
+    private final class HandClock: WallClock {
+        private let instant = Locked(Date(timeIntervalSince1970: 1_700_000_000))
+        func now() -> Date { instant.withLock { $0 } }
+        func sleep(until deadline: Date) async throws {}
+        func move(_ seconds: TimeInterval) { instant.withLock { $0 += seconds } }
+    }
+
+    /// Counts its questions, and answers with what it was told.
+    private final class Server: HTTPHandler {
+        let asked = Locked<[HTTPRequest]>([])
+        private let headers: HTTPHeaders
+        private let clock: HandClock?
+        private let takes: TimeInterval
+
+        init(headers: HTTPHeaders = [:], clock: HandClock? = nil, taking takes: TimeInterval = 0) {
+            self.headers = headers
+            self.clock = clock
+            self.takes = takes
+        }
+
+        func respond(to request: HTTPRequest) -> HTTPReply {
+            asked.withLock { $0.append(request) }
+            clock?.move(takes)
+            return .ready(HTTPResponse(status: 200, headers: headers, body: .text("\(asked.withLock { $0.count })")))
+        }
+    }
+
+    @Test func `a stamp is on every request, and on none while it is switched off`() async throws {
+        let (server, stamp) = (Server(), HeaderStamp(run: "7"))
+        let interceptor = Interceptor([stamp])
+        interceptor.run()
+        let transport = interceptor.transport(wrapping: InProcessTransport(server))
+        _ = try await transport.send(HTTPRequest(method: .get, url: "http://a/"))
+        stamp.enabled = false
+        _ = try await transport.send(HTTPRequest(method: .get, url: "http://a/"))
+        #expect(server.asked.withLock { $0.map { $0.headers["X-Run"] } } == ["7", nil])
+    }
+
+    @Test func `what was just asked is answered without the network until its time is up`() async throws {
+        let (server, clock) = (Server(), HandClock())
+        let interceptor = Interceptor([ResponseCache(lifetime: 60, clock: clock)])
+        interceptor.run()
+        let transport = interceptor.transport(wrapping: InProcessTransport(server))
+        var answers: [String] = []
+        for step: TimeInterval in [0, 59, 1, 0] {
+            clock.move(step)
+            let answer = try await transport.send(HTTPRequest(method: .get, url: "http://a/"))
+            answers.append(String(decoding: try await answer.body.collect(upTo: 10), as: UTF8.self))
+        }
+        #expect(answers == ["1", "1", "2", "2"])
+    }
+
+    @Test func `what may not be kept, what has an owner and what changes something is always asked`() async throws {
+        let cases: [(HTTPHeaders, HTTPRequest)] = [
+            (["Cache-Control": "no-store"], HTTPRequest(method: .get, url: "http://a/")),
+            ([:], HTTPRequest(method: .get, url: "http://a/", headers: ["Authorization": "Bearer x"])),
+            ([:], HTTPRequest(method: .post, url: "http://a/")),
+        ]
+        for (headers, request) in cases {
+            let server = Server(headers: headers)
+            let interceptor = Interceptor([ResponseCache(lifetime: 60, clock: HandClock())])
+            interceptor.run()
+            let transport = interceptor.transport(wrapping: InProcessTransport(server))
+            for _ in 0..<2 { _ = try await transport.send(request) }
+            #expect(server.asked.withLock { $0.count } == 2)
+        }
+    }
+
+    @Test func `the chart shows what took how long, and starts again when told`() async throws {
+        let clock = HandClock()
+        var configuration = Interceptor.Configuration.standard
+        configuration.clock = clock
+        let chart = LatencyChart()
+        let interceptor = Interceptor([chart], configuration: configuration)
+        interceptor.run()
+        for seconds in [0.005, 0.005, 0.2] {
+            let server = Server(clock: clock, taking: seconds)
+            _ = try await interceptor.transport(wrapping: InProcessTransport(server)).send(
+                HTTPRequest(method: .get, url: "http://a/"))
+        }
+        let text = try #require(chart.view(interceptor)).text()
+        #expect(text.contains("under 10 ms    ████████████████████ 2"))
+        #expect(text.contains("under 300 ms   ██████████ 1"))
+        try await chart.perform(.init("latency.forget"), in: interceptor)
+        #expect(chart.view(interceptor)?.text().contains("█") == false)
+        await #expect(throws: InterceptionError(.unknownAction, "")) {
+            try await chart.perform(.init("latency.unknown"), in: interceptor)
+        }
+    }
+}
