@@ -38,6 +38,7 @@ let modules: [Module] = [
         ]),
     Module(
         name: "NetworkInterception", imports: ["HTTPCore", "PluginHub", "SQLStorage", "WebPages", "Primitives"],
+        exclude: ["Inspector/Hub/inspector.policy.json"],
         testImports: ["CurlTransport", "HTTPListener"]),
     Module(
         name: "AppStoreSimulator",

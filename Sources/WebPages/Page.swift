@@ -11,23 +11,32 @@ public struct Page: Sendable {
     public var title: String
     public var body: HTML
     /// Rules of this page, after those that all pages have.
-    public var style: StaticString
-    /// Runs once the page is there.
-    public var script: StaticString
+    public var styles: [StaticString]
+    /// Run as one, in their order, once the page is there.
+    public var scripts: [StaticString]
+    /// Whether its script may ask the server that the page comes from.
+    public var asksItsServer = false
 
     public init(title: String, body: HTML, style: StaticString = "", script: StaticString = "") {
-        self.title = title
-        self.body = body
-        self.style = style
-        self.script = script
+        self.init(title: title, body: body, styles: [style], scripts: [script])
     }
 
-    private var css: String { Self.style + style.text }
+    public init(title: String, body: HTML, styles: [StaticString], scripts: [StaticString]) {
+        self.title = title
+        self.body = body
+        self.styles = styles
+        self.scripts = scripts
+    }
 
-    /// What the page may do: nothing but its own style and script, and forms to where it came from.
+    private var css: String { Self.style + styles.map(\.text).joined() }
+    private var script: String { scripts.map(\.text).joined() }
+
+    /// What the page may do: nothing but its own style and script, and forms to where it came from. A page that asks its
+    /// server may do that too, and no text it gets there can become markup or a script.
     public var contentSecurityPolicy: String {
         var rules = ["default-src 'none'", "style-src \(Self.hash(css))"]
-        if !script.text.isEmpty { rules.append("script-src \(Self.hash(script.text))") }
+        if !script.isEmpty { rules.append("script-src \(Self.hash(script))") }
+        if asksItsServer { rules += ["connect-src 'self'", "require-trusted-types-for 'script'", "trusted-types"] }
         return (rules + ["form-action 'self'", "base-uri 'none'"]).joined(separator: "; ")
     }
 
@@ -43,7 +52,7 @@ public struct Page: Sendable {
             <meta http-equiv="Content-Security-Policy" content="\(contentSecurityPolicy)">
             <title>\(title)</title>
             """
-        let script = script.text.isEmpty ? "" : "<script>\(script.text)</script>\n"
+        let script = script.isEmpty ? "" : "<script>\(script)</script>\n"
         return "\(head.markup)\n<style>\(css)</style>\n</head>\n<body>\n\(body.markup)\n\(script)</body>\n</html>\n"
     }
 

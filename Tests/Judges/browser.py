@@ -4,24 +4,33 @@ Reads one JSON object on standard input:
     {"url": "file:///…", "width": 1200, "height": 800, "scheme": "light",
      "steps": [{"click": "css"}, {"press": "Enter"}, {"fill": "css", "with": "text"}, {"focus": "css"}, {"back": true},
                {"text": "css"}, {"visible": "css"}, {"count": "css"}, {"attribute": "css", "name": "href"},
-               {"focused": true}, {"evaluate": "javascript expression"}, {"screenshot": "path"}]}
-A selector takes the first visible element it matches, or the first of all where none is visible. Prints one JSON object:
+               {"focused": true}, {"evaluate": "javascript expression"}, {"until": "javascript expression"}, {"axe": true},
+               {"scripting": true}, {"screenshot": "path"}]}
+"until" waits for something to be true; "axe" answers what the accessibility engine axe-core finds wrong, "scripting" how
+many milliseconds scripts, layout and style have taken so far. A selector takes the first visible element it matches, or the first of all where none is visible. Prints one JSON object:
     {"answers": […], "console": […], "dialogs": […], "requests": […]}
-with an answer for each step that asks something; console errors, page errors and refusals of the content security policy;
+with an answer for each step that asks something; console errors, page errors and refusals of the content security policy
+(each as the console tells it, and as the document's own event does);
 dialogs that opened; and everything the page asked for beyond its own address. Exit status 0 when all steps could be done,
 1 when one could not (it is named), 2 when the request makes no sense.
 
-Needs the PyPI package playwright and the system's Chromium (CHROMIUM names it where it is not called chromium).
+Needs the PyPI packages playwright and axe-playwright-python, and the system's Chromium (CHROMIUM names it where it is not called chromium).
 """
 
 import json
 import os
 import shutil
 import sys
+import time
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error, sync_playwright
 
 PATIENCE = 15_000
+
+# Says on the console what the policy refused, also where the console itself would be silent.
+LISTENER = """addEventListener("securitypolicyviolation", (event) =>
+    console.error("policy violation", event.violatedDirective, event.blockedURI, event.sample));"""
 
 
 def first(page, selector):
@@ -34,7 +43,28 @@ def first(page, selector):
     return found.first
 
 
-def do(page, step, answers):
+def wait(page, expression):
+    """Returns when the expression is true. Asked from outside: the page's policy forbids scripts that are made of texts."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not page.evaluate(expression):
+        if time.monotonic() > end:
+            raise ValueError(f"this did not become true: {expression}")
+        page.wait_for_timeout(20)
+
+
+def wrong(page):
+    """What axe-core finds, one line for each element."""
+    violations = Axe().run(page).response["violations"]
+    return [f"{found['id']}: {' '.join(map(str, node['target']))}: {node.get('failureSummary', '')}"
+            for found in violations for node in found["nodes"]]
+
+
+def scripting(session):
+    figures = {figure["name"]: figure["value"] for figure in session.send("Performance.getMetrics")["metrics"]}
+    return round(1000 * (figures["ScriptDuration"] + figures["LayoutDuration"] + figures["RecalcStyleDuration"]))
+
+
+def do(page, session, step, answers):
     match step:
         case {"click": selector}: first(page, selector).click()
         case {"press": key}: page.keyboard.press(key)
@@ -48,6 +78,9 @@ def do(page, step, answers):
         case {"attribute": selector, "name": name}: answers.append(first(page, selector).get_attribute(name))
         case {"focused": _}: answers.append(page.evaluate("document.activeElement.textContent.trim()"))
         case {"evaluate": expression}: answers.append(page.evaluate(expression))
+        case {"until": expression}: wait(page, expression)
+        case {"axe": _}: answers.append(wrong(page))
+        case {"scripting": _}: answers.append(scripting(session))
         case {"screenshot": path}: page.screenshot(path=path)
         case _: raise ValueError(f"no such step: {step}")
 
@@ -68,6 +101,9 @@ def main():
             viewport={"width": request.get("width", 1200), "height": request.get("height", 800)},
             color_scheme=request.get("scheme", "light"))
         page.set_default_timeout(PATIENCE)
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable")
+        page.add_init_script(LISTENER)
         page.on("console", lambda message: report["console"].append(message.text)
                 if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: report["console"].append(str(error)))
@@ -76,7 +112,7 @@ def main():
         try:
             page.goto(url)
             for step in steps:
-                do(page, step, report["answers"])
+                do(page, session, step, report["answers"])
         except (Error, ValueError) as error:
             print(f"browser: {error}", file=sys.stderr)
             status = 1

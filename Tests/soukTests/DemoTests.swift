@@ -1,4 +1,6 @@
+import CurlTransport
 import Foundation
+import HTTPCore
 import Primitives
 import Testing
 
@@ -95,6 +97,25 @@ import Testing
         #expect(after.json?["error"]?["reason"] != nil)
     }
 
+    @Test func `its inspector shows what the apps asked and what their hubs decided`() async throws {
+        let demo = try KeptDemo("--inspect")
+        let inspector = try #require(demo.urls.first)
+        let transport = CurlTransport()
+        func ask(_ path: String) async throws -> JSONValue {
+            try await transport.send(HTTPRequest(method: .get, url: inspector + path)).body.json(upTo: 8 << 20)
+        }
+        let paths =
+            try await ask("/api/records?limit=1000&method=post")["records"]?.arrayValue?
+            .compactMap { $0["path"]?.stringValue } ?? []
+        #expect(paths.contains("/v1/customers/customer-1042/transactions"))
+        #expect(paths.contains { $0.hasSuffix("/finish") })
+        let messages =
+            try await ask("/api/trace")["entries"]?.arrayValue?.compactMap { $0["message"]?.stringValue } ?? []
+        #expect(messages.contains("store.purchase") && messages.contains("store.restore"))
+        #expect(demo.end() == 0)
+        await #expect(throws: HTTPError.self) { try await ask("/api/state") }
+    }
+
     @Test func `a kept process that dies ends the demonstration, which names it`() async throws {
         let demo = try KeptDemo()
         let server = try #require(try await demo.child(running: "serve"))
@@ -124,17 +145,17 @@ import Testing
     }
 }
 
-/// `souk demo --keep`, told to the end of its story.
+/// `souk demo --keep` or `--inspect`, told to the end of its story.
 private final class KeptDemo {
     let urls: [String]
     private let process = Process()
     private let folder: TemporaryFolder
 
-    init() throws {
+    init(_ flag: String = "--keep") throws {
         folder = try TemporaryFolder()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: SoukExecutable.path())
-        process.arguments = ["demo", "--keep", "--data", folder.file("data")]
+        process.arguments = ["demo", flag, "--data", folder.file("data")]
         process.standardOutput = output
         process.standardError = try folder.emptyFile("errors")
         try process.run()

@@ -134,7 +134,8 @@ import Testing
         Case(arguments: ["receipt", "sign", TestFiles.darkroom], status: 2, sentence: "it has inspect, verify"),
         Case(
             arguments: ["serve", "--bundle-id", "b", "--config", "x"], status: 2, sentence: "x: there is no such file"),
-        Case(arguments: ["demo", "--inspect"], status: 2, sentence: "not built yet"),
+        Case(arguments: ["inspect", "--port", "x"], status: 2, sentence: "--port is a whole number"),
+        Case(arguments: ["inspect", "--host", "nowhere.invalid"], status: 2, sentence: "nowhere.invalid"),
         Case(arguments: ["demo", "--data", TestFiles.repository], status: 2, sentence: "not empty"),
     ])
     func `misuse gets one sentence`(_ example: Case) async throws {

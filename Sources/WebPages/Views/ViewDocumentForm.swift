@@ -12,10 +12,25 @@ public struct ViewDocumentForm: Sendable {
     public let document: ViewDocument
     /// The path or URL the forms are posted to.
     public let target: String
+    /// A way back from the page, above its title.
+    public let back: Link?
 
-    public init(_ document: ViewDocument, postingTo target: String) {
+    public init(_ document: ViewDocument, postingTo target: String, back: Link? = nil) {
         self.document = document
         self.target = target
+        self.back = back
+    }
+
+    /// Somewhere to go.
+    public struct Link: Sendable, Hashable {
+        public var title: String
+        /// A path or URL that the program chose; one from elsewhere could be a script.
+        public var target: String
+
+        public init(_ title: String, to target: String) {
+            self.title = title
+            self.target = target
+        }
     }
 
     public var page: Page { Page(title: document.title, body: body, style: Self.style) }
@@ -69,6 +84,7 @@ extension ViewDocumentForm {
     var body: HTML {
         """
         <main class="page">
+        \(back.map { link -> HTML in "<p><a href=\"\(link.target)\">\(link.title)</a></p>" })
         <h1>\(document.title)</h1>
         \(document.sections.enumerated().map { section($1, number: $0) }.joined())
         </main>

@@ -13,7 +13,7 @@ enum DemoCommand {
             .init(name: "data", value: "DIR", help: "an empty folder for everything (a temporary one)"),
             .init(name: "json", help: "print one JSON value instead of the story"),
             .init(name: "keep", help: "leave both processes running until Ctrl-C, and print where they listen"),
-            .init(name: "inspect", help: "not built yet"),
+            .init(name: "inspect", help: "show the apps' requests and messages in a browser, until Ctrl-C"),
         ],
         details: """
             Starts an App Store simulator and an entitlement server as two processes and acts as an app would: it buys,
@@ -21,7 +21,6 @@ enum DemoCommand {
             Exit 0 only if every check held.
             """
     ) { arguments in
-        guard !arguments.has("inspect") else { throw Misuse("the inspector is not built yet; leave --inspect out") }
         let named = arguments.text("data")
         if let named, let content = try? FileManager.default.contentsOfDirectory(atPath: named), !content.isEmpty {
             throw Misuse("\(named): the folder is not empty; name an empty or a new one with --data")
@@ -35,13 +34,33 @@ enum DemoCommand {
         let stop = StopSignal()
         let isQuiet = arguments.has("json")
         if !isQuiet { Terminal.note("Starting an App Store simulator and an entitlement server …") }
-        let world = try await DemoWorld.begin(
-            goods, bundleID: bundleID, folder: folder,
-            contentPause: Terminal.showsProgress && !isQuiet ? .milliseconds(40) : nil)
+        let inspector = arguments.has("inspect") ? try DemoInspector() : nil
+        if let inspector {
+            let line = "The inspector is at \(inspector.address)"
+            if isQuiet { Terminal.note(line) } else { Terminal.print(line) }
+        }
+        do {
+            let world = try await DemoWorld.begin(
+                goods, bundleID: bundleID, folder: folder,
+                contentPause: Terminal.showsProgress && !isQuiet ? .milliseconds(40) : nil, inspector: inspector)
+            let status = try await play(
+                in: world, isQuiet: isQuiet, isKept: arguments.has("keep") || inspector != nil, until: stop)
+            await inspector?.close()
+            return status
+        } catch {
+            await inspector?.close()
+            throw error
+        }
+    }
+
+    /// Tells the story, and ends the world however that went.
+    private static func play(
+        in world: DemoWorld, isQuiet: Bool, isKept: Bool, until stop: StopSignal
+    ) async throws -> ExitStatus {
         let (report, isInterrupted) = await story(in: world, isQuiet: isQuiet, until: stop)
         if isQuiet { Terminal.print(json: report.json) } else { await conclude(report, world) }
         do {
-            if arguments.has("keep"), !isInterrupted { try await keep(world, until: stop, quiet: isQuiet) }
+            if isKept, !isInterrupted { try await keep(world, until: stop, quiet: isQuiet) }
         } catch {
             await world.end()
             throw error

@@ -93,6 +93,9 @@ final class DemoDevice: Sendable {
         self.screen = screen
     }
 
+    /// What the device's hub decides, as it happens.
+    var trace: HubTrace { hub.trace }
+
     /// What the store sells, as the screen sees it.
     func products() throws -> [JSONValue] { try screen.ask("store.products")["products"]?.arrayValue ?? [] }
 

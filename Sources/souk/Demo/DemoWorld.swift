@@ -27,6 +27,7 @@ actor DemoWorld {
     private let contentPause: Duration?
     private let secretKey: String
     private let network: any HTTPTransport
+    private let inspector: DemoInspector?
     private let simulator: ChildProcess
     private var server: ChildProcess
     /// The server is down because the story says so.
@@ -35,9 +36,12 @@ actor DemoWorld {
 
     /// Starts the simulator and the server, and an account at the store.
     ///
-    /// - Parameter contentPause: see `DemoDevice.Surroundings`.
+    /// - Parameters:
+    ///   - contentPause: see `DemoDevice.Surroundings`.
+    ///   - inspector: shows what the devices send and what their hubs decide.
     static func begin(
-        _ goods: DemoGoods, bundleID: BundleID, folder: DataFolder, contentPause: Duration?
+        _ goods: DemoGoods, bundleID: BundleID, folder: DataFolder, contentPause: Duration?,
+        inspector: DemoInspector? = nil
     ) async throws -> DemoWorld {
         let content = try DemoContent(in: folder)
         let simulator = try await ChildProcess.start(
@@ -46,7 +50,7 @@ actor DemoWorld {
                 folder.file("store"), "--time-rate", "frozen", "--content", content.folder,
             ], named: "simulator", log: folder.file("simulator.log"))
         do {
-            return try await DemoWorld(goods, content, bundleID, folder, simulator, contentPause)
+            return try await DemoWorld(goods, content, bundleID, folder, simulator, contentPause, inspector)
         } catch {
             await simulator.stop()
             throw error
@@ -55,7 +59,7 @@ actor DemoWorld {
 
     private init(
         _ goods: DemoGoods, _ content: DemoContent, _ bundleID: BundleID, _ folder: DataFolder,
-        _ simulator: ChildProcess, _ contentPause: Duration?
+        _ simulator: ChildProcess, _ contentPause: Duration?, _ inspector: DemoInspector?
     ) async throws {
         let greeting = simulator.greeting
         guard let storeURL = greeting["listening"]?.stringValue, let root = greeting["rootCertificate"]?.stringValue
@@ -83,6 +87,7 @@ actor DemoWorld {
         self.goods = goods
         self.content = content
         self.contentPause = contentPause
+        self.inspector = inspector
         catalogue = goods.catalogue
         self.bundleID = bundleID
         self.products = list
@@ -156,7 +161,8 @@ actor DemoWorld {
             .init(
                 storeURL: storeURL, serverURL: serverURL, publicKey: publicKey, account: account,
                 customer: customer.rawValue, products: products, folder: folder.file(name), clock: clock,
-                network: network, contentPause: contentPause))
+                network: inspector?.interceptor.transport(wrapping: network) ?? network, contentPause: contentPause))
+        inspector?.follow(device)
         devices.append(device)
         return device
     }

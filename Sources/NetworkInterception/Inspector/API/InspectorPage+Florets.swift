@@ -1,0 +1,108 @@
+import HTTPCore
+import PluginHub
+import Primitives
+import WebPages
+
+/// The interceptor and its florets.
+extension InspectorPage {
+    /// `GET api/state`.
+    var state: JSONValue {
+        [
+            "isRunning": .bool(interceptor.isRunning), "canSend": .bool(configuration.transport != nil),
+            "hasTrace": .bool(feed.isTracing),
+            "florets": .array(interceptor.florets.enumerated().map { json($1, number: $0) }),
+            "reports": .array(
+                interceptor.reports.reversed().map { report in
+                    ["floret": .string(report.floret), "message": .string(report.message)]
+                }),
+        ]
+    }
+
+    private func json(_ floret: any Floret, number: Int) -> JSONValue {
+        var json: JSONValue = ["number": .number(number), "name": .string(floret.name)]
+        json["summary"] = floret.summary.map { .string($0) }
+        json["isEnabled"] = (floret as? any InterceptableFloret).map { .bool($0.enabled) }
+        json["hasSettings"] = .bool((floret as? any DisplayableFloret)?.view(interceptor) != nil)
+        return json
+    }
+
+    /// `POST api/state` `{isRunning}`.
+    func setState(_ request: HTTPRequest) async throws -> HTTPResponse {
+        if try await Self.flag("isRunning", in: request) { interceptor.run() } else { interceptor.pause() }
+        feed.note(.state)
+        return HTTPResponse(json: state)
+    }
+
+    /// `POST api/florets/{number}` `{isEnabled}`: for requests that begin from now on.
+    func toggle(_ request: HTTPRequest, _ path: PathParameters) async throws -> HTTPResponse {
+        guard let floret = try floret(path) as? any InterceptableFloret else {
+            throw HTTPProblem(
+                status: 409, code: "not_switchable", title: "Not switchable",
+                detail: "This floret takes no part in requests, so it cannot be switched.")
+        }
+        floret.enabled = try await Self.flag("isEnabled", in: request)
+        feed.note(.state)
+        return HTTPResponse(json: state)
+    }
+
+    private static func flag(_ field: String, in request: HTTPRequest) async throws -> Bool {
+        guard let flag = (try? await request.body.json(upTo: 1024))?[field]?.boolValue else {
+            throw HTTPProblem.invalid(field, "\(field) is true or false.")
+        }
+        return flag
+    }
+
+    private func floret(_ path: PathParameters) throws -> any Floret {
+        guard let number = Int(path["number"]), interceptor.florets.indices.contains(number) else {
+            throw HTTPProblem(
+                status: 404, code: "unknown_floret", title: "Unknown floret", detail: "There is no such floret.")
+        }
+        return interceptor.florets[number]
+    }
+}
+
+/// Screens of florets, drawn as forms.
+extension InspectorPage {
+    private static let formLimit = 1 << 20
+
+    /// `GET florets/{number}`.
+    func settings(_ path: PathParameters) throws -> HTTPResponse { HTTPResponse(page: try form(path).form.page) }
+
+    /// `POST florets/{number}`, as its forms do.
+    func perform(_ request: HTTPRequest, _ path: PathParameters) async throws -> HTTPResponse {
+        guard try Self.query(of: request)["proof"] == proof else {
+            throw HTTPProblem(
+                status: 403, code: "foreign_form", title: "Foreign form",
+                detail: "Load the screen again: only a form of the screen itself may set something.")
+        }
+        let (floret, form) = try form(path)
+        let text = String(decoding: try await request.body.collect(upTo: Self.formLimit), as: UTF8.self)
+        do {
+            guard let fields = HTTPQuery(parsing: text) else { throw HTTPProblem.invalid("body", "This is no form.") }
+            try await floret.perform(form.action(posted: fields), in: interceptor)
+        } catch let error as HTTPProblem {
+            throw error
+        } catch {
+            return HTTPResponse(status: 422, page: Self.sorry((error as? PluginError)?.sentence ?? "\(error)"))
+        }
+        feed.note(.state)
+        return HTTPResponse(status: 303, headers: ["Location": "\(configuration.path)/florets/\(path["number"])"])
+    }
+
+    private func form(_ path: PathParameters) throws -> (floret: any DisplayableFloret, form: ViewDocumentForm) {
+        guard let floret = try floret(path) as? any DisplayableFloret, let document = floret.view(interceptor) else {
+            throw HTTPProblem(status: 404, code: "no_screen", title: "No screen", detail: "This floret has no screen.")
+        }
+        let target = "\(configuration.path)/florets/\(path["number"])?proof=\(proof)"
+        let back = ViewDocumentForm.Link("All florets", to: "\(configuration.path)/#florets")
+        return (floret, ViewDocumentForm(document, postingTo: target, back: back))
+    }
+
+    private static func sorry(_ sentence: String) -> Page {
+        Page(
+            title: "Not done",
+            body: """
+                <main class="page"><h1>Not done</h1><p>\(sentence)</p><p><a href="">Back to the screen</a></p></main>
+                """)
+    }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import HTTPCore
+import Primitives
+
+/// Reading records.
+extension InspectorPage {
+    private static let pageLimit = 1000
+
+    /// `GET api/records?limit=&after=&text=&method=&host=&status=`: newest first. `next` is to be given as `after` for
+    /// more; `position` is where `api/updates` goes on.
+    func list(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let query = try Self.query(of: request)
+        let filter = try RecordFilter(query)
+        let limit = query["limit"].map { Int($0) ?? 0 } ?? 200
+        guard (1...Self.pageLimit).contains(limit) else {
+            throw HTTPProblem.invalid("limit", "limit is a whole number from 1 to \(Self.pageLimit).")
+        }
+        // Looked at first: what comes while the records are read is then told again, not lost.
+        let position = feed.position
+        var last: Record?
+        if let text = query["after"] {
+            last = try await interceptor.storage.record(Self.id(text, "after"))
+            guard last != nil else { return Self.page([], next: nil, position) }
+        }
+        var found: [JSONValue] = []
+        while true {
+            let batch = await interceptor.storage.records(200, after: last)
+            for record in batch {
+                last = record
+                guard filter.selects(record) else { continue }
+                found.append(record.summary)
+                if found.count == limit { return Self.page(found, next: record.id, position) }
+            }
+            guard batch.count == 200, !Task.isCancelled else { return Self.page(found, next: nil, position) }
+        }
+    }
+
+    private static func page(
+        _ records: [JSONValue], next: Record.ID?, _ position: InspectorFeed.Position
+    ) -> HTTPResponse {
+        HTTPResponse(json: [
+            "records": .array(records), "next": next.map { .string($0.uuidString) } ?? .null,
+            "position": .string(position.description),
+        ])
+    }
+
+    /// `GET api/records/{id}`.
+    func details(_ path: PathParameters) async throws -> HTTPResponse {
+        var json = try await record(path).details
+        json["canResend"] = .bool(configuration.transport != nil)
+        return HTTPResponse(json: json)
+    }
+
+    /// `GET api/records/{id}/original|designated|response`: a body's recorded bytes, to be kept as a file.
+    func download(_ path: PathParameters) async throws -> HTTPResponse {
+        let record = try await record(path)
+        let body: HTTPBody?
+        switch path["part"] {
+        case "original": body = record.originalRequest.body
+        case "designated": body = record.designatedRequest.body
+        case "response": body = record.response?.body
+        default: body = nil
+        }
+        guard let body else {
+            throw HTTPProblem(status: 404, code: "not_found", title: "Not found", detail: "There is no such body.")
+        }
+        return HTTPResponse(
+            status: 200,
+            headers: [
+                "Content-Type": "application/octet-stream",
+                "Content-Disposition": "attachment; filename=\"\(record.id.uuidString.lowercased())-\(path["part"])\"",
+            ], body: body)
+    }
+
+    /// `DELETE api/records`.
+    func forgetAll() async -> HTTPResponse {
+        await interceptor.storage.removeAll()
+        feed.note(.cleared)
+        return HTTPResponse(status: 204)
+    }
+
+    func record(_ path: PathParameters) async throws -> Record {
+        guard let record = await interceptor.storage.record(try Self.id(path["id"], "id")) else {
+            throw HTTPProblem.unknownRecord()
+        }
+        return record
+    }
+
+    private static func id(_ text: String, _ field: String) throws -> Record.ID {
+        guard let id = UUID(uuidString: text) else { throw HTTPProblem.invalid(field, "\(field) is a record's id.") }
+        return id
+    }
+
+    static func query(of request: HTTPRequest) throws -> HTTPQuery {
+        guard let query = request.query else {
+            throw HTTPProblem(
+                status: 400, code: "malformed_query", title: "Malformed query",
+                detail: "A percent-escape in the query is incomplete or is not UTF-8.")
+        }
+        return query
+    }
+}
+
+/// Telling what happens.
+extension InspectorPage {
+    /// `GET api/updates?since=` and the items of a filter: server-sent events. `Last-Event-ID` counts before `since`.
+    ///
+    /// `event: changes` has `{records, gone, trace, isStateChanged}`: summaries of what is new or changed and is selected,
+    /// ids of what is not selected any more. `event: reset` says that something was missed: read everything again.
+    func updates(_ request: HTTPRequest) throws -> HTTPResponse {
+        let query = try Self.query(of: request)
+        let filter = try RecordFilter(query)
+        let since = request.headers["Last-Event-ID"] ?? query["since"]
+        let position = Locked(since.flatMap { InspectorFeed.Position($0) } ?? feed.position)
+        let greeting = Locked("retry: 1000\n\n" as String?)
+        let (feed, storage, silence) = (feed, interceptor.storage, configuration.silence)
+        let wait = interceptor.configuration.wait
+        let stream = HTTPBodyStream {
+            let first = greeting.withLock { greeting in
+                defer { greeting = nil }
+                return greeting
+            }
+            if let first { return Array(first.utf8) }
+            switch await feed.events(after: position.withLock { $0 }, silence: { try? await wait(silence) }) {
+            case .closed: return nil
+            case .silence: return Array(":\n\n".utf8)
+            case .lost(let now):
+                position.withLock { $0 = now }
+                return Self.event("reset", [:], now)
+            case .events(let events, let now):
+                position.withLock { $0 = now }
+                return Self.event("changes", await Self.changes(events, filter, storage), now)
+            }
+        }
+        return HTTPResponse(
+            status: 200, headers: ["Content-Type": "text/event-stream"], body: .stream(stream))
+    }
+
+    private static func event(_ name: String, _ json: JSONValue, _ position: InspectorFeed.Position) -> [UInt8] {
+        Array("id: \(position)\nevent: \(name)\ndata: ".utf8) + json.encoded() + Array("\n\n".utf8)
+    }
+
+    /// Each record once, as it is now, in the order in which they began to change.
+    private static func changes(
+        _ events: [InspectorFeed.Event], _ filter: RecordFilter, _ storage: any RecordStorage
+    ) async -> JSONValue {
+        var seen: Set<Record.ID> = []
+        var records: [JSONValue] = []
+        var gone: [JSONValue] = []
+        var trace: [JSONValue] = []
+        var isStateChanged = false
+        var isCleared = false
+        for event in events {
+            switch event {
+            case .record(let id):
+                guard seen.insert(id).inserted else { continue }
+                let record = await storage.record(id)
+                if let record, filter.selects(record) {
+                    records.append(record.summary)
+                } else {
+                    gone.append(.string(id.uuidString))
+                }
+            case .trace(let entry): trace.append(entry)
+            case .state: isStateChanged = true
+            case .cleared: isCleared = true
+            }
+        }
+        return [
+            "records": .array(records), "gone": .array(gone), "trace": .array(trace),
+            "isStateChanged": .bool(isStateChanged), "isCleared": .bool(isCleared),
+        ]
+    }
+}

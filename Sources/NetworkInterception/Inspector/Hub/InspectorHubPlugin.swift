@@ -1,0 +1,85 @@
+import Foundation
+import HTTPCore
+import PluginHub
+import Primitives
+
+/// The newest records on the hub: another plugin shows them without knowing the interceptor.
+///
+///     hub.register { sender, _ in InspectorHubPlugin(messageSender: sender, interceptor: interceptor) }
+///
+/// | kind | name | payload | answer |
+/// |---|---|---|---|
+/// | view query | `inspector.records` | `{count?}`, 1 to 200, 50 unless given | the newest records, one a row |
+public final class InspectorHubPlugin: PluginProtocol {
+    /// What `inspector.policy.json` beside this file says.
+    public static let policy = Policy(
+        name: "inspector", receive: .init(viewControllerQueries: ["inspector.records"]))
+
+    private static let limit = 200
+    private let interceptor: Interceptor
+    /// Newest first; a view is asked for without waiting, a storage is not.
+    private let newest = Locked<[Record]>([])
+
+    /// Needs an interceptor: register it with a closure that passes one.
+    public convenience init(messageSender: any MessageSending, configurationFiles: [String: String]) throws {
+        throw PluginError(
+            .initializationFailed,
+            "The inspector's plugin needs an interceptor: register it with a closure that calls init(messageSender:interceptor:)."
+        )
+    }
+
+    public init(messageSender: any MessageSending, interceptor: Interceptor) {
+        self.interceptor = interceptor
+        let updates = interceptor.storage.updates
+        messageSender.context?.run { [weak self, storage = interceptor.storage] in
+            self?.take(await storage.records(Self.limit, after: nil))
+            for await record in updates { self?.take([record]) }
+        }
+    }
+
+    public var policy: Policy { Self.policy }
+
+    private func take(_ records: [Record]) {
+        newest.withLock { newest in
+            for record in records.reversed() {
+                if let place = newest.firstIndex(where: { $0.id == record.id }) {
+                    newest[place] = record
+                } else {
+                    newest.insert(record, at: 0)
+                }
+            }
+            if newest.count > Self.limit { newest.removeLast(newest.count - Self.limit) }
+        }
+    }
+
+    public func onReceive(viewQuery: Message, payload: JSONObject?) throws -> ViewDocument {
+        guard viewQuery.name == "inspector.records" else { throw unsupported(.viewQuery, viewQuery) }
+        let payload = payload ?? [:]
+        let count = payload["count"] == nil ? 50 : try payload.require("count", as: Int.self)
+        guard (1...Self.limit).contains(count) else {
+            throw PluginError(
+                .invalidField, "count is a whole number from 1 to \(Self.limit).", message: viewQuery.name)
+        }
+        let rows = newest.withLock { $0.prefix(count) }.map { record in
+            ViewDocument.Row.text(
+                "\(record.originalRequest.method) \(record.originalRequest.url)", Self.outcome(record))
+        }
+        return ViewDocument(
+            title: "Requests",
+            sections: [.init(rows: rows.isEmpty ? [.text("Nothing was recorded yet")] : rows)])
+    }
+
+    /// How it ended and how long it took.
+    private static func outcome(_ record: Record) -> String {
+        let word: String
+        switch record.result {
+        case nil: return "under way"
+        case .success(let response): word = "\(response.status)"
+        case .failure(let error): word = "\(error)"
+        }
+        guard let started = record.timing.started, let end = record.timing.ended ?? record.timing.answered else {
+            return word
+        }
+        return "\(word), \(Int((end.timeIntervalSince(started) * 1000).rounded())) ms"
+    }
+}

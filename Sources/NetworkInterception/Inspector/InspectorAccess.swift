@@ -1,0 +1,102 @@
+import HTTPCore
+import Primitives
+
+/// Who may use an `InspectorPage`.
+///
+/// Whatever it is, a request that another site's page makes is refused: what changes something needs a header, or a word
+/// from the page itself, that such a page cannot send.
+public struct InspectorAccess: Sendable {
+    private enum Kind { case loopback, token(digest: [UInt8]) }
+
+    private let kind: Kind
+
+    /// Whoever reaches it by the name `localhost`, `127.0.0.1` or `::1`: for a listener on a loopback address. A name that
+    /// somebody else lets point to this machine (DNS rebinding) is refused.
+    public static let loopback = InspectorAccess(kind: .loopback)
+
+    /// Whoever knows `token`, by any name: for a listener that others can reach. It is given once as `?token=` to the page,
+    /// which keeps it in a cookie, or with each request as `Authorization: Bearer`. Over plain http it can be read on the
+    /// way.
+    public static func token(_ token: String) -> InspectorAccess {
+        InspectorAccess(kind: .token(digest: Array(SHA256.hash(token.utf8))))
+    }
+}
+
+extension InspectorAccess {
+    /// The header that a page's own script sends with everything that changes something.
+    static let header = "X-Souk-Inspector"
+    private static let cookie = "souk_inspector"
+
+    /// What a request is answered that may not go on; also the redirect that turns a token into a cookie.
+    func refusal(of request: HTTPRequest, at path: String) -> HTTPResponse? {
+        switch kind {
+        case .loopback:
+            guard Self.isLoopback(request.headers["Host"] ?? "") else {
+                return Self.forbidden(
+                    "foreign_host",
+                    "The inspector is reached as localhost or 127.0.0.1, so that no other site can pretend to be it.")
+            }
+        case .token(let digest):
+            if let refusal = refusal(of: request, at: path, without: digest) { return refusal }
+        }
+        return Self.refusalOfForeignSite(request, at: path)
+    }
+
+    private func refusal(of request: HTTPRequest, at path: String, without digest: [UInt8]) -> HTTPResponse? {
+        // Digests are compared, so what a comparison's duration tells is of no use.
+        func fits(_ text: String) -> Bool { Array(SHA256.hash(text.utf8)) == digest }
+        if let bearer = request.headers["Authorization"], bearer.lowercased().hasPrefix("bearer "),
+            fits(String(bearer.dropFirst(7)))
+        {
+            return nil
+        }
+        let cookies = request.headers.values("Cookie").flatMap { $0.split(separator: ";") }
+        let known = cookies.contains { pair in
+            let halves = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
+            return halves.count == 2 && halves[0] == Self.cookie && fits(String(halves[1]))
+        }
+        if known { return nil }
+        if request.method == .get, let token = request.query?["token"], fits(token),
+            token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ";") })
+        {
+            return HTTPResponse(
+                status: 303,
+                headers: [
+                    "Location": path + "/", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+                    "Set-Cookie": "\(Self.cookie)=\(token); Path=\(path)/; HttpOnly; SameSite=Lax",
+                ])
+        }
+        return HTTPProblem(
+            status: 401, code: "token_required", title: "Token required",
+            detail: "Open the address that was printed when the inspector began; it has the token."
+        ).response
+    }
+
+    private static func refusalOfForeignSite(_ request: HTTPRequest, at path: String) -> HTTPResponse? {
+        let isAPI = request.path.hasPrefix(path + "/api/")
+        let isReading = request.method == .get || request.method == .head
+        if isReading && !isAPI { return nil }
+        if let site = request.headers["Sec-Fetch-Site"], site != "same-origin", site != "none" {
+            return forbidden("foreign_site", "Only the inspector's own page may ask this.")
+        }
+        // Forms of a page that tells nobody where it was say "null".
+        if let origin = request.headers["Origin"], origin != "null",
+            origin.split(separator: "/").last.map(String.init) != request.headers["Host"]
+        {
+            return forbidden("foreign_site", "Only the inspector's own page may ask this.")
+        }
+        if !isReading, isAPI, !request.headers.contains(header) {
+            return forbidden("header_required", "What changes something needs the header \(header).")
+        }
+        return nil
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        let name = host.hasPrefix("[") ? host.prefix { $0 != "]" } + "]" : host.prefix { $0 != ":" }
+        return ["localhost", "127.0.0.1", "[::1]"].contains(name.lowercased())
+    }
+
+    private static func forbidden(_ code: String, _ detail: String) -> HTTPResponse {
+        HTTPProblem(status: 403, code: code, title: "Forbidden", detail: detail).response
+    }
+}

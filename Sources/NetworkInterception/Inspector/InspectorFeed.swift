@@ -1,0 +1,150 @@
+import Foundation
+import HTTPCore
+import PluginHub
+import Primitives
+
+/// What happened, in order and numbered, for pages that listen: which records changed, what a hub decided. A page that was
+/// away for a while gets what it missed, as long as that is among the newest `limit` events.
+final class InspectorFeed: Sendable {
+    enum Event: Sendable {
+        case record(Record.ID)
+        case trace(JSONValue)
+        /// Florets were switched, or the interceptor was.
+        case state
+        /// Records were taken out.
+        case cleared
+    }
+
+    /// A place in the feed: of which feed, and the number of the last event seen.
+    struct Position: Sendable, Hashable, CustomStringConvertible {
+        let feed: String
+        let number: UInt64
+
+        var description: String { "\(feed)-\(number)" }
+
+        init(feed: String, number: UInt64) {
+            self.feed = feed
+            self.number = number
+        }
+
+        /// `nil` for what no feed has written.
+        init?(_ text: String) {
+            guard let dash = text.lastIndex(of: "-"), let number = UInt64(text[text.index(after: dash)...]) else {
+                return nil
+            }
+            self.init(feed: String(text[..<dash]), number: number)
+        }
+    }
+
+    enum Outcome: Sendable {
+        case events([Event], Position)
+        /// What followed the position is not known any more: everything is to be read anew.
+        case lost(Position)
+        case silence
+        case closed
+    }
+
+    private struct State {
+        var events: [Event] = []
+        /// The number of the event that came last.
+        var last: UInt64 = 0
+        var trace: [JSONValue] = []
+        var hasTrace = false
+        var isClosed = false
+    }
+
+    private static let limit = 4096
+    private static let traceLimit = 1000
+    private let name = UUID().uuidString
+    private let clock: any WallClock
+    private let state = Locked(State())
+    private let news = Broadcast<Void>()
+
+    init(clock: any WallClock) { self.clock = clock }
+
+    var position: Position { Position(feed: name, number: state.withLock { $0.last }) }
+
+    func note(_ event: Event) {
+        state.withLock { state in
+            // Twice the limit is kept so that forgetting one costs nothing.
+            if state.events.count >= 2 * Self.limit { state.events.removeFirst(Self.limit) }
+            state.events.append(event)
+            state.last += 1
+        }
+        news.send(())
+    }
+
+    func hasTrace() {
+        state.withLock { $0.hasTrace = true }
+        note(.state)
+    }
+
+    var isTracing: Bool { state.withLock { $0.hasTrace } }
+
+    func note(_ entry: TraceEntry) {
+        let json = Self.json(entry, at: clock.now())
+        state.withLock { state in
+            if state.trace.count >= 2 * Self.traceLimit { state.trace.removeFirst(Self.traceLimit) }
+            state.trace.append(json)
+        }
+        note(.trace(json))
+    }
+
+    /// What a hub decided, newest first.
+    var traceList: JSONValue {
+        ["entries": .array(state.withLock { Array($0.trace.suffix(Self.traceLimit).reversed()) })]
+    }
+
+    /// Ends everything that listens.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        news.finish()
+    }
+
+    /// What followed `position`, waited for as long as `silence`.
+    func events(after position: Position, silence: @escaping @Sendable () async -> Void) async -> Outcome {
+        while true {
+            // Listens before it looks, so that nothing can come in between.
+            let arrivals = news.stream(keeping: 1)
+            if let outcome = outcome(after: position) { return outcome }
+            let isNews = await withTaskGroup(of: Bool.self) { group in
+                group.addTask {
+                    for await _ in arrivals { return true }
+                    return !Task.isCancelled
+                }
+                group.addTask {
+                    await silence()
+                    return false
+                }
+                defer { group.cancelAll() }
+                return await group.next() ?? false
+            }
+            if Task.isCancelled { return .closed }
+            guard isNews else { return .silence }
+        }
+    }
+
+    private func outcome(after position: Position) -> Outcome? {
+        state.withLock { state in
+            if state.isClosed { return .closed }
+            let now = Position(feed: name, number: state.last)
+            guard position.feed == name, position.number <= state.last else { return .lost(now) }
+            let missed = state.last - position.number
+            if missed == 0 { return nil }
+            guard missed <= UInt64(state.events.count) else { return .lost(now) }
+            return .events(Array(state.events.suffix(Int(missed))), now)
+        }
+    }
+
+    private static func json(_ entry: TraceEntry, at time: Date) -> JSONValue {
+        var json: JSONValue = [
+            "at": .number(Int64(time.timeIntervalSince1970 * 1000)), "kind": .string(entry.kind.rawValue),
+            "message": .string(entry.message.name), "receivers": .array(entry.receivers.map { .string($0) }),
+            "verdict": .string(entry.verdict.rawValue),
+            "milliseconds": .number(entry.duration / .milliseconds(1)),
+        ]
+        json["sender"] = entry.sender.map { .string($0) }
+        json["reason"] = entry.reason.map { .string($0.sentence) }
+        return json
+    }
+}

@@ -1,0 +1,75 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import HTTPListener
+import NetworkInterception
+import Primitives
+
+/// `souk inspect`: the inspector's page in a process of its own.
+enum InspectCommand {
+    static let command = Command(
+        words: ["inspect"], summary: "look at recorded traffic in a browser, and send requests again",
+        options: [
+            .init(name: "port", value: "N", help: "where the page is; 0, the default, lets the system choose"),
+            .init(
+                name: "host", value: "ADDRESS",
+                help: "listen there instead of on 127.0.0.1; for others only with the token in the page's address"),
+            .stopWithParent,
+        ],
+        details: """
+            The first line of standard output is one JSON object: where it listens, and the address of the page. Requests that
+            are written on the page are sent from here and recorded in memory. It stops on SIGTERM and SIGINT.
+            """
+    ) { arguments in
+        let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
+        let interceptor = Interceptor([])
+        interceptor.run()
+        let service = try InspectorService(
+            interceptor, transport: CurlTransport.platformDefault(),
+            host: arguments.text("host"), port: try arguments.integer("port", in: 0...65535) ?? 0)
+        Terminal.print(json: service.announcement)
+        await stop.wait()
+        await service.close()
+        return .success
+    }
+}
+
+/// An inspector's page on a listener of its own.
+final class InspectorService: Sendable {
+    /// The page's address, with the token that it needs where others can reach it.
+    let address: String
+    let page: InspectorPage
+    private let doorway: Doorway
+
+    /// Throws `Misuse` when the address cannot be listened on.
+    init(
+        _ interceptor: Interceptor, title: String = "Traffic", transport: (any HTTPTransport)?, host: String? = nil,
+        port: Int = 0
+    ) throws {
+        var configuration = InspectorPage.Configuration()
+        configuration.title = title
+        configuration.transport = transport
+        var token: String?
+        if let host, !["127.0.0.1", "::1", "localhost"].contains(host) {
+            // 244 random bits.
+            let word = (UUID().uuidString + UUID().uuidString).lowercased().filter { $0 != "-" }
+            configuration.access = .token(word)
+            token = word
+        }
+        var listening = HTTPListener.Configuration(host: host ?? "127.0.0.1", port: port)
+        // A request that is sent again may have a long body.
+        listening.maximumBodyBytes = 8 << 20
+        doorway = try Doorway(listening)
+        page = InspectorPage(interceptor, configuration: configuration)
+        address = doorway.url + "/" + (token.map { "?token=\($0)" } ?? "")
+        doorway.open(to: page)
+    }
+
+    /// The first line that a command with an inspector prints.
+    var announcement: JSONValue { ["listening": .string(doorway.url), "inspector": .string(address)] }
+
+    func close() async {
+        page.close()
+        await doorway.close()
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import PluginHub
+import Primitives
+import StoreTestSupport
+import Testing
+
+@Suite struct InspectorHubPluginTests {
+    /// The rows that the plugin shows once there are `count`.
+    private func rows(_ asking: AskingPlugin, _ payload: JSONObject? = nil, count: Int) async throws -> [String] {
+        for _ in 0..<1000 {
+            let rows = try asking.ask(payload).sections[0].rows
+            if rows.count == count, rows.allSatisfy({ !$0.text.hasSuffix("under way") && $0.text.contains(" ") }) {
+                return rows.map(\.text)
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        Issue.record("\(count) rows never came")
+        return []
+    }
+
+    private func hub(_ interceptor: Interceptor) throws -> (Hub, AskingPlugin) {
+        let hub = Hub()
+        hub.register { sender, _ in InspectorHubPlugin(messageSender: sender, interceptor: interceptor) }
+        hub.register(AskingPlugin.self)
+        #expect(!hub.start().hasErrors)
+        return (hub, try #require(hub.plugin(named: "asking") as? AskingPlugin))
+    }
+
+    @Test func `records of before and after the start are shown newest first, each once`() async throws {
+        let world = InspectorWorld()
+        try await world.send("http://a.example/1")
+        let (hub, asking) = try hub(world.interceptor)
+        try await world.send("http://a.example/status/404")
+        _ = try? await world.interceptor.transport(wrapping: BrokenTransport()).send(
+            HTTPRequest(method: .post, url: "http://a.example/3"))
+        let shown = try await rows(asking, count: 3)
+        #expect(shown[0].hasPrefix("POST http://a.example/3: No connection could be made., "))
+        #expect(shown[1].hasPrefix("GET http://a.example/status/404: 404, "))
+        #expect(shown[2].hasPrefix("GET http://a.example/1: 200, ") && shown[2].hasSuffix(" ms"))
+        #expect(try await rows(asking, ["count": 2], count: 2).count == 2)
+        await hub.stop()
+    }
+
+    @Test(arguments: [["count": 0], ["count": 201], ["count": "many"]] as [JSONObject])
+    func `a count that makes no sense is refused`(payload: JSONObject) async throws {
+        let (hub, asking) = try hub(Interceptor([]))
+        #expect(throws: PluginError.self) { try asking.ask(payload) }
+        await hub.stop()
+    }
+
+    @Test func `its policy is that of its file`() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../Sources/NetworkInterception/Inspector/Hub/inspector.policy.json")
+        let policy = try JSONDecoder().decode(Policy.self, from: Data(contentsOf: file))
+        #expect(policy == InspectorHubPlugin.policy)
+    }
+}
+
+extension ViewDocument.Row {
+    fileprivate var text: String {
+        guard case .text(let text) = self else { return "" }
+        return "\(text.label): \(text.value ?? "")"
+    }
+}

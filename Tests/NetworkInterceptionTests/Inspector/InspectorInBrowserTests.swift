@@ -1,0 +1,217 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import PluginHub
+import Primitives
+import StoreTestSupport
+import Testing
+
+/// The page in Chromium, used as a person uses it. Whatever the page's policy forbids or a script complains of fails these
+/// tests (`InspectorWorld.browse`).
+@Suite(.enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized)
+struct InspectorInBrowserTests {
+    private let rows = "document.querySelectorAll('.row').length"
+    private let focusList: JSONValue = ["focus": "#list"]
+
+    private func wait(_ condition: String) -> JSONValue { ["until": .string(condition)] }
+    private func answer(_ expression: String) -> JSONValue { ["evaluate": .string(expression)] }
+
+    @Test(arguments: [1280, 390])
+    func `a click shows a request in full, and the browser's back comes back`(width: Int) async throws {
+        let world = InspectorWorld()
+        world.stamp.enabled = true
+        try await world.send("http://a.example/json", headers: ["Accept-Language": "ga"])
+        try await world.send("http://a.example/moved", .post, body: #"{"name": "Ada"}"#)
+        let answers = try await world.browse(
+            [
+                wait("\(rows) === 2"), ["text": "#count"], ["click": ".row:has-text(\"/moved\")"],
+                wait("document.querySelector('.diff') !== null"),
+                ["text": ".detail h2"], ["text": ".diff del"], ["text": ".diff ins"], ["text": ".change li"],
+                ["attribute": ".waterfall", "name": "aria-label"], ["count": ".waterfall .bar"],
+                ["text": ".message:has(#request-title) .body"], ["text": ".t-number"],
+                answer("document.documentElement.scrollWidth <= innerWidth"), ["back": true],
+                wait("document.querySelector('.detail h2') === null"), ["visible": ".row"],
+            ], width: width)
+        #expect(
+            answers[0...3] == [
+                "2 requests", "POST /moved", "- POST http://a.example/moved", "+ POST http://b.example/json?n=2",
+            ])
+        #expect(answers[4] == "Stamp changed the request")
+        #expect(answers[5].stringValue?.hasPrefix("Florets ") == true)
+        #expect(answers[6...] == [3, "{\n  \"name\": \"Ada\"\n}", "29.9", true, true])
+    }
+
+    @Test func `the keyboard alone searches, chooses, reads and goes back`() async throws {
+        let world = InspectorWorld()
+        for number in 1...30 { try await world.send("http://a.example/\(number)") }
+        try await world.send("http://a.example/status/404")
+        let chosen = answer("document.querySelector('.row.on .path').textContent")
+        let answers = try await world.browse([
+            wait("\(rows) > 3"), focusList, ["press": "ArrowDown"], wait("document.querySelector('.row.on') !== null"),
+            chosen,
+            ["press": "ArrowDown"], wait("document.querySelector('.row.on .path').textContent === '/30'"),
+            answer(
+                "document.querySelector('#list').getAttribute('aria-activedescendant') === document.querySelector('.row.on').id"
+            ),
+            ["press": "End"], wait("document.querySelector('.row.on .path')?.textContent === '/1'"),
+            wait("document.querySelector('.detail h2').textContent === 'GET /1'"), ["press": "Enter"],
+            answer("document.activeElement.id"), ["press": "Escape"],
+            wait("document.querySelector('.row.on') === null"),
+            answer("document.activeElement.id"), ["press": "/"], answer("document.activeElement.id"),
+            ["fill": "#text", "with": "status/404"], wait("\(rows) === 1"), ["text": "#count"],
+            ["fill": "#text", "with": "nowhere"], wait("\(rows) === 0"), ["text": "#empty"],
+        ])
+        #expect(answers == ["/status/404", true, "detail", "list", "text", "1 request", "No request is like this."])
+    }
+
+    @Test func `requests appear as they are made, also those that are sent again`() async throws {
+        let world = InspectorWorld()
+        try await world.send("http://a.example/json", .post, headers: ["Cookie": "a=1"], body: "one")
+        let answers = try await world.browse([
+            wait("\(rows) === 1"), ["click": ".row"], ["click": "role=button[name=\"Edit and resend\"]"],
+            ["text": "#send-note"], ["fill": "#send-url", "with": "not a URL"],
+            ["fill": "#send-url", "with": "http://c.example/status/503"], ["fill": "#send-body", "with": "two"],
+            ["click": "role=button[name=\"Send\"]"], wait("\(rows) === 2"),
+            wait("document.querySelector('.detail h2').textContent === 'POST /status/503'"),
+            answer("document.querySelector('#send').open"), ["text": ".row .pill"],
+            ["click": "role=button[name=\"New request\"]"],
+            ["fill": "#send-url", "with": "http://d.example/status/204"],
+            ["press": "Enter"], wait("\(rows) === 3"), ["text": ".row .pill"],
+            ["click": "role=button[name=\"Pause\"]"], wait("document.querySelector('#run').textContent === 'Record'"),
+            ["click": "role=button[name=\"Clear\"]"], wait("\(rows) === 0"), ["text": "#empty"],
+        ])
+        #expect(answers == ["Redacted, so left out: Cookie.", false, "503", "204", "Recording is paused."])
+        #expect(!world.interceptor.isRunning)
+    }
+
+    @Test func `a floret is switched and set`() async throws {
+        let world = InspectorWorld()
+        let answers = try await world.browse(
+            [
+                ["click": "role=switch[name=\"Stamp\"]"],
+                wait("document.querySelector('.switch').getAttribute('aria-checked') === 'true'"), ["focused": true],
+                ["click": "role=link[name=\"Settings of Stamp\"]"],
+                ["fill": "role=textbox[name=\"Text\"]", "with": "<b>&"], ["press": "Enter"],
+                wait("document.querySelector('input[name=value]')?.value === '<b>&'"),
+                ["click": "role=link[name=\"All florets\"]"], wait("document.querySelector('.switch') !== null"),
+                ["attribute": ".switch", "name": "aria-checked"],
+            ], at: "#florets")
+        #expect(answers == ["", "true"])
+        #expect(world.stamp.enabled)
+        #expect(world.stamp.stamp.withLock { $0 } == "<b>&")
+    }
+
+    @Test func `messages of a hub are beside the requests of their time`() async throws {
+        let world = InspectorWorld()
+        let hub = Hub()
+        hub.register { sender, _ in InspectorHubPlugin(messageSender: sender, interceptor: world.interceptor) }
+        hub.register(AskingPlugin.self)
+        hub.start()
+        world.page.follow(hub.trace)
+        _ = try (hub.plugin(named: "asking") as? AskingPlugin)?.ask()
+        try await world.send("http://a.example/json")
+        let answers = try await world.browse([
+            wait("\(rows) === 1"), ["click": "nav a:has-text(\"Hub\")"], ["text": ".trace code"],
+            ["text": ".trace .pill"],
+            ["axe": true], answer("location.hash = ''"), ["click": ".row"],
+            wait("document.querySelector('#meanwhile-title') !== null"), ["text": ".detail .trace code"],
+        ])
+        #expect(answers == ["inspector.records", "delivered", [], "", "inspector.records"])
+        await hub.stop()
+    }
+
+    /// What would run if any text became markup, an attribute, a link or a script.
+    private static let hostile =
+        "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg/onload=alert(3)>{{7*7}}javascript:alert(4)"
+
+    @Test func `texts from the network that are markup do nothing, wherever they stand`() async throws {
+        let text = Self.hostile
+        let world = InspectorWorld { $0.title = text }
+        let bodies = [text, "{\"\(text.filter { $0 != "\"" })\": [1]}", "[\"</pre><script>alert(5)</script>\"]"]
+        for body in bodies {
+            var record = Record(
+                HTTPRequest(
+                    method: .init(text), url: "http://\(text)/\(text)?\(text)#\(text)",
+                    headers: [text: text, "Content-Type": text], body: .text(body)))
+            record.designatedRequest.url = "javascript:alert(6)//" + text
+            record.designatedRequest.body = .text(text + "\n" + body)
+            record.changes = [.init(floret: text, kind: .changedRequest)]
+            record.timing = .init(started: Date(), sent: Date(), answered: Date(), ended: Date())
+            record.result = .success(
+                Response(
+                    status: 200, headers: [text: text, "Content-Type": text, "Content-Encoding": text],
+                    body: .text(body)))
+            await world.interceptor.storage.store(record)
+        }
+        var failed = Record(HTTPRequest(method: .get, url: text))
+        failed.result = .failure(HTTPError(.connectionFailed, text))
+        await world.interceptor.storage.store(failed)
+        world.interceptor.report(.noAnswer, floret: text, text)
+
+        let counts =
+            "[document.scripts.length, document.querySelectorAll('img, iframe, object, [onerror], [onload], #rows svg, a[href^=javascript]').length]"
+        var steps = [wait("\(rows) === 4")]
+        for number in 1...4 {
+            steps += [
+                ["click": .string(".row[aria-posinset=\"\(number)\"]")],
+                wait(
+                    "document.querySelector('.row.on')?.getAttribute('aria-posinset') === '\(number)' && document.querySelector('.detail h2') !== null"
+                ),
+                answer("new Promise((done) => setTimeout(() => done(\(counts)), 150))"),
+            ]
+        }
+        steps += [
+            ["click": "role=button[name=\"Edit and resend\"]"], answer(counts), ["click": "#send-cancel"],
+            ["fill": "#text", "with": .string(text)], wait("document.querySelector('#count').textContent !== ''"),
+            ["click": "nav a:has-text(\"Florets\")"], ["text": "#florets .plain li"], answer(counts), ["text": "h1"],
+        ]
+        let answers = try await world.browse(steps)
+        #expect(answers == [[1, 0], [1, 0], [1, 0], [1, 0], [1, 0], .string(text), [1, 0], .string(text)])
+    }
+
+    @Test func `a list of ten thousand draws what is on the screen and no more`() async throws {
+        let world = InspectorWorld()
+        for number in 0..<10_000 {
+            var record = Record(HTTPRequest(method: .get, url: "http://a.example/customers/\(number)?page=1"))
+            record.result = .success(
+                Response(status: 200, headers: ["Content-Type": "text/plain"], body: .text("hello")))
+            await world.interceptor.storage.store(record)
+        }
+        let answers = try await world.browse([
+            wait("document.querySelector('#count').textContent === '10,000 requests'"), answer("\(rows) < 60"),
+            ["scripting": true], focusList, ["press": "End"],
+            wait("document.querySelector('.row.on .path')?.textContent === '/customers/0?page=1'"),
+            answer("\(rows) < 60"),
+            answer(
+                "(async () => { const list = document.querySelector('#list'); for (let step = 0; step < 200; step += 1) { list.scrollTop = step * 2800; await new Promise(requestAnimationFrame); } return true; })()"
+            ),
+            answer("\(rows) < 60"), ["scripting": true], ["fill": "#text", "with": "customers/77"],
+            wait("document.querySelector('#count').textContent === '111 requests'"), ["scripting": true],
+        ])
+        #expect([answers[0], answers[2], answers[3], answers[4]] == [true, true, true, true])
+        print(
+            "milliseconds of script, layout and style: loaded, scrolled, searched:", answers[1], answers[5], answers[6])
+    }
+
+    @Test(arguments: [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+    func `an accessibility engine finds nothing wrong in any view`(width: Int, scheme: String) async throws {
+        let world = InspectorWorld()
+        for status in [200, 204, 302, 404, 503] { try await world.send("http://a.example/status/\(status)") }
+        _ = try? await world.interceptor.transport(wrapping: BrokenTransport()).send(
+            HTTPRequest(method: .get, url: "http://b.example/gone"))
+        world.stamp.enabled = true
+        try await world.send("http://a.example/moved", .post, headers: ["Accept": "a/b"], body: #"{"name": "Ada"}"#)
+        world.interceptor.report(.calledTwice, floret: "Stamp", "The floret \"Stamp\" called twice.")
+        let pause = answer("new Promise((done) => setTimeout(() => done(null), 250))")
+        let answers = try await world.browse(
+            [
+                wait("\(rows) === 7"), ["axe": true], ["click": ".row"],
+                wait("document.querySelector('.diff') !== null"), pause, ["axe": true],
+                answer("document.documentElement.scrollWidth <= innerWidth"),
+                ["click": "role=button[name=\"Edit and resend\"]"], pause, ["axe": true], ["click": "#send-cancel"],
+                answer("location.hash = 'florets'"), wait("document.querySelector('.switch') !== null"), pause,
+                ["axe": true], ["click": "role=link[name=\"Settings of Stamp\"]"], ["axe": true],
+            ], width: width, scheme: scheme)
+        #expect(answers == [[], .null, [], true, .null, [], "florets", .null, [], []])
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import HTTPCore
+import HTTPListener
+import NetworkInterception
+import PluginHub
+import Primitives
+import StoreTestSupport
+import Testing
+
+/// An interceptor before a service that answers what it is asked for, and its inspector.
+struct InspectorWorld {
+    /// The sixth part of a second passes whenever somebody looks.
+    final class Clock: WallClock {
+        private let instant = Locked(Date(timeIntervalSince1970: 1_790_000_000))
+
+        func now() -> Date {
+            instant.withLock { instant in
+                instant += 0.016
+                return instant
+            }
+        }
+
+        func sleep(until deadline: Date) async throws {}
+    }
+
+    /// Adds a header and asks for English.
+    final class Stamp: InterceptableFloret, DisplayableFloret {
+        private let isOn: Locked<Bool>
+        let stamp = Locked("seen")
+        let name = "Stamp"
+        let summary: String? = "Stamps what is sent"
+        init(isOn: Bool = true) { self.isOn = Locked(isOn) }
+
+        var enabled: Bool {
+            get { isOn.withLock { $0 } }
+            set { isOn.withLock { $0 = newValue } }
+        }
+
+        func willRequest(_ record: Record) async -> Record {
+            var record = record
+            record.designatedRequest.headers["X-Stamp"] = stamp.withLock { $0 }
+            if record.designatedRequest.path == "/moved" { record.designatedRequest.url = "http://b.example/json?n=2" }
+            return record
+        }
+
+        func view(_ interceptor: Interceptor) -> ViewDocument? {
+            ViewDocument(
+                title: "Stamp",
+                sections: [
+                    .init(rows: [
+                        .field(id: "stamp", label: "Text", value: stamp.withLock { $0 }, action: .init("stamp.set"))
+                    ])
+                ])
+        }
+
+        func perform(_ action: ViewDocument.Action, in interceptor: Interceptor) async throws {
+            guard let text = action.values["stamp"]?.stringValue, !text.isEmpty else {
+                throw InterceptionError(.invalidSetting, "The text is empty.")
+            }
+            stamp.withLock { $0 = text }
+        }
+    }
+
+    let stamp = Stamp(isOn: false)
+    let interceptor: Interceptor
+    let transport: any HTTPTransport
+    let page: InspectorPage
+
+    init(_ change: (inout InspectorPage.Configuration) -> Void = { _ in }) {
+        var configuration = Interceptor.Configuration.standard
+        configuration.clock = Clock()
+        configuration.storage = MemoryRecordStorage(capacity: .init(records: 20_000, bytes: 256 << 20))
+        interceptor = Interceptor([stamp], configuration: configuration)
+        interceptor.run()
+        transport = interceptor.transport(wrapping: InProcessTransport(Self.service))
+        var settings = InspectorPage.Configuration()
+        settings.transport = InProcessTransport(Self.service)
+        change(&settings)
+        page = InspectorPage(interceptor, configuration: settings)
+    }
+
+    /// `/status/N` answers N, `/broken` breaks, `/bytes` answers no text, everything else JSON.
+    static let service = AnyHTTPHandler { request in
+        if request.path.hasPrefix("/status/"), let status = Int(request.path.dropFirst(8)) {
+            return .ready(HTTPResponse(status: status, headers: ["X-Path": request.path]))
+        }
+        if request.path == "/bytes" {
+            return .ready(
+                HTTPResponse(
+                    status: 200, headers: ["Content-Type": "image/png"],
+                    body: .bytes([0x89, 0x50, 0x4E, 0x47, 0, 0xFF] + Array(repeating: 7, count: 60))))
+        }
+        return .suspended {
+            let body = (try? await request.body.collect(upTo: 1 << 20)) ?? []
+            return HTTPResponse(
+                headers: ["X-Request": request.headers["X-Stamp"] ?? "none"],
+                json: [
+                    "products": [
+                        ["id": "pro.yearly", "price": 29.90, "trial": true], ["id": "credits.10", "price": 4],
+                    ],
+                    "echo": .string(String(decoding: body, as: UTF8.self)), "next": nil,
+                ])
+        }
+    }
+
+    @discardableResult
+    func send(
+        _ url: String, _ method: HTTPRequest.Method = .get, headers: HTTPHeaders = [:], body: String = ""
+    ) async throws -> HTTPResponse {
+        try await transport.send(HTTPRequest(method: method, url: url, headers: headers, body: .text(body)))
+    }
+
+    func newest() async throws -> Record { try #require(await interceptor.storage.records(1, after: nil).first) }
+
+    /// Asks the inspector as its page does.
+    func ask(
+        _ path: String, _ method: HTTPRequest.Method = .get, headers: HTTPHeaders = [InspectorWorld.header: "1"],
+        json: JSONValue? = nil
+    ) async throws -> HTTPResponse {
+        try await InProcessTransport(page).send(
+            HTTPRequest(
+                method: method, url: "http://localhost:8080" + path, headers: headers,
+                body: json.map { .json($0) } ?? .empty))
+    }
+
+    static let header = "X-Souk-Inspector"
+}
+
+extension InspectorWorld {
+    /// What a browser that visits the page answers; fails for anything the page complains of, and whatever it asks
+    /// elsewhere.
+    func browse(
+        _ steps: [JSONValue], at fragment: String = "", width: Int = 1280, height: Int = 800, scheme: String = "light"
+    ) async throws -> [JSONValue] {
+        let listener = HTTPListener(handler: page)
+        let url = try listener.start().url
+        let verdict = try await OutsideJudge.judge(
+            "browser.py",
+            [
+                "url": .string(url + "/" + fragment), "width": .number(width), "height": .number(height),
+                "scheme": .string(scheme), "steps": .array(steps),
+            ])
+        page.close()
+        await listener.stop()
+        try #require(verdict.status == 0, "\(verdict.errors) \(verdict.output)")
+        let report = try #require(verdict.json)
+        #expect(report["console"] == [])
+        #expect(report["dialogs"] == [])
+        for request in report["requests"]?.arrayValue ?? [] {
+            #expect(request.stringValue?.hasPrefix(url + "/") == true, "\(request)")
+        }
+        return report["answers"]?.arrayValue ?? []
+    }
+}

@@ -1,0 +1,58 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import Primitives
+import Testing
+
+@Suite struct InspectCommandTests {
+    private let transport = CurlTransport()
+
+    private func get(_ url: String, _ headers: HTTPHeaders = [:]) async throws -> HTTPResponse {
+        try await transport.send(HTTPRequest(method: .get, url: url, headers: headers))
+    }
+
+    @Test func `it says where the page is, serves it, and stops when it is told to`() async throws {
+        let service = try SoukService(["inspect", "--port", "0"])
+        let address = try #require(service.greeting["inspector"]?.stringValue)
+        #expect(address == service.url + "/")
+        let page = try await get(address)
+        #expect(page.status == 200)
+        #expect(page.headers["Content-Type"] == "text/html; charset=utf-8")
+        let port = try #require(service.url.split(separator: ":").last)
+        #expect(try await get(address, ["Host": "evil.example:\(port)"]).status == 403)
+        #expect(service.stop() == 0)
+    }
+
+    @Test func `a request that is written on the page is sent and recorded`() async throws {
+        let service = try SoukService(["inspect"])
+        let other = try SoukService(["inspect"])
+        let sent = try await transport.send(
+            HTTPRequest(
+                method: .post, url: service.url + "/api/requests", headers: ["X-Souk-Inspector": "1"],
+                json: ["url": .string(other.url + "/api/state")]))
+        #expect(try await sent.body.json()["status"] == 200)
+        let records = try await get(service.url + "/api/records").body.json()["records"]
+        #expect(records?[0]?["path"] == "/api/state" && records?.arrayValue?.count == 1)
+        #expect(service.stop() == 0 && other.stop() == 0)
+    }
+
+    @Test func `it stops although a page listens`() async throws {
+        let service = try SoukService(["inspect"])
+        let updates = try await get(service.url + "/api/updates")
+        #expect(updates.headers["Content-Type"] == "text/event-stream")
+        #expect(service.stop() == 0)
+        _ = updates
+    }
+
+    @Test func `others are let in with the token of the address only`() async throws {
+        let service = try SoukService(["inspect", "--host", "0.0.0.0"])
+        let address = try #require(service.greeting["inspector"]?.stringValue)
+        let token = try #require(address.firstMatch(of: /\/\?token=([0-9a-f]{64})$/)).output.1
+        let url = service.url.replacingOccurrences(of: "0.0.0.0", with: "127.0.0.1")
+        #expect(try await get(url + "/").status == 401)
+        #expect(try await get(url + "/api/records").status == 401)
+        #expect(try await get(url + "/?token=" + token).status == 303)
+        #expect(try await get(url + "/api/records", ["Authorization": "Bearer \(token)"]).status == 200)
+        #expect(service.stop() == 0)
+    }
+}
