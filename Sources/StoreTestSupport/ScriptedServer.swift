@@ -50,35 +50,49 @@ public final class ScriptedServer: Sendable {
 
     /// `connections` are served in order, then the socket is closed. Every one of them must be made.
     public init(_ connections: [@Sendable (Peer) -> Void]) throws {
-        #if canImport(Darwin)
-            let socket = Foundation.socket(AF_INET, SOCK_STREAM, 0)
-        #else
-            let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #endif
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                _ = bind(socket, address, length)
-                _ = listen(socket, 16)
-                _ = getsockname(socket, address, &length)
-            }
-        }
-        port = Int(UInt16(bigEndian: address.sin_port))
+        let line = try ListeningPort()
+        port = line.number
         Thread.detachNewThread {
+            defer { withExtendedLifetime(line) {} }
             for serve in connections {
-                let accepted = accept(socket, nil, nil)
+                let accepted = accept(line.socket, nil, nil)
                 guard accepted >= 0 else { break }
                 var limit = timeval(tv_sec: 60, tv_usec: 0)
                 setsockopt(accepted, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
                 serve(Peer(socket: accepted))
                 close(accepted)
             }
-            close(socket)
         }
     }
 
     public convenience init(_ serve: @escaping @Sendable (Peer) -> Void) throws { try self.init([serve]) }
+}
+
+/// A port of this machine that takes connections, for as long as this object is there. Nobody says anything on them.
+public final class ListeningPort: Sendable {
+    public let number: Int
+    fileprivate let socket: Int32
+
+    public init() throws {
+        #if canImport(Darwin)
+            let socket = Foundation.socket(AF_INET, SOCK_STREAM, 0)
+        #else
+            let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #endif
+        self.socket = socket
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(socket, address, length) == 0 && listen(socket, 128) == 0
+                    && getsockname(socket, address, &length) == 0
+            }
+        }
+        number = Int(UInt16(bigEndian: address.sin_port))
+        guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+
+    deinit { close(socket) }
 }

@@ -65,16 +65,9 @@ import Testing
 
     @Test func `content that is not what the product list says fails the demonstration`() async throws {
         let folder = try TemporaryFolder()
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: SoukExecutable.path())
-        process.arguments = ["demo", "--json", "--data", folder.file("data")]
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
         // Changed while the server starts, long before anybody asks for it.
+        let (process, output) = try demoWhoseServerStarts(in: folder)
         let archive = folder.file("data/content/filters.zip")
-        while !FileManager.default.fileExists(atPath: folder.file("data/server.log")) { usleep(1000) }
         var bytes = try Data(contentsOf: URL(fileURLWithPath: archive))
         bytes[1000] ^= 1
         try bytes.write(to: URL(fileURLWithPath: archive))
@@ -127,6 +120,17 @@ import Testing
 
     @Test func `an interrupted demonstration reports what it reached and leaves nobody behind`() async throws {
         let folder = try TemporaryFolder()
+        let (process, output) = try demoWhoseServerStarts(in: folder)
+        process.terminate()
+        let text = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 1)
+        let report = try JSONValue(parsing: text)
+        #expect(report["ok"] == false)
+        #expect(report["steps"]?.arrayValue?.count == Self.steps.count)
+    }
+
+    private func demoWhoseServerStarts(in folder: TemporaryFolder) throws -> (Process, output: Pipe) {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: SoukExecutable.path())
@@ -135,13 +139,7 @@ import Testing
         process.standardError = FileHandle.nullDevice
         try process.run()
         while !FileManager.default.fileExists(atPath: folder.file("data/server.log")) { usleep(1000) }
-        process.terminate()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 1)
-        let report = try JSONValue(parsing: text)
-        #expect(report["ok"] == false)
-        #expect(report["steps"]?.arrayValue?.count == Self.steps.count)
+        return (process, output)
     }
 }
 
