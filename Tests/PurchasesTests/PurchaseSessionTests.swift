@@ -49,6 +49,17 @@ import Testing
         #expect(answered.revision.features.names.contains("asked") == Self.betweens[index].isKept)
     }
 
+    @Test func `who restored or sold nothing has not said that there is nothing`() throws {
+        var (session, members) = try session()
+        _ = session.userChanged(to: ada)
+        _ = session.record(gained: PaidFeatures(), from: 0, ticket: session.ticket(), at: .distantPast)
+        let unanswered = session.collect(answers(members, nil, nil), ticket: session.ticket())
+        #expect(unanswered.nobodyAnswered)
+        _ = session.record(gained: .of("x"), from: 0, ticket: session.ticket(), at: .distantPast)
+        let remembered = session.collect(answers(members, nil, nil), ticket: session.ticket())
+        #expect(!remembered.nobodyAnswered && remembered.collected.value.names == ["x"])
+    }
+
     @Test func `a question asked between two users is nobody's`() throws {
         var (session, members) = try session()
         session.userWillChange(to: ada)

@@ -103,9 +103,10 @@ struct PurchaseSession {
         return revise()
     }
 
-    /// A plugin sold or restored something; what it gave is added to what was known of it.
+    /// A plugin sold or restored something; what it gave is added to what was known of it. Who gave nothing has not said
+    /// that there is nothing.
     mutating func record(gained features: PaidFeatures, from index: Int, ticket: Ticket, at now: Date) -> Revision {
-        guard isCurrent(ticket) else { return revise() }
+        guard isCurrent(ticket), !features.features.isEmpty else { return revise() }
         let known = paidFeatures[index]?.value ?? PaidFeatures()
         return record(features.merged(with: known), from: index, at: now)
     }
