@@ -20,6 +20,7 @@ enum MergedReadBenchmark {
         var figures: [Figure] = []
         for count in [1, 3, 10] {
             figures.append(try await fromMemory(count, url))
+            figures.append(try await withStorage(count, url))
             figures.append(try await overLoopback(count, url))
         }
         await backend.stop()
@@ -46,6 +47,25 @@ enum MergedReadBenchmark {
             name: "merged read from memory, \(plugins.count) plugin\(count == 1 ? "" : "s")",
             reference: "the same plugins one after the other, nothing merged", nanoseconds: merged,
             referenceNanoseconds: separate, budget: "–")
+    }
+
+    /// A storage holds already what the plugins say, so there is nothing to write.
+    private static func withStorage(_ count: Int, _ url: String) async throws -> Figure {
+        let folder = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let plugins = plugins(count, url, freshness: .init(foreground: .seconds(86_400)))
+        let client = try await client(plugins)
+        let keeping = try await Self.client(plugins, storage: FileSecureStorage(directory: folder))
+        let (kept, bare) = try await paired(iterations: 400) {
+            try check(try await keeping.getPaidFeatures())
+        } reference: {
+            try check(try await client.getPaidFeatures())
+        }
+        await keeping.close()
+        await client.close()
+        return Figure(
+            name: "merged read with a storage, \(count) plugin\(count == 1 ? "" : "s")",
+            reference: "the same without a storage", nanoseconds: kept, referenceNanoseconds: bare, budget: "–")
     }
 
     private static func overLoopback(_ count: Int, _ url: String) async throws -> Figure {
@@ -87,8 +107,10 @@ enum MergedReadBenchmark {
         }
     }
 
-    private static func client(_ plugins: [RemotePurchasePlugin]) async throws -> PurchaseClient {
-        let client = PurchaseClient()
+    private static func client(
+        _ plugins: [RemotePurchasePlugin], storage: (any SecureStorage)? = nil
+    ) async throws -> PurchaseClient {
+        let client = PurchaseClient(configuration: .init(storage: storage))
         try await client.setup(with: plugins, appUserId: .string("ada"))
         return client
     }

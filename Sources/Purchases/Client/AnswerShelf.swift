@@ -11,8 +11,7 @@ actor AnswerShelf {
     private let storage: any SecureStorage
     private let report: @Sendable (any Error) -> Void
     private var lastChange = 0
-    private var lastUser: UserId?
-    private var lastWritten: Date?
+    private var written: (version: KeptAnswers.Version, at: Date)?
 
     /// - Parameter report: is told when something could not be read or written; nobody else hears of it.
     init(storage: any SecureStorage, report: @escaping @Sendable (any Error) -> Void) {
@@ -26,7 +25,7 @@ actor AnswerShelf {
         do {
             guard let bytes = try storage.data(for: key) else { return nil }
             let kept = try WireJSON.decode(KeptAnswers.self, from: bytes)
-            return kept.user == user ? kept : nil
+            return kept.version.user == user ? kept : nil
         } catch {
             report(error)
             if (error as? PurchaseError)?.code == .storageCorrupt || error is DecodingError {
@@ -36,19 +35,25 @@ actor AnswerShelf {
         }
     }
 
-    /// Durable when it returns, unless it was reported. Nothing is written when nothing has changed.
-    func keep(_ answers: KeptAnswers, at now: Date) {
-        guard answers.change >= lastChange else { return }
-        let isSame = answers.change == lastChange && answers.user == lastUser
-        if isSame, let lastWritten, abs(now.timeIntervalSince(lastWritten)) < Self.dateLag { return }
-        (lastChange, lastUser, lastWritten) = (answers.change, answers.user, now)
+    /// Durable when it returns, unless it was reported. Most reads change nothing: then `answers` is not even called.
+    ///
+    /// - Parameter version: that of `answers`, or an older one.
+    func keep(_ version: KeptAnswers.Version, at now: Date, _ answers: @Sendable () -> KeptAnswers?) {
+        guard isNews(version, at: now), let answers = answers() else { return }
+        lastChange = answers.version.change
+        written = (answers.version, now)
         do {
-            try storage.set(try WireJSON.encode(answers), for: Self.key(answers.user))
+            try storage.set(try WireJSON.encode(answers), for: Self.key(answers.version.user))
         } catch {
             // Tried again with the next answer.
-            lastWritten = nil
+            written = nil
             report(error)
         }
+    }
+
+    private func isNews(_ version: KeptAnswers.Version, at now: Date) -> Bool {
+        guard let written, version == written.version else { return version.change >= lastChange }
+        return abs(now.timeIntervalSince(written.at)) >= Self.dateLag
     }
 
     /// What was said to a user who left; answers of before `change` are not kept any more.

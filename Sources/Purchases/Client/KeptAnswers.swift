@@ -4,9 +4,13 @@ import StoreModel
 /// What the plugins said last to one user, as it outlives the run. Its JSON is read by later versions: members are added,
 /// never renamed.
 struct KeptAnswers: Equatable, Sendable {
-    /// Counts the changes in this run; of two the higher is newer.
-    var change = 0
-    var user: UserId?
+    struct Version: Equatable, Sendable {
+        /// Counts the changes in this run; of two the higher is newer.
+        var change: Int
+        var user: UserId?
+    }
+
+    var version: Version
     /// By the plugin's name.
     var plugins: [String: OfPlugin]
 
@@ -23,6 +27,18 @@ struct KeptAnswers: Equatable, Sendable {
 
 extension KeptAnswers: Codable {
     private enum CodingKeys: String, CodingKey { case user, plugins }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        version = Version(change: 0, user: try members.decodeIfPresent(UserId.self, forKey: .user))
+        plugins = try members.decode([String: OfPlugin].self, forKey: .plugins)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encodeIfPresent(version.user, forKey: .user)
+        try members.encode(plugins, forKey: .plugins)
+    }
 }
 
 /// A `Feature` on disk.

@@ -165,8 +165,8 @@ public final class PurchaseClient: PurchaseClientProtocol {
 
     /// Has the storage hold what is known now.
     func keepAnswers() async {
-        guard let shelf, let kept = session.withLock({ $0.kept }) else { return }
-        await shelf.keep(kept, at: configuration.clock.now())
+        guard let shelf, let version = session.withLock({ $0.keptVersion }) else { return }
+        await shelf.keep(version, at: configuration.clock.now()) { [session] in session.withLock { $0.kept } }
     }
 
     /// Has the storage hold nothing of users who left.

@@ -161,9 +161,12 @@ struct PurchaseSession {
 
     // MARK: - What outlives the run
 
-    /// What is worth keeping for another run; `nil` between two users, when it is not certain whose it is.
+    /// Of what is worth keeping for another run; `nil` between two users, when it is not certain whose it is.
+    var keptVersion: KeptAnswers.Version? { isChangingUser ? nil : .init(change: changes, user: userId) }
+
+    /// What is worth keeping for another run.
     var kept: KeptAnswers? {
-        guard !isChangingUser else { return nil }
+        guard let version = keptVersion else { return nil }
         var plugins: [String: KeptAnswers.OfPlugin] = [:]
         for member in registered ?? [] {
             var said = KeptAnswers.OfPlugin()
@@ -177,7 +180,7 @@ struct PurchaseSession {
             // Of two plugins with one name the first is kept.
             if said != KeptAnswers.OfPlugin(), plugins[member.plugin.name] == nil { plugins[member.plugin.name] = said }
         }
-        return KeptAnswers(change: changes, user: userId, plugins: plugins)
+        return KeptAnswers(version: version, plugins: plugins)
     }
 
     /// What an earlier run kept, unless another user is there by now.
