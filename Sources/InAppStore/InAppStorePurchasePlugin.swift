@@ -6,16 +6,37 @@ import StoreModel
 
 /// The in-app store as one of the systems behind `PurchaseClient`: it sells what is in the store's product list and
 /// leaves everything else to the next plugin.
+///
+/// What the customer begins in the App Store and `StoreConfiguration.promotedPurchases` puts off, the client offers the app
+/// among its `promotedPurchases`. It is the same purchase as that in `Store.postponedPurchases`: whoever goes on with it
+/// first makes it, and to anybody else it is `invalidProductForPurchasing`.
 public final class InAppStorePurchasePlugin: PurchasePlugin {
     public let name: String
+    public let appRequests: AppRequests?
     private let store: Store
+    private let promotions: Task<Void, Never>
     /// The server is asked before the next answer, though the one that is there still stands.
     private let isInvalidated = Locked(false)
 
     public init(store: Store, name: String = "inAppStore") {
         self.store = store
         self.name = name
+        let requests = AppRequests()
+        appRequests = requests
+        promotions = Task { [postponements = store.postponements.stream()] in
+            for await promoted in postponements {
+                requests.offer(await Self.product(promoted.productID, of: store)) {
+                    await PurchasePluginResult {
+                        try await Self.sell(at: store) {
+                            try await store.continuePostponed(promoted.productID.rawValue)
+                        }
+                    }
+                }
+            }
+        }
     }
+
+    deinit { promotions.cancel() }
 
     /// A server that gives no answer, or none that can be believed, has not rejected the user: the store goes by what it
     /// knows of them, asks again by itself, and its next answer says what is wrong.
@@ -65,7 +86,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     public func getProductsAndPricePoints(with identifiers: [String]) async throws -> Set<Product> {
         let listed = Set(identifiers.filter { isListed($0) })
         guard !listed.isEmpty else { return [] }
-        return try await translating {
+        return try await Self.translating {
             Set(try await self.store.fetchProductsInfo(listed).values.map { Product($0) })
         }
     }
@@ -84,17 +105,29 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
             )
         }
         return await PurchasePluginResult {
-            let transaction = try await self.translating {
+            try await Self.sell(at: store) {
                 try await self.store.purchase(product.productIdentifier, quantity: 1, offer: offer)
             }
-            return SuccessfulPurchase(
-                transaction: transaction, paidFeatures: self.store.keeper.paidFeatures,
-                isPendingAcknowledgement: transaction.map { self.store.keeper.isProvisional($0.id) } ?? false)
         }
     }
 
+    private static func sell(
+        at store: Store, _ pay: () async throws -> StoreTransaction?
+    ) async throws -> SuccessfulPurchase {
+        let transaction = try await translating(pay)
+        return SuccessfulPurchase(
+            transaction: transaction, paidFeatures: store.keeper.paidFeatures,
+            isPendingAcknowledgement: transaction.map { store.keeper.isProvisional($0.id) } ?? false)
+    }
+
+    /// As the App Store describes it, or by its identifier where that cannot be had.
+    private static func product(_ id: ProductID, of store: Store) async -> Product {
+        let described = try? await store.fetchProductsInfo([id.rawValue])[id.rawValue]
+        return described.map { Product($0) } ?? Product(productIdentifier: id.rawValue)
+    }
+
     public func restorePurchases() async throws -> RestoreResult {
-        try await translating { try await self.store.restorePurchases() }
+        try await Self.translating { try await self.store.restorePurchases() }
     }
 
     /// The store's own sheet asks for the code, where there is one.
@@ -150,28 +183,37 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         return keeper.state.customer(at: keeper.now)
     }
 
-    private func translating<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+    private static func translating<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
         } catch {
-            throw Self.purchaseError(error)
+            throw purchaseError(error)
         }
     }
 
     /// The store's errors in the words of the purchase client; others stay as they are.
     static func purchaseError(_ error: any Error) -> any Error {
+        // A server that gave no answer decided nothing, and a store that cannot be reached neither.
+        if failure(in: error)?.code == .unreachable {
+            return PurchaseError(.unreachable, "The App Store cannot be reached; try again.", underlying: error)
+        }
         guard let error = error as? StoreError else { return error }
         if let underlying = error.underlying as? PurchaseError { return underlying }
-        let failure =
-            (error.underlying as? PaymentError)?.underlying as? StoreFailure ?? error.underlying as? StoreFailure
-        // A server that gave no answer decided nothing, and a store that cannot be reached neither.
-        if error.code == .receiptValidationFailed || failure?.code == .unreachable {
-            return PurchaseError(.unreachable, error.sentence, underlying: error)
-        }
         let codes: [StoreError.Code: PurchaseError.Code] = [
             .operationCancelled: .cancelledByUser, .acknowledgementPending: .acknowledgementPending,
-            .unsupported: .unsupported,
+            .receiptValidationFailed: .unreachable, .unsupported: .unsupported,
         ]
         return codes[error.code].map { PurchaseError($0, error.sentence, underlying: error) } ?? error
+    }
+
+    /// What the store said, below whatever was made of it.
+    private static func failure(in error: (any Error)?) -> StoreFailure? {
+        switch error {
+        case let failure as StoreFailure: failure
+        case let error as StoreError: failure(in: error.underlying)
+        case let error as PaymentError: failure(in: error.underlying)
+        case ProductRequestError.requestFailed(let error)?: failure(in: error)
+        default: nil
+        }
     }
 }

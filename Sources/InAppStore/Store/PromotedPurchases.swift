@@ -7,7 +7,7 @@ public enum PromotedPurchaseAnswer: String, Sendable {
     /// Go on with it now: the store asks the customer to confirm.
     case buy
     /// Not now, for example before the app has been introduced: it waits among `postponedPurchases`, for as long as the
-    /// app runs.
+    /// app runs, and is offered by the `PurchaseClient` behind which the store is.
     case postpone
     /// Not at all: the customer has it, or may not have it.
     case refuse
@@ -28,7 +28,8 @@ extension Store {
     /// What was put off, in the order in which it was begun.
     public var postponedPurchases: [PromotedPurchase] { postponed.withLock { $0 } }
 
-    /// Goes on with a purchase that was put off. It is put off no longer, whatever becomes of it.
+    /// Goes on with a purchase that was put off. It is put off no longer, whatever becomes of it; who comes second, here or
+    /// at the purchase client, finds nothing.
     ///
     /// Throws `invalidProductForPurchasing` when no purchase of this product was put off, and what `purchaseProduct`
     /// throws.
@@ -68,6 +69,7 @@ extension Store {
                 all.removeAll { $0.id == promoted.id }
                 all.append(promoted)
             }
+            postponements.send(promoted)
             keeper.report(
                 .promoted(
                     promoted, .promotedPurchasePostponed,

@@ -28,6 +28,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     let answerPromotion: @Sendable (PromotedPurchase, ListedProduct, StoreSnapshot) async -> PromotedPurchaseAnswer
     /// What the customer began in the App Store and the app put off.
     let postponed = Locked<[PromotedPurchase]>([])
+    let postponements = Happenings<PromotedPurchase>()
     private let connection: any StoreConnection
     private let claim: StoreClaim
     private let completions = Happenings<StoreTransaction>()
@@ -92,6 +93,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         }
         await keeper.close()
         completions.finish()
+        postponements.finish()
         claim.release()
     }
 

@@ -1,4 +1,5 @@
 import Observation
+import Purchases
 import StoreModel
 import StoreTestSupport
 import Testing
@@ -12,6 +13,7 @@ struct ChapterTests {
         private(set) var shown: [Set<String>] = []
         private(set) var isReady = false
         func show(_ products: Set<String>) { shown.append(products) }
+        func confirms(_ product: Product) -> Bool { product.price > 0 }
     }
 
     @Test func `buying, and following what is allowed`() async throws {
@@ -71,6 +73,34 @@ struct ChapterTests {
                 try await store.continuePurchase(promoted.productID.rawValue)
             }
             #expect(store.allowedProducts == ["pack"])
+            await store.close()
+        }
+    }
+
+    @Test func `the purchase client offers what was put off`() async throws {
+        try await RealWorld.run { world in
+            let screen = Screen()
+            var configuration = world.configuration(line: Line(), storage: MemorySecureStorage())
+            configuration.promotedPurchases = { promoted, product, snapshot in
+                let answer = PromotedPurchaseAnswer.unlessOwned(promoted, of: product, knowing: snapshot)
+                return answer == .refuse ? .refuse : .postpone
+            }
+            let store = try Store(configuration: configuration)
+            let client = PurchaseClient()
+            try await client.setup(with: [InAppStorePurchasePlugin(store: store)])
+            let buying = Task {
+                for await begun in client.promotedPurchases {
+                    if await screen.confirms(begun.product) { _ = try await begun.purchase() }
+                }
+            }
+            try await world.simulator.promote(.init(productID: "pack"), for: "ada")
+            await store.reaches { $0.allowedProducts == ["pack"] }
+            var events = store.events.makeAsyncIterator()
+            try await world.simulator.promote(.init(productID: "pack"), for: "ada")
+            while let event = await events.next(), event.code != .promotedPurchaseRefused {}
+            await client.close()
+            try await buying.value
+            #expect(try await world.simulator.transactions(of: "ada").map(\.productID) == ["pack"])
             await store.close()
         }
     }

@@ -61,4 +61,98 @@ import Testing
         #expect(await told.next() == PaidFeatures())
         await store.close()
     }
+
+    // MARK: - What begins in the App Store
+
+    /// A store that puts everything off, and an app's client in front of it.
+    private func putOff(
+        _ body: (Store, PurchaseClient, inout AsyncStream<BegunPurchase>.Iterator) async throws -> Void
+    ) async throws {
+        var configuration = test.configuration()
+        configuration.promotedPurchases = { _, _, _ in .postpone }
+        let store = try await test.open(configuration)
+        test.connection.promote("pack")
+        while store.postponedPurchases.isEmpty { await Task.yield() }
+        let client = PurchaseClient()
+        try await client.setup(with: [InAppStorePurchasePlugin(store: store)])
+        var promotions = client.promotedPurchases.makeAsyncIterator()
+        try await body(store, client, &promotions)
+        await client.close()
+        await store.close()
+    }
+
+    @Test func `what was put off is offered by the client, also what was put off before there was one`() async throws {
+        try await putOff { store, _, promotions in
+            let pack = try #require(await promotions.next())
+            #expect(pack.product == Product(try #require(Fixture.products.first { $0.id == "pack" })))
+            test.connection.promote("coins", offer: .winBack("back"))
+            let coins = try #require(await promotions.next())
+            #expect(test.connection.payments.isEmpty, "nothing is bought before the app says so")
+            async let one = coins.purchase()
+            async let other = coins.purchase()
+            let (first, second) = try await (one, other)
+            #expect(first.transaction != nil && first.transaction == second.transaction)
+            #expect(test.connection.payments.map(\.productID) == ["coins"])
+            #expect(test.connection.payments.map(\.offer) == [.winBack("back")])
+            #expect(store.postponedPurchases.map(\.productID) == ["pack"])
+        }
+    }
+
+    @Test func `whoever goes on with it first makes the purchase, at the store or at the client`() async throws {
+        try await putOff { store, _, promotions in
+            let pack = try #require(await promotions.next())
+            try await store.continuePurchase("pack")
+            await #expect(throws: StoreError(.invalidProductForPurchasing, "")) { try await pack.purchase() }
+            test.connection.promote("coins")
+            let coins = try #require(await promotions.next())
+            _ = try await coins.purchase()
+            await #expect(throws: StoreError(.invalidProductForPurchasing, "")) {
+                try await store.continuePurchase("coins")
+            }
+            #expect(test.connection.payments.map(\.productID) == ["pack", "coins"])
+        }
+    }
+
+    @Test func `who begins the same again is heard again, and buys it once`() async throws {
+        try await putOff { _, _, promotions in
+            let first = try #require(await promotions.next())
+            test.connection.promote("pack")
+            let second = try #require(await promotions.next())
+            _ = try await second.purchase()
+            await #expect(throws: StoreError(.invalidProductForPurchasing, "")) { try await first.purchase() }
+            #expect(test.connection.payments.map(\.productID) == ["pack"])
+        }
+    }
+
+    @Test func `of what goes on by itself the client hears as of any purchase, not as an offer`() async throws {
+        let store = try await test.open()
+        let client = PurchaseClient()
+        try await client.setup(with: [InAppStorePurchasePlugin(store: store)])
+        var promotions = client.promotedPurchases.makeAsyncIterator()
+        var completed = store.completedTransactions.makeAsyncIterator()
+        test.connection.promote("coins")
+        #expect(await completed.next()?.productID == "coins")
+        await client.close()
+        #expect(await promotions.next() == nil)
+        await store.close()
+    }
+
+    @Test func `a store that cannot be reached has decided nothing, whatever it was asked`() {
+        let failure = StoreFailure(code: .unreachable, reason: "Nobody is there.")
+        let errors: [any Error] = [
+            failure, ProductRequestError.requestFailed(error: failure),
+            StoreError(
+                .productsMetadataFetchingFailed, "No prices.",
+                underlying: ProductRequestError.requestFailed(error: failure)),
+            StoreError(
+                .restorePurchasesFailed, "No.", underlying: PaymentError(.storeFailed, "No.", underlying: failure)),
+        ]
+        for error in errors {
+            let translated = InAppStorePurchasePlugin.purchaseError(error) as? PurchaseError
+            #expect(translated == PurchaseError(.unreachable) && translated?.isRetryable == true, "\(error)")
+        }
+        let refused = StoreError(
+            .purchaseFailed, "No.", underlying: StoreFailure(code: .unknown, reason: "The store's own fault."))
+        #expect(InAppStorePurchasePlugin.purchaseError(refused) as? StoreError == refused)
+    }
 }
