@@ -112,6 +112,11 @@ let package = Package(
                     "CurlTransport", "InAppStore", "Purchases", "StoreKitAdapter", "StoreModel", "ZipExtraction",
                 ],
                 path: "Examples/FirstPurchase/Sources/Darkroom", swiftSettings: strict),
+            // The plugin and the backend of Examples/PromoCodes, compiled here as well so that tests try them.
+            .executableTarget(
+                name: "PromoCodes",
+                dependencies: ["CurlTransport", "HTTPCore", "HTTPListener", "Primitives", "Purchases", "StoreModel"],
+                path: "Examples/PromoCodes/App", swiftSettings: strict),
             .target(name: "CBuildInfo", cSettings: [.define("SOUK_COMMIT", to: "\"\(commit)\"")]),
             .executableTarget(
                 name: "souk",
@@ -136,17 +141,16 @@ let package = Package(
                 dependencies: [
                     "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "InAppStore", "PluginHub",
                     "Primitives", "Purchases", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
-                    "StoreTestSupport", "souk", "FirstPurchase",
+                    "StoreTestSupport", "souk", "FirstPurchase", "PromoCodes",
                 ],
                 swiftSettings: strict
             ),
-            // The plugin and the backend of Examples/PromoCodes, compiled here as well so that their tests run with all
-            // others.
             .testTarget(
                 name: "PromoCodesTests",
-                dependencies: ["CurlTransport", "HTTPCore", "HTTPListener", "Primitives", "Purchases", "StoreModel"],
-                path: "Examples/PromoCodes/App",
-                exclude: ["PromoCodes.swift"],
+                dependencies: [
+                    "CurlTransport", "HTTPCore", "HTTPListener", "Primitives", "PromoCodes", "Purchases", "StoreModel",
+                ],
+                path: "Examples/PromoCodes/Tests",
                 swiftSettings: strict),
             // The florets of Examples/Florets, compiled here as well so that their tests run with all others.
             .testTarget(

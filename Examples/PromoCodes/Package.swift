@@ -14,7 +14,6 @@ let package = Package(
             name: "PromoCodes",
             dependencies: products.map { .product(name: $0, package: "Souk") },
             path: "App",
-            exclude: ["Tests"],
             swiftSettings: [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")])
     ],
     swiftLanguageModes: [.v6]

@@ -18,7 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What the manifest needs to be read, and its targets to be built.
 PACKAGE = (
     "Package.swift", "Sources", "Tests", "Benchmarks", "Examples/darkroom.storekit", "Examples/FourPlugins/App",
-    "Examples/FirstPurchase/Sources", "Examples/PromoCodes/App", "Examples/Florets/App")
+    "Examples/FirstPurchase/Sources", "Examples/PromoCodes/App", "Examples/PromoCodes/Tests",
+    "Examples/Florets/App")
 SOURCE_FOLDERS = ("Sources", "Tests", "Benchmarks", "Examples")
 EXPLICIT_IMPORTS = ("--explicit-target-dependency-import-check", "error")
 

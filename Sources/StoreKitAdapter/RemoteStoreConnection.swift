@@ -95,10 +95,10 @@ public final class RemoteStoreConnection: StoreConnection {
         _ = try await ask(.post, "/payments", payment, as: StoreWire.Accepted.self)
     }
 
-    /// Throws `missingOfferParameters` without a code: there is no sheet on which to ask for one.
+    /// Throws `unsupported` without a code: there is no sheet on which to ask for one.
     public func redeem(_ redemption: OfferCodeRedemption) async throws {
         guard redemption.code != nil else {
-            throw StoreFailure(code: .missingOfferParameters, reason: "The simulator has no sheet; give it the code.")
+            throw StoreFailure(code: .unsupported, reason: "The simulator has no sheet; give it the code.")
         }
         _ = try await ask(.post, "/offer-codes", redemption, as: JSONValue.self)
     }

@@ -248,7 +248,7 @@ struct RemoteStoreConnectionTests {
         await #expect {
             try await connection.redeem(OfferCodeRedemption())
         } throws: {
-            ($0 as? StoreFailure)?.code == .missingOfferParameters
+            ($0 as? StoreFailure)?.code == .unsupported
         }
         await connection.close()
     }

@@ -54,7 +54,7 @@ enum SoukExecutable {
     }
 }
 
-/// A `souk` that serves until it is told to stop, or until this object is gone.
+/// A `souk`, or another program, that serves until it is told to stop, or until this object is gone.
 final class SoukService: @unchecked Sendable {
     // Sendable: nothing changes after `init`.
     let greeting: JSONValue
@@ -64,9 +64,13 @@ final class SoukService: @unchecked Sendable {
     /// Starts it and reads its first line. Throws when it ends instead.
     ///
     /// - Parameter openFiles: how many it may have open before it asks for more.
-    init(_ arguments: [String], openFiles: Int? = nil) throws {
+    convenience init(_ arguments: [String], openFiles: Int? = nil) throws {
+        try self.init(program: "souk", arguments + ["--stop-with-parent"], openFiles: openFiles)
+    }
+
+    init(program: String, _ arguments: [String], openFiles: Int? = nil) throws {
         let output = Pipe()
-        let words = [SoukExecutable.path()] + arguments + ["--stop-with-parent"]
+        let words = [SoukExecutable.path(program)] + arguments
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-c", (openFiles.map { "ulimit -Sn \($0); " } ?? "") + "exec \"$@\"", "sh"] + words
         process.standardInput = input
@@ -91,6 +95,8 @@ final class SoukService: @unchecked Sendable {
     /// Asks it to end and gives its exit status.
     func stop() -> Int32 {
         process.terminate()
+        // Started from a thread that takes no signals, a program that does not ask for them hears none; its input ends.
+        try? input.fileHandleForWriting.close()
         return waitForEnd()
     }
 

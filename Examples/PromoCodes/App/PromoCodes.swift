@@ -14,6 +14,12 @@ enum PromoCodes {
     static func main() async throws {
         let listener = HTTPListener(handler: PromoCodeBackend(book, key: "pk_promo"))
         let address = try listener.start()
+        if CommandLine.arguments.dropFirst() == ["serve"] {
+            // The backend alone, until whoever started it is gone.
+            FileHandle.standardOutput.write(Data("{\"listening\": \"\(address.url)\"}\n".utf8))
+            while readLine() != nil {}
+            return await listener.stop()
+        }
         let promo = PromoCodePlugin(baseURL: address.url, key: "pk_promo", transport: CurlTransport())
         let client = PurchaseClient()
         try await client.setup(with: [KioskPlugin(), promo], appUserId: .string("customer-1042"))

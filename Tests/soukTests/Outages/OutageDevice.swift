@@ -5,77 +5,80 @@ import Primitives
 import Purchases
 import StoreKitAdapter
 import StoreModel
+import StoreTestSupport
 
-/// One run of an app with two sources, on one of which something goes wrong.
+@testable import PromoCodes
+
+/// One run of an app with three plugins and four servers behind them, on the way to one of which something goes wrong.
 struct OutageDevice {
-    static let plugins = ["inAppStore", "remote"]
+    /// Each a server and the plugin that asks it.
+    enum Source: String, CaseIterable, Hashable, Sendable {
+        case appStore = "inAppStore, App Store"
+        case judge = "inAppStore, its server"
+        case remote
+        case promo
+    }
 
     let store: Store
     let client: PurchaseClient
-    /// The way to the server that judges what the App Store sold.
-    let judgeLine: OutageLine
+    let lines: [Source: OutageLine]
 
     /// - Parameters:
     ///   - customer: the account at the store, and the user.
-    ///   - plugin: on whose network `outage` is.
+    ///   - source: on the way to which `outage` is.
     static func launch(
-        _ world: OutageWorld, _ customer: String, _ outage: Outage? = nil, of plugin: String = "", hole: DeafPort
+        _ world: OutageWorld, _ customer: String, _ outage: Outage? = nil, of source: Source? = nil,
+        hole: ListeningPort
     ) async throws -> OutageDevice {
+        let lines = Dictionary(
+            uniqueKeysWithValues: Source.allCases.map {
+                ($0, OutageLine(world.network, $0 == source ? outage : nil, hole: hole))
+            })
+        func line(to source: Source) -> OutageLine { lines[source]! }
+        func clock(of other: Source) -> any WallClock {
+            outage == .skewed && source == other ? SkewedClock() : SystemClock()
+        }
         let folder = world.folder.file(customer)
-        let ofStore = plugin == plugins[0] ? outage : nil
-        let judgeLine = OutageLine(world.network, ofStore, hole: hole)
-        let store = try Store(
-            configuration: try storeConfiguration(world, customer, ofStore, over: judgeLine, folder: folder))
-        var remote = RemotePurchasePlugin.Configuration(
-            baseURL: world.shop.process.url, key: APIKey(world.shop.publicKey))
-        let ofRemote = plugin == plugins[1] ? outage : nil
-        remote.freshness = .none
-        remote.sellsOnTheWeb = false
-        remote.backoff = .none
-        remote.timeout = timeout(ofRemote)
-        remote.answerVerifier = world.shop.verifier
-        remote.signatureClock = clock(ofRemote)
-        let client = PurchaseClient(
-            configuration: .init(storage: try FileSecureStorage(directory: folder + "/client")))
-        try await client.setup(with: [
-            InAppStorePurchasePlugin(store: store),
-            RemotePurchasePlugin(
-                configuration: remote, transport: OutageLine(world.network, ofRemote, hole: hole)),
-        ])
-        return OutageDevice(store: store, client: client, judgeLine: judgeLine)
-    }
-
-    private static func storeConfiguration(
-        _ world: OutageWorld, _ customer: String, _ outage: Outage?, over line: OutageLine, folder: String
-    ) throws -> StoreConfiguration {
         var server = EntitlementServiceClient.Configuration(
             baseURL: world.judge.process.url, key: APIKey(world.judge.publicKey))
         server.backoff = .none
-        server.timeout = timeout(outage)
         server.answerVerifier = world.judge.verifier
-        server.signatureClock = clock(outage)
+        server.signatureClock = clock(of: .judge)
         var configuration = StoreConfiguration(productListPath: "")
         configuration.productList = ProductList([
             ListedProduct(id: "com.example.darkroom.filmpack", productType: .nonConsumable),
+            ListedProduct(id: "com.example.darkroom.plus.monthly", productType: .renewableSubscription),
             ListedProduct(id: "com.example.darkroom.prints.10", productType: .consumable),
         ])
         configuration.connection = RemoteStoreConnection(
-            configuration: .init(url: world.simulator.url, account: customer, transport: world.network))
-        configuration.validator = EntitlementServiceClient(configuration: server, transport: line)
+            configuration: .init(
+                url: world.simulator.url, account: customer, transport: line(to: .appStore),
+                sleep: { try await Task.sleep(for: min($0, .milliseconds(100))) }))
+        configuration.validator = EntitlementServiceClient(configuration: server, transport: line(to: .judge))
         configuration.storage = try FileSecureStorage(directory: folder + "/store")
         configuration.storageName = folder
         configuration.contentFolder = folder + "/content"
         configuration.customer = CustomerID(rawValue: customer)
+        configuration.clock = clock(of: .appStore)
+        configuration.promotedPurchases = { _, _, _ in .postpone }
         // Whoever is not acknowledged is presented again at the next launch, not in this one.
         configuration.retryPause = { _ in .seconds(86_400) }
-        return configuration
-    }
-
-    /// Short only where nobody ever answers.
-    private static func timeout(_ outage: Outage?) -> Duration { outage == .slow ? .milliseconds(300) : .seconds(20) }
-
-    private static func clock(_ outage: Outage?) -> any WallClock {
-        outage == .skewed ? SkewedClock() : SystemClock()
+        let store = try Store(configuration: configuration)
+        var remote = RemotePurchasePlugin.Configuration(
+            baseURL: world.shop.process.url, key: APIKey(world.shop.publicKey))
+        remote.freshness = .none
+        remote.backoff = .none
+        remote.answerVerifier = world.shop.verifier
+        remote.signatureClock = clock(of: .remote)
+        let client = PurchaseClient(
+            configuration: .init(storage: try FileSecureStorage(directory: folder + "/client")))
+        try await client.setup(with: [
+            InAppStorePurchasePlugin(store: store),
+            RemotePurchasePlugin(configuration: remote, transport: line(to: .remote)),
+            PromoCodePlugin(
+                baseURL: world.codes.url, key: "pk_promo", transport: line(to: .promo), clock: clock(of: .promo)),
+        ])
+        return OutageDevice(store: store, client: client, lines: lines)
     }
 
     func close() async {

@@ -1,27 +1,14 @@
 import CurlTransport
 import Foundation
 import HTTPCore
-import InAppStore
 import Primitives
 import Purchases
 import SignedData
 import StoreKitAdapter
 import StoreModel
 
-/// What goes wrong between a plugin and its server.
-enum Outage: String, CaseIterable, Sendable {
-    case down = "down at start"
-    case slow = "slow"
-    case failing = "500"
-    case unauthorised = "401"
-    case garbage = "garbage"
-    case truncated = "truncated"
-    case forged = "wrong signature"
-    case skewed = "clock skew"
-}
-
-/// A simulated App Store and two entitlement servers as processes: the one that judges what the store sold, and one of a
-/// web shop. Both sign their answers.
+/// A simulated App Store, two entitlement servers and the backend of promotional codes, a process each: the one server
+/// judges what the store sold, the other is a web shop's. Both sign their answers.
 final class OutageWorld: Sendable {
     static let bundle = "com.example.souk"
 
@@ -36,6 +23,7 @@ final class OutageWorld: Sendable {
     let simulator: SoukService
     let judge: Server
     let shop: Server
+    let codes: SoukService
     let network = CurlTransport.platformDefault()
 
     init() async throws {
@@ -45,9 +33,23 @@ final class OutageWorld: Sendable {
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
         ])
         let root = simulator.greeting["rootCertificate"]?.stringValue ?? ""
-        judge = try await Self.server("judge", folder, network, ["--root", root, "--clock", simulator.url])
-        shop = try await Self.server("shop", folder, network, [])
+        judge = try await Self.server(
+            "judge", folder, network,
+            [
+                "--root", root, "--clock", simulator.url, "--features",
+                TestFiles.repository + "/Examples/darkroom.features.json",
+            ])
+        shop = try await Self.server(
+            "shop", folder, network, ["--catalog", try folder.write("web.storekit", Self.onTheWeb)])
+        codes = try SoukService(program: "PromoCodes", ["serve"])
     }
+
+    /// What the web shop sells.
+    private static let onTheWeb = """
+        {"products": [{"productID": "com.example.magazine.issue", "type": "NonConsumable", "displayPrice": "2.99",
+        "internalID": "1", "referenceName": "Issue", "localizations": []}], "settings": {"_storefront": "USA"},
+        "subscriptionGroups": [], "version": {"major": 3, "minor": 0}}
+        """
 
     private static func server(
         _ name: String, _ folder: TemporaryFolder, _ network: any HTTPTransport, _ options: [String]
@@ -59,8 +61,7 @@ final class OutageWorld: Sendable {
         let process = try SoukService(
             [
                 "serve", "--database", "sqlite:\(folder.file("\(name).sqlite"))", "--bundle-id", bundle,
-                "--environment", "sandbox", "--signing-key", signing, "--features",
-                TestFiles.repository + "/Examples/darkroom.features.json",
+                "--environment", "sandbox", "--signing-key", signing,
             ] + options)
         let answer = try await network.send(HTTPRequest(method: .get, url: process.url + "/v1/signing-keys"))
         let listed = try JSONValue(parsing: try await answer.body.collect(upTo: 1 << 20))
@@ -80,92 +81,30 @@ final class OutageWorld: Sendable {
 
     /// A customer with an account at the store, to whom the web shop has granted a magazine.
     func newcomer(_ name: String) async throws {
-        let created = try await SoukExecutable.run(["store", "--url", simulator.url, "account", "create", name])
-        guard created.status == 0 else { throw OutageFault(sentence: created.errors) }
-        let grant = HTTPRequest(
-            method: .post, url: "\(shop.process.url)/v1/customers/\(name)/grants",
-            headers: ["Authorization": "Bearer \(shop.secretKey)", "Content-Type": "application/json"],
-            body: .json(["feature": "magazine", "reason": "a subscription on paper"]))
-        let answer = try await network.send(grant)
-        guard answer.status == 201 else { throw OutageFault(sentence: "no grant: \(answer.status)") }
+        try await ask(simulator.url + "/control/v1/accounts", StoreControlWire.Account(name: name))
+        try await ask(
+            "\(shop.process.url)/v1/customers/\(name)/grants",
+            JSONValue.object(["feature": "magazine", "reason": "a subscription on paper"]), key: shop.secretKey)
+    }
+
+    /// The customer begins a purchase in the App Store.
+    func promote(_ product: ProductID, to customer: String) async throws {
+        try await ask(
+            "\(simulator.url)/control/v1/accounts/\(customer)/promote", StoreControlWire.Promotion(productID: product))
+    }
+
+    private func ask(_ url: String, _ body: some Encodable, key: String? = nil) async throws {
+        var request = HTTPRequest(
+            method: .post, url: url, headers: ["Content-Type": "application/json"],
+            body: .bytes(try WireJSON.encode(body)))
+        if let key { request.headers["Authorization"] = "Bearer \(key)" }
+        let answer = try await network.send(request)
+        guard (200..<300).contains(answer.status) else { throw OutageFault(sentence: "\(url): \(answer.status)") }
     }
 
     func stop() {
-        _ = (simulator.stop(), judge.process.stop(), shop.process.stop())
+        _ = (simulator.stop(), judge.process.stop(), shop.process.stop(), codes.stop())
     }
 }
 
 struct OutageFault: Error { let sentence: String }
-
-/// The network of one plugin, on which one thing goes wrong, from the start or from when a test says so.
-final class OutageLine: HTTPTransport {
-    private let inner: any HTTPTransport
-    private let outage: Locked<Outage?>
-    private let hole: DeafPort
-
-    init(_ inner: any HTTPTransport, _ outage: Outage?, hole: DeafPort) {
-        (self.inner, self.outage, self.hole) = (inner, Locked(outage), hole)
-    }
-
-    func begin(_ outage: Outage) { self.outage.withLock { $0 = outage } }
-
-    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let outage = outage.withLock { $0 }
-        var request = request
-        switch outage {
-        case .down: request.url = elsewhere(request.url, port: 1)
-        case .slow: request.url = elsewhere(request.url, port: hole.port)
-        case .failing: return HTTPResponse(status: 500)
-        case .unauthorised:
-            for name in ["Authorization", "x-api-key"] where request.headers[name] != nil {
-                request.headers[name] = name == "Authorization" ? "Bearer pk_nobody" : "pk_nobody"
-            }
-        case .garbage, .truncated, .forged, .skewed, nil: break
-        }
-        var response = try await inner.send(request)
-        switch outage {
-        case .garbage: response.body = .text("{\"half\": ")
-        case .truncated: throw HTTPError(.connectionLost, "The connection ended in the middle of the answer.")
-        case .forged:
-            // One space more is the same JSON to whoever does not look at the signature.
-            let bytes = try await response.body.collect(upTo: 1 << 20)
-            response.body = .bytes(bytes.first == UInt8(ascii: "{") ? [0x7B, 0x20] + bytes.dropFirst() : bytes)
-        default: break
-        }
-        return response
-    }
-
-    private func elsewhere(_ url: String, port: Int) -> String {
-        let path = url.split(separator: "/", maxSplits: 2)[1].drop { $0 != "/" }
-        return "http://127.0.0.1:\(port)\(path)"
-    }
-}
-
-/// A port that takes connections and says nothing.
-final class DeafPort: Sendable {
-    let port: Int
-    private let socket: Int32
-
-    init() {
-        #if canImport(Darwin)
-            let socket = Foundation.socket(AF_INET, SOCK_STREAM, 0)
-        #else
-            let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #endif
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                _ = bind(socket, address, length)
-                _ = listen(socket, 128)
-                _ = getsockname(socket, address, &length)
-            }
-        }
-        self.socket = socket
-        port = Int(UInt16(bigEndian: address.sin_port))
-    }
-
-    deinit { close(socket) }
-}

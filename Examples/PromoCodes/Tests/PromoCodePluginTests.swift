@@ -6,6 +6,8 @@ import Primitives
 import Purchases
 import Testing
 
+@testable import PromoCodes
+
 /// The plugin in a client, over HTTP to its backend.
 @Suite(.timeLimit(.minutes(2))) struct PromoCodePluginTests {
     /// Half past nine on a day in summer.

@@ -1,0 +1,202 @@
+import Foundation
+import InAppStore
+import Purchases
+import StoreModel
+
+/// One customer's app, and what goes wrong in it.
+struct OutageLife: Sendable {
+    let world: OutageWorld
+    let customer: String
+    let outage: Outage
+    /// On the way to whom.
+    let source: OutageDevice.Source
+    let device: OutageDevice
+
+    var client: PurchaseClient { device.client }
+}
+
+/// What an app asks its client, and what it has then, in the words of the table.
+struct OutageOperation: Sendable {
+    /// As the table has it: a method of the client, perhaps with what it is about.
+    let label: String
+    private let ask: @Sendable (OutageLife) async throws -> String
+
+    private init(_ label: String, _ ask: @escaping @Sendable (OutageLife) async throws -> String) {
+        (self.label, self.ask) = (label, ask)
+    }
+
+    /// The client's method.
+    var method: String { label.split(separator: "`").first.map(String.init) ?? "" }
+
+    func lived(in life: OutageLife) async -> String {
+        do {
+            return try await ask(life)
+        } catch {
+            return "throws `\(Self.code(error))`"
+        }
+    }
+
+    static let filmPack = Product(productIdentifier: "com.example.darkroom.filmpack")
+    static let subscription = Product(productIdentifier: "com.example.darkroom.plus.monthly")
+    static let code = Product(productIdentifier: "promo.SUMMER")
+    private static let prints: ProductID = "com.example.darkroom.prints.10"
+    private static let issue = "com.example.magazine.issue"
+
+    /// In the order in which each life has them.
+    static let all = [
+        OutageOperation("`logIn`") { life in
+            told("logged in", try await life.client.logIn(appUserId: .string(life.customer)))
+        },
+        OutageOperation("`getFeatures`") { life in
+            let answer = try await life.client.collectFeatures()
+            return told(names(answer.value.activeFeatures().map(\.name)), answer.reports)
+        },
+        OutageOperation("`getPaidFeatures`") { life in try await paidFeatures(of: life.client) },
+        OutageOperation("`getSubscriptions`") { life in
+            try await strictOrBestEffort { names(try await life.client.getSubscriptions($0).map(\.productIdentifier)) }
+        },
+        OutageOperation("`getProductsAndPricePoints`") { life in
+            try await strictOrBestEffort { mode in
+                let wanted = [prints.rawValue, issue, code.productIdentifier]
+                let products = try await life.client.getProductsAndPricePoints(with: wanted, mode)
+                return names(products.map(\.productIdentifier))
+            }
+        },
+        OutageOperation("`getWebPricePoints`") { life in
+            try await strictOrBestEffort {
+                names(try await life.client.getWebPricePoints(with: [issue], $0).map(\.ident))
+            }
+        },
+        OutageOperation("`restorePurchases`") { life in
+            let result = try await life.client.restorePurchases()
+            return told(names(result.paidFeatures), result.reports)
+        },
+        OutageOperation("`getPromotionalOffer`") { life in
+            let discount = ProductDiscount(identifier: "summer", type: .promotional)
+            _ = try await life.client.getPromotionalOffer(for: discount, product: subscription)
+            return "signed"
+        },
+        OutageOperation("`purchase` in the App Store") { life in
+            bought(try await life.client.purchase(Product(productIdentifier: prints.rawValue)))
+        },
+        OutageOperation("`purchase` of a code") { life in bought(try await life.client.purchase(code)) },
+        OutageOperation("`cancelSubscription`") { life in
+            try await life.client.cancelSubscription(with: CancellationToken(pluginName: "remote", rawValue: "1"))
+            return "cancelled"
+        },
+        OutageOperation("`sendRestoreLink`") { life in
+            try await life.client.sendRestoreLink(to: "ada@example.com")
+            return "sent"
+        },
+        OutageOperation("`presentCodeRedemptionUI`") { life in
+            try await life.client.presentCodeRedemptionUI()
+            return "presented"
+        },
+        OutageOperation("`promotedPurchases`") { life in
+            try await life.world.promote(prints, to: life.customer)
+            // Who cannot be heard is heard when it is there again.
+            let isSilent = life.source == .appStore && life.outage.isTotal
+            if isSilent { life.device.lines[.appStore]?.begin(nil) }
+            var promotions = life.client.promotedPurchases.makeAsyncIterator()
+            guard let begun = await promotions.next() else { return "nothing" }
+            return (isSilent ? "later, " : "") + bought(try await begun.purchase())
+        },
+        OutageOperation("`setAttributes`") { life in
+            try await life.client.setAttributes([.email: "ada@example.com"])
+            return "done"
+        },
+        OutageOperation("`collectDeviceIdentifiers`") { life in
+            try await life.client.collectDeviceIdentifiers()
+            return "done"
+        },
+        OutageOperation("`invalidatePaidFeaturesCache`") { life in
+            await life.client.invalidatePaidFeaturesCache()
+            return "then " + (try await paidFeatures(of: life.client))
+        },
+        OutageOperation("`logOut`") { life in
+            await life.client.logOut()
+            return life.client.userId == nil ? "logged out" : "still there"
+        },
+    ]
+
+    // MARK: - Words
+
+    private static func paidFeatures(of client: PurchaseClient) async throws -> String {
+        let answer = try await client.collectPaidFeatures()
+        return told(names(answer.value), answer.reports)
+    }
+
+    private static func strictOrBestEffort(_ ask: (ReadMode) async throws -> String) async throws -> String {
+        do {
+            return try await ask(.strict)
+        } catch {
+            return "throws `\(code(error))`; best effort: \(try await ask(.bestEffort))"
+        }
+    }
+
+    private static func bought(_ purchase: SuccessfulPurchase) -> String { "bought; \(names(purchase.paidFeatures))" }
+
+    private static func names(_ features: PaidFeatures) -> String { names(features.activeFeatures().map(\.name)) }
+
+    /// Of identifiers the last two words.
+    private static func names(_ all: [String]) -> String {
+        let short = Set(all.map { $0.split(separator: ".").suffix(2).joined(separator: ".") })
+        return short.isEmpty ? "nothing" : short.sorted().joined(separator: ", ")
+    }
+
+    private static func told(_ what: String, _ reports: [PluginReport]) -> String {
+        let failed = reports.compactMap { report in
+            report.error.map { error in
+                let used = report.usedLastKnownAnswer ? ", from \(report.origin?.source.rawValue ?? "?")" : ""
+                return "\(report.pluginName) `\(code(error))`\(used)"
+            }
+        }
+        return failed.isEmpty ? what : what + "; " + failed.joined(separator: ", ")
+    }
+
+    private static func code(_ error: any Error) -> String {
+        switch error {
+        case let error as PurchaseError: error.code.rawValue
+        case let error as StoreError: error.code.rawValue
+        default: String(describing: type(of: error))
+        }
+    }
+}
+
+/// What was lived, as rows: outages with which an app has the same are one row.
+struct OutageTable {
+    static let head = "| operation | trouble at | outage | the app has |"
+
+    private var cells: [String: [OutageDevice.Source: [Outage: String]]] = [:]
+
+    mutating func note(_ life: [String], of source: OutageDevice.Source, _ outage: Outage) {
+        for (operation, cell) in zip(OutageOperation.all, life) {
+            cells[operation.label, default: [:]][source, default: [:]][outage] = cell
+        }
+    }
+
+    var rows: [String] { OutageOperation.all.flatMap { rows(of: $0.label) } }
+
+    private func rows(of operation: String) -> [String] {
+        let lived = OutageDevice.Source.allCases.map { source in
+            Outage.allCases.map { cells[operation]?[source]?[$0] ?? "?" }
+        }
+        if let cell = lived.first?.first, lived.joined().allSatisfy({ $0 == cell }) {
+            return [row(operation, "anybody", "any", cell)]
+        }
+        return zip(OutageDevice.Source.allCases, lived).flatMap { source, lived in
+            let different = lived.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+            var rows: [(outages: [String], cell: String)] = different.map { cell in
+                (zip(Outage.allCases, lived).filter { $0.1 == cell }.map(\.0.rawValue), cell)
+            }
+            // What most of them come to is said last, and of the others.
+            if let usual = rows.firstIndex(where: { $0.outages.count > Outage.allCases.count / 2 }) {
+                let cell = rows.remove(at: usual).cell
+                rows.append(([rows.isEmpty ? "any" : "any other"], cell))
+            }
+            return rows.map { row(operation, source.rawValue, $0.outages.joined(separator: ", "), $0.cell) }
+        }
+    }
+
+    private func row(_ words: String...) -> String { "| " + words.joined(separator: " | ") + " |" }
+}
