@@ -132,9 +132,7 @@ extension LedgerTransaction {
     }
 
     private func seal(_ document: PresentedDocument) throws -> Sealed {
-        let (id, key) = try makeKey()
-        return Sealed(
-            key: id, bytes: try key.seal(document.source, authenticating: Array(document.identity.utf8)))
+        try keep(SealedSource(document.source, authenticating: Array(document.identity.utf8)))
     }
 
     private func isErased(_ purchase: TransactionID) throws -> Bool {

@@ -66,6 +66,8 @@ struct PresentedFact: Sendable {
     let row: FactRow
     /// The ledger's number of the header of `source`, where it is known to have it.
     var headerNumber: Int64?
+    /// `sourceBehindHeader` under a new key, where it is likely to be needed.
+    var sealedSource: SealedSource?
 
     init(
         content: Content, environment: StoreEnvironment, format: FactFormat = .jws, source: [UInt8],
@@ -83,4 +85,7 @@ struct PresentedFact: Sendable {
 
     /// The first transaction of the purchase it is about.
     var original: TransactionID { row.original }
+
+    /// What is kept of `source` itself.
+    var sourceBehindHeader: [UInt8] { header.map { Array(source[$0.endIndex...]) } ?? source }
 }

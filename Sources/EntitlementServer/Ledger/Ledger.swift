@@ -162,13 +162,15 @@ struct Ledger: Sendable {
         answering environment: StoreEnvironment, as request: IdempotentRequest?,
         respond: @escaping @Sendable (Recorded, StoredAnswer?) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
-        let facts = try headers.numbered(facts)
+        let answered = Book(app: app, environment: environment)
+        let (foreseen, facts) = try foresee(try headers.numbered(facts), by: customer, in: answered)
         let environments = Set(facts.map(\.environment) + [environment]).sorted { $0.rawValue < $1.rawValue }
         return try await write(once: request) { connection, outcome in
             var recorded = Recorded()
             var answer: StoredAnswer?
             for book in environments.map({ Book(app: app, environment: $0) }) {
                 var transaction = transaction(connection, on: book)
+                if book == answered { transaction.foreseen = foreseen }
                 let known = try customer.map { (asked: $0, customer: try transaction.register($0, isPresenting: true)) }
                 for fact in facts where fact.environment == book.environment {
                     try Self.record(fact, by: known, in: &transaction, &recorded)
@@ -182,6 +184,23 @@ struct Ledger: Sendable {
             }
             return try respond(recorded, answer)
         }
+    }
+
+    /// Works out what somebody who may be new here presents, on whatever thread this is.
+    private func foresee(
+        _ facts: [PresentedFact], by customer: CustomerID?, in book: Book
+    ) throws -> (FirstPurchases?, [PresentedFact]) {
+        guard let customer, cache.answer(for: CustomerKey(book: book, customer: customer)) == nil,
+            facts.allSatisfy({ $0.environment == book.environment })
+        else { return (nil, facts) }
+        let foreseen = FirstPurchases(
+            of: customer, facts, in: book, by: rules[book.app] ?? AppRules(), at: clock.now().wholeMillisecond)
+        let sealed = try facts.map { fact in
+            var fact = fact
+            fact.sealedSource = try SealedSource(fact.sourceBehindHeader, authenticating: fact.row.digest)
+            return fact
+        }
+        return (foreseen, sealed)
     }
 
     /// Appends one fact, as `customer` presents it; `asked` is the name they were called by.

@@ -39,15 +39,15 @@ extension LedgerTransaction {
     }
 
     private func recompute(_ customer: CustomerID) throws -> StoredAnswer {
-        let answer = rules.reducer.customer(customer, in: book.environment, try state(of: customer), at: now)
+        if newcomers[customer] != nil {
+            let first = try firstAnswer(of: customer)
+            try insert(customer, with: first.stored, first.digest)
+            if !first.isEmpty { try tell(.updated, of: customer, first.stored.bytes) }
+            return first.stored
+        }
+        let answer = try answer(of: customer)
         let content = answer.wireContent()
         let digest = SHA256.hash(content)
-        if newcomers[customer] != nil {
-            let first = StoredAnswer(answer, around: content, digest, revision: 1)
-            try insert(customer, with: first, digest)
-            if !answer.isEmpty { try tell(.updated, of: customer, first.bytes) }
-            return first
-        }
         let row = try connection.first(
             """
             SELECT revision, answer, etag, content_digest, valid_from FROM customer
@@ -76,17 +76,17 @@ extension LedgerTransaction {
         return fresh
     }
 
-    /// Writes the row of a newcomer.
-    private func insert(_ customer: CustomerID, with answer: StoredAnswer, _ digest: [UInt8]) throws {
-        try connection.execute(
-            """
-            INSERT INTO customer (app, environment, id, app_account_token, first_seen_at, revision, answer, etag,
-                content_digest, valid_from, valid_until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-            """,
-            values(
-                .text(customer.rawValue), .text(token(of: customer).wireText), .integer(now.milliseconds),
-                .integer(answer.revision), .blob(answer.bytes), .text(answer.etag), .blob(digest),
-                .integer(answer.validFrom.milliseconds), SQLValue(answer.validUntil?.milliseconds)))
+    private func answer(of customer: CustomerID) throws -> Customer {
+        rules.reducer.customer(customer, in: book.environment, try state(of: customer), at: now)
+    }
+
+    private func firstAnswer(of customer: CustomerID) throws -> FirstAnswer {
+        if let foreseen, let facts = factsOfNewcomer(customer),
+            let answer = foreseen.answer(of: customer, with: facts, at: now)
+        {
+            return answer
+        }
+        return FirstAnswer(try answer(of: customer))
     }
 
     /// What others are told about customers, in the transaction that made it so.
@@ -196,23 +196,20 @@ extension CustomerState {
         }
     }
 
-    /// Folds in what has just been written: the same that its row says.
-    fileprivate mutating func apply(_ content: PresentedFact.Content) {
-        switch content {
-        case .transaction(let fact): apply(fact)
-        case .renewal(let fact): apply(fact)
-        }
-    }
 }
 
 extension Customer {
-    fileprivate var isEmpty: Bool { features.isEmpty && subscriptions.isEmpty && purchases.isEmpty }
+    var isEmpty: Bool { features.isEmpty && subscriptions.isEmpty && purchases.isEmpty }
 
     /// Equal for answers that say the same, whenever they were computed.
     var contentDigest: [UInt8] { SHA256.hash(wireContent()) }
 }
 
 extension StoredAnswer {
+    /// Of a customer whose answer was not computed yet.
+    static let none = StoredAnswer(
+        revision: 0, bytes: [], etag: "", validFrom: Date(milliseconds: 0), validUntil: Date(milliseconds: 0))
+
     /// What is answered about a customer never seen, and kept nowhere. Its bytes differ by their `asOf` each time, so the
     /// ETag is a weak one (RFC 9110 section 8.8.1): the same for whatever says the same.
     init(ofUnknown customer: CustomerID, in environment: StoreEnvironment, at instant: Date) {

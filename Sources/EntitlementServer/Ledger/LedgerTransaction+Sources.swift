@@ -14,30 +14,34 @@ extension LedgerTransaction {
 
     /// Seals a fact's source under the key of its purchase; makes the key, and the purchase, where there is none. `nil` when
     /// the customer was erased: then nothing of the source is kept.
-    func seal(_ source: [UInt8], of row: FactRow, in purchase: Purchase?) throws -> Sealed? {
+    ///
+    /// - Parameter prepared: the source under a key of its own, which becomes the purchase's where it has none.
+    func seal(
+        _ source: @autoclosure () -> [UInt8], of row: FactRow, in purchase: Purchase?,
+        or prepared: SealedSource? = nil
+    ) throws -> Sealed? {
         if let purchase, purchase.isErased { return nil }
         if let present = purchase?.dataKey, let key = try key(present) {
-            return Sealed(key: present, bytes: try key.seal(source, authenticating: row.digest))
+            return Sealed(key: present, bytes: try key.seal(source(), authenticating: row.digest))
         }
-        let (id, key) = try makeKey()
+        let sealed = try keep(prepared ?? SealedSource(source(), authenticating: row.digest))
         try connection.execute(
             """
             INSERT INTO purchase (app, environment, original_transaction_id, data_key, app_account_token)
             VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (app, environment, original_transaction_id) DO UPDATE SET data_key = ?4
-            """, values(.text(row.original.rawValue), .integer(id), SQLValue(row.token?.wireText)))
-        return Sealed(key: id, bytes: try key.seal(source, authenticating: row.digest))
+            """, values(.text(row.original.rawValue), .integer(sealed.key), SQLValue(row.token?.wireText)))
+        return sealed
     }
 
-    /// A new key to seal under, kept until it is destroyed.
-    func makeKey() throws -> (id: Int64, cipher: AES256GCM) {
-        let bytes = try AES256GCM.generateKey()
+    /// Keeps the key of a sealed source until it is destroyed.
+    func keep(_ sealed: SealedSource) throws -> Sealed {
         let row = try connection.first(
-            "INSERT INTO data_key (app, environment, key) VALUES (?1, ?2, ?3) RETURNING id", values(.blob(bytes)))
+            "INSERT INTO data_key (app, environment, key) VALUES (?1, ?2, ?3) RETURNING id", values(.blob(sealed.key)))
         guard let row else {
             throw EntitlementServerError(.internalInconsistency, "The ledger did not keep a data key.")
         }
-        return (try row["id"], try AES256GCM(key: bytes))
+        return Sealed(key: try row["id"], bytes: sealed.bytes)
     }
 
     /// The key of this number; `nil` once it was destroyed.
@@ -53,6 +57,17 @@ extension LedgerTransaction {
         let rest = try key.open(try row["source_bytes"], authenticating: try row["digest"])
         let header: Int64? = try row["header"]
         return try header.map { try self.header($0) + rest } ?? rest
+    }
+}
+
+/// A source under a new key, which is not kept yet.
+struct SealedSource: Sendable {
+    let key: [UInt8]
+    let bytes: [UInt8]
+
+    init(_ source: [UInt8], authenticating context: [UInt8]) throws {
+        key = try AES256GCM.generateKey()
+        bytes = try AES256GCM(key: key).seal(source, authenticating: context)
     }
 }
 

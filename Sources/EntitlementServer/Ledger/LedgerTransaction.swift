@@ -17,13 +17,15 @@ struct LedgerTransaction {
     /// How many facts were new, by kind.
     private(set) var appended: [String: Int] = [:]
     /// Customers whose row is not written yet, because it is only whole with their answer, and the token of their purchases.
-    private(set) var newcomers: [CustomerID: UUID] = [:]
+    var newcomers: [CustomerID: UUID] = [:]
     /// Every fact about the purchases of which nothing was known before this transaction.
     private(set) var newPurchases: [TransactionID: [PresentedFact.Content]] = [:]
     /// What was given to newcomers: all that they hold.
     private(set) var heldByNewcomers: [CustomerID: Set<TransactionID>] = [:]
     /// Whom tokens belong to, as far as somebody asked since the customers changed last.
     var bearers: [UUID: CustomerID?] = [:]
+    /// What was worked out before for whoever presents here.
+    var foreseen: FirstPurchases?
 
     init(_ connection: any SQLConnection, book: Book, rules: AppRules, now: Date) {
         self.connection = connection
@@ -35,77 +37,6 @@ struct LedgerTransaction {
     /// The two placeholders every statement begins with, `?1` and `?2`.
     func values(_ more: SQLValue...) -> [SQLValue] {
         [.text(book.app.rawValue), .text(book.environment.rawValue)] + more
-    }
-
-    // MARK: - Customers
-
-    /// Remembers a customer and the token of its purchases; what bears that token becomes theirs, whoever claimed it.
-    /// Returns whom an alias stands for.
-    ///
-    /// - Parameter isPresenting: they came with facts, and nothing else is done for them in this transaction. Their row is
-    ///   then written once, with their answer.
-    @discardableResult
-    mutating func register(_ asked: CustomerID, isPresenting: Bool = false) throws -> CustomerID {
-        guard try !isKnown(asked) else { return asked }
-        if let customer = try customer(named: asked) { return customer }
-        let token = asked.appAccountToken
-        bearers = [:]
-        if isPresenting {
-            newcomers[asked] = token
-        } else {
-            try connection.execute(
-                """
-                INSERT INTO customer (app, environment, id, app_account_token, first_seen_at, revision, answer, etag,
-                    content_digest, valid_from, valid_until) VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, '', ?6, 0, 0)
-                """, values(.text(asked.rawValue), .text(token.wireText), .integer(now.milliseconds), .blob([])))
-        }
-        affected.insert(asked)
-        let bound = try connection.query(
-            """
-            SELECT original_transaction_id FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
-            """, values(.text(token.wireText)))
-        for row in bound { try attribute(TransactionID(unchecked: try row["original_transaction_id"])) }
-        return asked
-    }
-
-    func token(of customer: CustomerID) -> UUID { newcomers[customer] ?? customer.appAccountToken }
-
-    func isKnown(_ customer: CustomerID) throws -> Bool {
-        try newcomers[customer] != nil
-            || connection.first(
-                "SELECT 1 AS one FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3",
-                values(.text(customer.rawValue))) != nil
-    }
-
-    /// Whom an alias stands for; `nil` for what is no alias.
-    func customer(named alias: CustomerID) throws -> CustomerID? {
-        try connection.first(
-            "SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND alias = ?3",
-            values(.text(alias.rawValue))
-        ).map { CustomerID(unchecked: try $0["customer"]) }
-    }
-
-    /// Whose purchases bear this token, asked of the database once.
-    private mutating func customer(bearing token: UUID) throws -> CustomerID? {
-        if let known = bearers[token] { return known }
-        let bearer = try bearer(of: token)
-        bearers[token] = bearer
-        return bearer
-    }
-
-    /// The first who was seen, and by name among equals: sorted here, since there is hardly ever more than one.
-    func bearer(of token: UUID) throws -> CustomerID? {
-        let bearers =
-            try connection.query(
-                "SELECT first_seen_at, id FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3",
-                values(.text(token.wireText))
-            ).map { (try $0["first_seen_at"] as Int64, try $0["id"] as String) }
-            + newcomers.filter { $0.value == token }.map { (now.milliseconds, $0.key.rawValue) }
-        if let first = bearers.min(by: <) { return CustomerID(unchecked: first.1) }
-        return try connection.first(
-            "SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3 ORDER BY alias",
-            values(.text(token.wireText))
-        ).map { CustomerID(unchecked: try $0["customer"]) }
     }
 
     // MARK: - Facts
@@ -151,8 +82,8 @@ struct LedgerTransaction {
         } else {
             newPurchases[row.original] = [fact.content]
         }
-        let (header, rest) = try keptSource(of: fact)
-        let sealed = try seal(rest, of: row, in: purchase)
+        let header = try number(ofHeaderOf: fact)
+        let sealed = try seal(fact.sourceBehindHeader, of: row, in: purchase, or: fact.sealedSource)
         try connection.execute(
             """
             INSERT INTO fact (app, environment, source, digest, kind, format, transaction_id, original_transaction_id,
@@ -384,5 +315,22 @@ struct AppRules: Sendable {
 
 extension UUID {
     /// As the App Store writes UUIDs.
-    var wireText: String { uuidString.lowercased() }
+    var wireText: String {
+        withUnsafeBytes(of: uuid) { bytes in
+            String(unsafeUninitializedCapacity: 36) { text in
+                var place = 0
+                for (index, byte) in bytes.enumerated() {
+                    if [4, 6, 8, 10].contains(index) {
+                        text[place] = UInt8(ascii: "-")
+                        place += 1
+                    }
+                    for digit in [byte >> 4, byte & 15] {
+                        text[place] = digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+                        place += 1
+                    }
+                }
+                return place
+            }
+        }
+    }
 }

@@ -37,11 +37,9 @@ struct SignedHeaders: Sendable {
 }
 
 extension LedgerTransaction {
-    /// What is kept of a fact's source: the header by its number, if it has one, and the rest.
-    func keptSource(of fact: PresentedFact) throws -> (header: Int64?, rest: [UInt8]) {
-        guard let header = fact.header else { return (nil, fact.source) }
-        let number = try fact.headerNumber ?? self.number(of: Array(header))
-        return (number, Array(fact.source[header.endIndex...]))
+    /// The number of the header of a fact's source, if it has one; the header is kept from now on.
+    func number(ofHeaderOf fact: PresentedFact) throws -> Int64? {
+        try fact.headerNumber ?? fact.header.map { try number(of: Array($0)) }
     }
 
     private func number(of header: [UInt8]) throws -> Int64 {

@@ -13,6 +13,10 @@ final class SQLiteStatement {
     fileprivate var lastUse: UInt64 = 0
     private var layout: SQLRow.Layout?
     private var preparations: CInt = 0
+    /// The texts and blobs that are bound, one behind the other: SQLite would allocate a copy of each, and free it, for
+    /// every run of the statement. More than this is not kept between two runs.
+    private var bound = UnsafeMutableRawBufferPointer.allocate(byteCount: keptForBinding, alignment: 1)
+    private static let keptForBinding = 1024
 
     /// Throws `invalidStatement` unless the placeholders are `?1` to `?n`, which every dialect can be given.
     init(_ pointer: OpaquePointer, sql: String) throws(SQLError) {
@@ -32,27 +36,40 @@ final class SQLiteStatement {
         }
     }
 
+    deinit { bound.deallocate() }
+
     func finalize() { sqlite3_finalize(pointer) }
 
     func reset() {
         sqlite3_reset(pointer)
-        if placeholders > 0 { sqlite3_clear_bindings(pointer) }
+        guard placeholders > 0 else { return }
+        sqlite3_clear_bindings(pointer)
+        if bound.count > Self.keptForBinding { makeRoom(0) }
     }
 
+    /// The statement must have been reset: SQLite reads what is bound until then.
     func bind(_ values: [SQLValue], on connection: SQLiteConnection) throws(SQLError) {
         guard values.count == placeholders else {
             throw SQLError(
                 .invalidStatement,
                 "The statement has \(placeholders) placeholders, but \(values.count) values were given.")
         }
+        let size = values.reduce(0) { $0 + $1.boundSize }
+        if size > bound.count { makeRoom(size) }
+        var free = bound[...]
         for (index, value) in values.enumerated() {
-            guard try bind(value, at: CInt(index + 1)) == SQLITE_OK else { throw connection.failure() }
+            guard try bind(value, at: CInt(index + 1), in: &free) == SQLITE_OK else { throw connection.failure() }
         }
     }
 
-    private func bind(_ value: SQLValue, at index: CInt) throws(SQLError) -> CInt {
-        // SQLite copies what it is given before the call returns (SQLITE_TRANSIENT).
-        let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    private func makeRoom(_ size: Int) {
+        bound.deallocate()
+        bound = .allocate(byteCount: max(size, Self.keptForBinding), alignment: 1)
+    }
+
+    private func bind(_ value: SQLValue, at index: CInt, in free: inout Slice<UnsafeMutableRawBufferPointer>)
+        throws(SQLError) -> CInt
+    {
         switch value {
         case .null:
             return sqlite3_bind_null(pointer, index)
@@ -64,25 +81,27 @@ final class SQLiteStatement {
             }
             return sqlite3_bind_double(pointer, index, number)
         case .text(var text):
-            let result = text.withUTF8 { bytes -> CInt? in
-                guard let base = bytes.baseAddress else {
-                    return sqlite3_bind_text64(pointer, index, "", 0, nil, UInt8(SQLITE_UTF8))
-                }
-                guard !bytes.contains(0) else { return nil }
-                return base.withMemoryRebound(to: CChar.self, capacity: bytes.count) { text in
-                    sqlite3_bind_text64(pointer, index, text, UInt64(bytes.count), copies, UInt8(SQLITE_UTF8))
-                }
-            }
-            guard let result else {
+            let place = text.withUTF8 { Self.copy(UnsafeRawBufferPointer($0), to: &free) }
+            guard !place.contains(0) else {
                 throw SQLError(.invalidValue, "The text for ?\(index) holds U+0000, which cannot be stored.")
             }
-            return result
+            return place.withMemoryRebound(to: CChar.self) {
+                sqlite3_bind_text64(pointer, index, $0.baseAddress, UInt64($0.count), nil, UInt8(SQLITE_UTF8))
+            }
         case .blob(let bytes):
             if bytes.isEmpty { return sqlite3_bind_zeroblob(pointer, index, 0) }
-            return bytes.withUnsafeBytes {
-                sqlite3_bind_blob64(pointer, index, $0.baseAddress, UInt64($0.count), copies)
-            }
+            let place = bytes.withUnsafeBytes { Self.copy($0, to: &free) }
+            return sqlite3_bind_blob64(pointer, index, place.baseAddress, UInt64(place.count), nil)
         }
+    }
+
+    private static func copy(
+        _ bytes: UnsafeRawBufferPointer, to free: inout Slice<UnsafeMutableRawBufferPointer>
+    ) -> UnsafeRawBufferPointer {
+        let place = UnsafeMutableRawBufferPointer(rebasing: free[..<(free.startIndex + bytes.count)])
+        place.copyMemory(from: bytes)
+        free = free[(free.startIndex + bytes.count)...]
+        return UnsafeRawBufferPointer(place)
     }
 
     /// The next row; nil at the end.
@@ -131,6 +150,17 @@ final class SQLiteStatement {
             return .blob(Array(UnsafeRawBufferPointer(start: bytes, count: count)))
         default:
             return .null
+        }
+    }
+}
+
+extension SQLValue {
+    /// Bytes that it takes while it is bound, beside those that SQLite has for any value.
+    fileprivate var boundSize: Int {
+        switch self {
+        case .null, .integer, .real: 0
+        case .text(let text): text.utf8.count
+        case .blob(let bytes): bytes.count
         }
     }
 }

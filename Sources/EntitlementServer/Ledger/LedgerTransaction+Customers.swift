@@ -1,0 +1,111 @@
+import Foundation
+import SQLStorage
+import StoreModel
+
+/// Who somebody is: customers, the names they go by, and the tokens of their purchases.
+extension LedgerTransaction {
+    /// Remembers a customer and the token of its purchases; what bears that token becomes theirs, whoever claimed it.
+    /// Returns whom an alias stands for.
+    ///
+    /// - Parameter isPresenting: they came with facts, and nothing else is done for them in this transaction. Their row is
+    ///   then written once, with their answer.
+    @discardableResult
+    mutating func register(_ asked: CustomerID, isPresenting: Bool = false) throws -> CustomerID {
+        let token = asked.appAccountToken
+        let place = try place(of: asked, bearing: token)
+        if place.isKnown { return asked }
+        if let customer = place.customer { return customer }
+        // Where nobody bears the token, now they do.
+        bearers = place.isTokenBorne ? [:] : [token: asked]
+        if isPresenting { newcomers[asked] = token } else { try insert(asked, with: .none, []) }
+        affected.insert(asked)
+        guard place.isAwaited else { return asked }
+        let bound = try connection.query(
+            """
+            SELECT original_transaction_id FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
+            """, values(.text(token.wireText)))
+        for row in bound { try attribute(TransactionID(unchecked: try row["original_transaction_id"])) }
+        return asked
+    }
+
+    /// What the book knows of a name that somebody asks under.
+    private struct Place {
+        var isKnown = false
+        /// Whom the name stands for.
+        var customer: CustomerID?
+        /// Whether there is a customer with the same token, and a purchase with it.
+        var isTokenBorne = false
+        var isAwaited = false
+    }
+
+    /// Asked at once, because each question costs more than its answer; and of a customer who is known nothing more.
+    private func place(of asked: CustomerID, bearing token: UUID) throws -> Place {
+        guard newcomers[asked] == nil else { return Place(isKnown: true) }
+        let row = try connection.first(
+            """
+            SELECT 1 AS known, NULL AS customer, 0 AS borne, 0 AS awaited FROM customer
+            WHERE app = ?1 AND environment = ?2 AND id = ?3
+            UNION ALL SELECT 0, (SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND alias = ?3),
+                EXISTS (SELECT 1 FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4),
+                EXISTS (SELECT 1 FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4)
+            """, values(.text(asked.rawValue), .text(token.wireText)))
+        guard let row else { return Place() }
+        let customer: String? = try row["customer"]
+        return Place(
+            isKnown: try row["known"], customer: customer.map { CustomerID(unchecked: $0) },
+            isTokenBorne: try row["borne"] || newcomers.values.contains(token), isAwaited: try row["awaited"])
+    }
+
+    /// Writes the row of a customer who has none.
+    func insert(_ customer: CustomerID, with answer: StoredAnswer, _ digest: [UInt8]) throws {
+        try connection.execute(
+            """
+            INSERT INTO customer (app, environment, id, app_account_token, first_seen_at, revision, answer, etag,
+                content_digest, valid_from, valid_until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            """,
+            values(
+                .text(customer.rawValue), .text(token(of: customer).wireText), .integer(now.milliseconds),
+                .integer(answer.revision), .blob(answer.bytes), .text(answer.etag), .blob(digest),
+                .integer(answer.validFrom.milliseconds), SQLValue(answer.validUntil?.milliseconds)))
+    }
+
+    func token(of customer: CustomerID) -> UUID { newcomers[customer] ?? customer.appAccountToken }
+
+    func isKnown(_ customer: CustomerID) throws -> Bool {
+        try newcomers[customer] != nil
+            || connection.first(
+                "SELECT 1 AS one FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3",
+                values(.text(customer.rawValue))) != nil
+    }
+
+    /// Whom an alias stands for; `nil` for what is no alias.
+    func customer(named alias: CustomerID) throws -> CustomerID? {
+        try connection.first(
+            "SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND alias = ?3",
+            values(.text(alias.rawValue))
+        ).map { CustomerID(unchecked: try $0["customer"]) }
+    }
+
+    /// Whose purchases bear this token, asked of the database once.
+    mutating func customer(bearing token: UUID) throws -> CustomerID? {
+        if let known = bearers[token] { return known }
+        let bearer = try bearer(of: token)
+        bearers[token] = bearer
+        return bearer
+    }
+
+    /// The first who was seen, and by name among equals: sorted here, since there is hardly ever more than one.
+    func bearer(of token: UUID) throws -> CustomerID? {
+        let bearers =
+            try connection.query(
+                "SELECT first_seen_at, id FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3",
+                values(.text(token.wireText))
+            ).map { (try $0["first_seen_at"] as Int64, try $0["id"] as String) }
+            + newcomers.filter { $0.value == token }.map { (now.milliseconds, $0.key.rawValue) }
+        if let first = bearers.min(by: <) { return CustomerID(unchecked: first.1) }
+        return try connection.first(
+            "SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3 ORDER BY alias",
+            values(.text(token.wireText))
+        ).map { CustomerID(unchecked: try $0["customer"]) }
+    }
+}

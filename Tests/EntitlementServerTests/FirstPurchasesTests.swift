@@ -1,0 +1,63 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// What is worked out before the transaction, and rests on a guess.
+@Suite struct FirstPurchasesTests {
+    private let book = Book(app: ServerBench.app, environment: .sandbox)
+    private let rules = AppRules(reducer: EntitlementReducer(features: ServerBench.map))
+    private let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private func fact(_ id: String) -> PresentedFact {
+        let said = TransactionFact(
+            id: TransactionID(unchecked: id), originalID: TransactionID(unchecked: id), productID: "pro.monthly",
+            kind: .autoRenewableSubscription, purchaseDate: now, expiresDate: now.addingTimeInterval(60),
+            groupID: "group",
+            source: .appStore, signedDate: now, digest: SHA256.hash(id.utf8))
+        return PresentedFact(
+            content: .transaction(said), environment: .sandbox, source: Array("a.\(id).c".utf8), index: 0)
+    }
+
+    @Test func `an answer is foreseen for the same customer, the same facts and as long as it is true`() {
+        let facts = [fact("1"), fact("2")]
+        let foreseen = FirstPurchases(of: "anna", facts, in: book, by: rules, at: now)
+        let contents = facts.map(\.content)
+        func isForeseen(_ customer: CustomerID, _ facts: [PresentedFact.Content], _ seconds: Double) -> Bool {
+            foreseen.answer(of: customer, with: facts, at: now.addingTimeInterval(seconds)) != nil
+        }
+        #expect(isForeseen("anna", contents, 0))
+        #expect(isForeseen("anna", contents.reversed(), 59))
+        #expect(!isForeseen("anna", contents, 60), "The period is over.")
+        #expect(!isForeseen("anna", contents, -1), "The clock went back.")
+        #expect(!isForeseen("ben", contents, 0))
+        #expect(!isForeseen("anna", [contents[0]], 0))
+        #expect(!isForeseen("anna", contents + [fact("3").content], 0))
+        #expect(!isForeseen("anna", [contents[0], fact("3").content], 0))
+    }
+
+    @Test func `whoever was told of before is answered with that as well`() async throws {
+        let bench = try await ServerBench()
+        let token = CustomerID("anna").appAccountToken
+        let told = try bench.period("1") { $0.appAccountToken = token }
+        _ = try await bench.notify(bench.notification(transaction: told))
+        let first = try await bench.post([bench.purchase("2"), bench.purchase("3", product: "more")])
+        #expect(try first.active() == ["more", "pro", "tools"])
+        #expect(try await bench.get().active() == ["more", "pro", "tools"])
+        await bench.close()
+    }
+
+    @Test func `a newcomer's facts about one purchase are sealed under one key, each to be opened`() async throws {
+        let bench = try await ServerBench()
+        let reply = try await bench.post([
+            bench.period("1"), bench.period("2", of: "1"), bench.period("1"), bench.purchase("3"),
+        ])
+        #expect(reply.acknowledged == ["1", "2", "3"])
+        #expect(try bench.count("fact") == 3 && bench.count("data_key") == 2)
+        let report = try LedgerReplay(database: bench.database, apps: ReplayTests.apps, clock: bench.clock).run()
+        #expect(report.factsWithoutSource == 0 && report.differences == [])
+        await bench.close()
+    }
+}
