@@ -92,6 +92,7 @@ public struct ReverseProxy: HTTPHandler {
     }
 
     private static func answer(to error: any Error) -> HTTPResponse {
+        let reason = (error as? HTTPError)?.reason ?? (error as? InterceptionError)?.reason
         let error = error as? HTTPError
         switch error?.code {
         case .noAnswer?, .connectionLost?, .cancelled?: return .connectionClosed
@@ -104,7 +105,7 @@ public struct ReverseProxy: HTTPHandler {
             return HTTPProblem(
                 status: 502, code: error.map { "upstream_\($0.code.rawValue)" } ?? "upstream_failed",
                 title: "No answer from behind",
-                detail: error?.reason ?? "The request failed on its way to the server behind this proxy.",
+                detail: reason ?? "The request failed on its way to the server behind this proxy.",
                 isRetryable: error?.isRetryable ?? false
             ).response
         }

@@ -1,0 +1,42 @@
+import HTTPCore
+import Primitives
+
+/// Makes bodies that stream into bytes, for the florets after it. Put it before those that read bodies.
+///
+/// A body of more than `maximumConvertedByteSize` bytes goes on as a stream, with what was read at its beginning. Whoever
+/// waits for an answer waits until its body has come, or that many bytes of it: leave it out where answers never end, such
+/// as event streams, or give it a `RecordSelector`.
+public final class BodyStreamFloret: InterceptableFloret {
+    public let maximumConvertedByteSize: Int
+    private let selector: RecordSelector
+    private let isOn: Locked<Bool>
+
+    /// - Parameter selector: whose bodies; asked before the request and again when there is an answer.
+    public init(maximumConvertedByteSize: Int = 50 << 10, selector: RecordSelector = .all(), enabled: Bool = true) {
+        self.maximumConvertedByteSize = max(0, maximumConvertedByteSize)
+        self.selector = selector
+        isOn = Locked(enabled)
+    }
+
+    public var summary: String? { "Bodies of up to \(maximumConvertedByteSize) bytes are at hand for other florets." }
+
+    public var enabled: Bool {
+        get { isOn.withLock { $0 } }
+        set { isOn.withLock { $0 = newValue } }
+    }
+
+    public func willRequest(_ record: Record) async -> Record {
+        guard selector.selects(record) else { return record }
+        var record = record
+        record.designatedRequest.body = await record.designatedRequest.body.gathered(upTo: maximumConvertedByteSize)
+        return record
+    }
+
+    public func didRespond(_ record: Record) async -> Record {
+        guard case .success(var response)? = record.result, selector.selects(record) else { return record }
+        var record = record
+        response.body = await response.body.gathered(upTo: maximumConvertedByteSize)
+        record.result = .success(response)
+        return record
+    }
+}

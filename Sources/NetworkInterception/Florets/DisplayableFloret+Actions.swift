@@ -1,0 +1,34 @@
+import PluginHub
+import Primitives
+
+extension DisplayableFloret {
+    /// The refusal of an action that no row or button of the floret's screen has.
+    func unknown(_ action: ViewDocument.Action) -> InterceptionError {
+        InterceptionError(.unknownAction, "The floret \"\(name)\" has no action \"\(action.id)\".")
+    }
+}
+
+extension ViewDocument.Action {
+    /// Throws `InterceptionError` code `invalidSetting`, naming the value, when it is something else.
+    func bool(_ name: String) throws -> Bool {
+        guard let value = values[name]?.boolValue else { throw invalid(name, "true or false") }
+        return value
+    }
+
+    func text(_ name: String) throws -> String {
+        guard let value = values[name]?.stringValue else { throw invalid(name, "a text") }
+        return value
+    }
+
+    /// A number of a list's entry.
+    func index(_ name: String, below count: Int) throws -> Int {
+        guard let value = values[name]?.intValue, (0..<count).contains(value) else {
+            throw invalid(name, "a whole number from 0 to \(count - 1)")
+        }
+        return value
+    }
+
+    func invalid(_ name: String, _ expectation: String) -> InterceptionError {
+        InterceptionError(.invalidSetting, "The value \"\(name)\" of the action \"\(id)\" must be \(expectation).")
+    }
+}

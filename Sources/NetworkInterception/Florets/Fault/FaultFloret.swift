@@ -1,0 +1,175 @@
+import HTTPCore
+import PluginHub
+import Primitives
+
+/// Lets requests go wrong as networks do, by rules and by chance: slow, refused, lost, cut, damaged.
+///
+///     FaultFloret([
+///         .init(.latency(.pareto(minimum: .milliseconds(80), shape: 1.5))),
+///         .init(.drop(.afterSending), .path("/v1/purchases"), probability: 0.1),
+///     ], seed: 7)
+///
+/// All rules that hit are applied, in their order, until the request has an end. Chance is drawn from the seed for the
+/// number of the request and the number of the rule, so the same requests in the same order meet the same faults, in
+/// whatever order their answers come.
+public final class FaultFloret: InterceptableFloret, DisplayableFloret {
+    /// What goes wrong, where, and how often.
+    public struct Rule: Sendable {
+        public var name: String
+        public var fault: Fault
+        /// Asked before the request; a fault of the answer asks again when the answer is there.
+        public var selector: RecordSelector
+        /// From 0, never, to 1, always.
+        public var probability: Double
+        /// Which of the requests that are selected, counted from 1; `nil` is all.
+        public var requests: ClosedRange<Int>?
+
+        public init(
+            _ fault: Fault, _ selector: RecordSelector = .all(), name: String? = nil, probability: Double = 1,
+            requests: ClosedRange<Int>? = nil
+        ) {
+            self.name = name ?? fault.description
+            self.fault = fault
+            self.selector = selector
+            self.probability = probability
+            self.requests = requests
+        }
+    }
+
+    /// What became of a rule so far.
+    public struct Count: Sendable, Hashable {
+        /// Requests its selector selected.
+        public var selected = 0
+        /// Of those, how many met the fault.
+        public var hit = 0
+
+        public init(selected: Int = 0, hit: Int = 0) {
+            self.selected = selected
+            self.hit = hit
+        }
+    }
+
+    private struct State {
+        var isOn: Bool
+        var off: Set<Int> = []
+        var requests: UInt64 = 0
+        var counts: [Count]
+        /// The number of each request under way whose answer meets a fault, and the rules it meets.
+        var awaited: [Record.ID: (request: UInt64, rules: [Int])] = [:]
+    }
+
+    public let rules: [Rule]
+    public let seed: UInt64
+    private let state: Locked<State>
+    private let wait: @Sendable (Duration) async throws -> Void
+
+    /// - Parameter wait: returns after that long, or throws when its task is cancelled.
+    public init(
+        _ rules: [Rule], seed: UInt64 = 1, enabled: Bool = true,
+        wait: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
+        self.rules = rules
+        self.seed = seed
+        self.wait = wait
+        state = Locked(State(isOn: enabled, counts: rules.map { _ in Count() }))
+    }
+
+    public var summary: String? { "Lets requests go wrong as networks do." }
+
+    public var enabled: Bool {
+        get { state.withLock { $0.isOn } }
+        set { state.withLock { $0.isOn = newValue } }
+    }
+
+    /// What became of each rule, in their order.
+    public var counts: [Count] { state.withLock { $0.counts } }
+
+    /// Begins anew: counts are zero, and the next request is the first.
+    public func reset() {
+        state.withLock { [rules] state in
+            state.counts = rules.map { _ in Count() }
+            state.requests = 0
+        }
+    }
+
+    public func willRequest(_ record: Record) async -> Record {
+        let selected = rules.indices.filter { rules[$0].selector.selects(record) }
+        let (request, hit) = state.withLock { [rules, seed] state in
+            state.requests += 1
+            var hit: [Int] = []
+            for index in selected where !state.off.contains(index) {
+                let rule = rules[index]
+                state.counts[index].selected += 1
+                guard rule.requests?.contains(state.counts[index].selected) ?? true else { continue }
+                var draws = SeededDraws(seed: seed, for: state.requests, UInt64(index))
+                if draws.unit() < rule.probability { hit.append(index) }
+            }
+            return (state.requests, hit)
+        }
+        var record = record
+        var later: [Int] = []
+        for index in hit {
+            if case .latency(let latency) = rules[index].fault.kind {
+                var draws = SeededDraws(seed: seed, for: request, UInt64(index), 1)
+                count(index)
+                // Whoever waits and is cancelled goes on: the transport ends a cancelled request.
+                try? await wait(latency.drawn(&draws))
+            } else if let result = rules[index].fault.resultInsteadOfSending() {
+                count(index)
+                record.result = result
+                return record
+            } else {
+                later.append(index)
+            }
+        }
+        if !later.isEmpty { state.withLock { [later] in $0.awaited[record.id] = (request, later) } }
+        return record
+    }
+
+    public func didRespond(_ record: Record) async -> Record {
+        guard let (request, hit) = state.withLock({ $0.awaited.removeValue(forKey: record.id) }) else { return record }
+        var record = record
+        for index in hit where rules[index].selector.selects(record) {
+            guard case .success(let response)? = record.result,
+                let result = rules[index].fault.result(insteadOf: response, seed: seed, request: request)
+            else { continue }
+            count(index)
+            record.result = result
+        }
+        return record
+    }
+
+    private func count(_ index: Int) { state.withLock { $0.counts[index].hit += 1 } }
+}
+
+// MARK: - Screen
+
+extension FaultFloret {
+    public func view(_ interceptor: Interceptor) -> ViewDocument? {
+        let (off, counts, requests) = state.withLock { ($0.off, $0.counts, $0.requests) }
+        let rows: [ViewDocument.Row] = rules.enumerated().map { index, rule in
+            .toggle(
+                id: "rule\(index)", label: "\(rule.name): \(counts[index].hit) of \(counts[index].selected) requests",
+                isOn: !off.contains(index), action: .init("fault.switch", values: ["rule": .number(index)]))
+        }
+        return ViewDocument(
+            title: name,
+            sections: [
+                .init(title: "Rules", rows: rows),
+                .init(
+                    title: "Chance", rows: [.text("Seed", "\(seed)"), .text("Requests", "\(requests)")],
+                    actions: [.init("fault.reset", label: "Begin anew")]),
+            ])
+    }
+
+    public func perform(_ action: ViewDocument.Action, in interceptor: Interceptor) async throws {
+        switch action.id {
+        case "fault.reset": reset()
+        case "fault.switch":
+            let index = try action.index("rule", below: rules.count)
+            let isOn = try action.bool("rule\(index)")
+            state.withLock { if isOn { $0.off.remove(index) } else { $0.off.insert(index) } }
+        default: throw unknown(action)
+        }
+    }
+}

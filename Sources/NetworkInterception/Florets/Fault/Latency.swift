@@ -1,0 +1,69 @@
+import Foundation
+
+/// How long something takes, drawn anew each time. Never below zero and never above `Latency.maximum`.
+public struct Latency: Sendable, Hashable {
+    /// An hour: what is drawn longer is cut.
+    public static let maximum = Duration.seconds(3600)
+
+    private enum Shape: Sendable, Hashable {
+        case constant(Double)
+        case uniform(Double, Double)
+        case normal(mean: Double, deviation: Double)
+        case exponential(mean: Double)
+        case pareto(minimum: Double, shape: Double)
+    }
+
+    private let shape: Shape
+
+    public static func constant(_ duration: Duration) -> Latency { Latency(shape: .constant(duration.seconds)) }
+
+    /// Everything between is as likely.
+    public static func uniform(_ range: ClosedRange<Duration>) -> Latency {
+        Latency(shape: .uniform(range.lowerBound.seconds, range.upperBound.seconds))
+    }
+
+    /// The bell curve; what falls below zero is zero.
+    public static func normal(mean: Duration, deviation: Duration) -> Latency {
+        Latency(shape: .normal(mean: mean.seconds, deviation: deviation.seconds))
+    }
+
+    /// Mostly short, sometimes long.
+    public static func exponential(mean: Duration) -> Latency { Latency(shape: .exponential(mean: mean.seconds)) }
+
+    /// The heavy tail of real networks: at least `minimum`; the smaller `shape`, the longer the longest. 1.2 is harsh,
+    /// 3 is mild.
+    public static func pareto(minimum: Duration, shape: Double) -> Latency {
+        Latency(shape: .pareto(minimum: minimum.seconds, shape: max(0.1, shape)))
+    }
+
+    func drawn(_ draws: inout SeededDraws) -> Duration {
+        // 1 minus it, because the logarithm of zero is no time.
+        let unit = 1 - draws.unit()
+        let seconds =
+            switch shape {
+            case .constant(let seconds): seconds
+            case .uniform(let least, let most): least + (most - least) * unit
+            case .normal(let mean, let deviation):
+                mean + deviation * (-2 * log(unit)).squareRoot() * cos(2 * .pi * draws.unit())
+            case .exponential(let mean): -mean * log(unit)
+            case .pareto(let minimum, let shape): minimum / pow(unit, 1 / shape)
+            }
+        return .seconds(min(max(0, seconds), Self.maximum.seconds))
+    }
+}
+
+extension Latency: CustomStringConvertible {
+    public var description: String {
+        switch shape {
+        case .constant(let seconds): "\(seconds) s"
+        case .uniform(let least, let most): "\(least) s to \(most) s"
+        case .normal(let mean, let deviation): "\(mean) s ± \(deviation) s"
+        case .exponential(let mean): "\(mean) s on average"
+        case .pareto(let minimum, let shape): "\(minimum) s or more (Pareto, \(shape))"
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var seconds: Double { self / .seconds(1) }
+}

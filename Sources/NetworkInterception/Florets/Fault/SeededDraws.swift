@@ -1,0 +1,21 @@
+/// Random numbers that follow from a seed (SplitMix64), and from what they are drawn for: whoever draws first makes no
+/// difference.
+struct SeededDraws: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64, for purpose: UInt64...) {
+        state = seed
+        for number in purpose { state = next() ^ number }
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// At least 0 and less than 1.
+    mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
+}

@@ -1,0 +1,85 @@
+import PluginHub
+import Primitives
+
+/// A value of a JSON file and where it stands (RFC 6901), so that every refusal names its place.
+struct FileValue {
+    let json: JSONValue
+    let pointer: String
+
+    /// An object whose members are all among `names`.
+    ///
+    /// Throws `InterceptionError` code `invalidFile` otherwise, with the name that may have been meant.
+    func object(_ names: String...) throws -> FileValue {
+        guard case .object(let members) = json else { throw refusal("must be an object") }
+        for name in members.keys where !names.contains(name) {
+            throw FileValue(json: .null, pointer: place(name)).refusal(
+                "is not known here." + NearestName.hint(name, among: names))
+        }
+        return self
+    }
+
+    /// A member; `nil` when it is not there.
+    subscript(name: String) -> FileValue? {
+        json[name].map { FileValue(json: $0, pointer: place(name)) }
+    }
+
+    func required(_ name: String) throws -> FileValue {
+        guard let member = self[name] else {
+            throw FileValue(json: .null, pointer: place(name)).refusal("is missing")
+        }
+        return member
+    }
+
+    private func place(_ name: String) -> String {
+        "\(pointer)/\(name.replacing("~", with: "~0").replacing("/", with: "~1"))"
+    }
+
+    func text() throws -> String {
+        guard let text = json.stringValue else { throw refusal("must be a text") }
+        return text
+    }
+
+    func bool() throws -> Bool {
+        guard let bool = json.boolValue else { throw refusal("must be true or false") }
+        return bool
+    }
+
+    func int(_ range: ClosedRange<Int> = 0...Int.max) throws -> Int {
+        guard let int = json.intValue, range.contains(int) else {
+            throw refusal(
+                "must be a whole number of at least \(range.lowerBound)"
+                    + (range.upperBound == .max ? "" : " and at most \(range.upperBound)"))
+        }
+        return int
+    }
+
+    func double(_ range: ClosedRange<Double>) throws -> Double {
+        guard let double = json.doubleValue, range.contains(double) else {
+            throw refusal("must be a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return double
+    }
+
+    /// Seconds, up to an hour.
+    func duration() throws -> Duration { .seconds(try double(0...3600)) }
+
+    func array() throws -> [FileValue] {
+        guard let array = json.arrayValue else { throw refusal("must be a list") }
+        return array.enumerated().map { FileValue(json: $1, pointer: "\(pointer)/\($0)") }
+    }
+
+    /// The case of this name.
+    func oneOf<Value: CaseIterable & RawRepresentable<String>>(_ type: Value.Type) throws -> Value {
+        guard let value = try Value(rawValue: text()) else {
+            throw refusal("must be one of " + Value.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        return value
+    }
+
+    func refusal(_ sentence: String, _ underlying: (any Error)? = nil) -> InterceptionError {
+        let place = pointer.isEmpty ? "The file" : pointer
+        return InterceptionError(
+            .invalidFile, "\(place) \(sentence)\(sentence.hasSuffix("?") || sentence.hasSuffix(".") ? "" : ".")",
+            underlying: underlying)
+    }
+}

@@ -1,0 +1,49 @@
+import HTTPCore
+
+extension FloretReader {
+    private enum Mode: String, CaseIterable { case record, mock, forced }
+
+    func mock(_ value: FileValue) throws -> MockFloret {
+        _ = try value.object(
+            "floret", "enabled", "mode", "folder", "rules", "then", "ignoreHost", "ignorePort", "ignoreQuery",
+            "ignoreQueryItems", "headers", "body", "ignoreBodyItems")
+        func names(_ name: String) throws -> [String] { try value[name]?.array().map { try $0.text() } ?? [] }
+        let mode: MockFloret.Mode =
+            switch try value["mode"]?.oneOf(Mode.self) ?? .mock {
+            case .record: .record
+            case .mock: .mock(forced: false)
+            case .forced: .mock(forced: true)
+            }
+        let rules = try value["rules"]?.array().map(mockRule) ?? []
+        guard let place = value["folder"] else {
+            if mode == .record { throw value.refusal("must have a \"folder\" to record to") }
+            return MockFloret(mode, rules: rules)
+        }
+        var configuration = MockFloret.Configuration.standard
+        configuration.redaction = redaction
+        configuration.whenUsedUp = try value["then"]?.oneOf(MockFloret.WhenUsedUp.self) ?? .repeatLast
+        configuration.matching.ignoresHost = try value["ignoreHost"]?.bool() ?? false
+        configuration.matching.ignoresPort = try value["ignorePort"]?.bool() ?? false
+        configuration.matching.ignoresQuery = try value["ignoreQuery"]?.bool() ?? false
+        configuration.matching.ignoredQueryItems = Set(try names("ignoreQueryItems"))
+        configuration.matching.headers = try names("headers")
+        configuration.matching.comparesBody = try value["body"]?.bool() ?? false
+        configuration.matching.ignoredBodyItems = Set(try names("ignoreBodyItems"))
+        let path = try place.text()
+        return try MockFloret(
+            mode, folder: path.hasPrefix("/") ? path : "\(folder)/\(path)", rules: rules, configuration: configuration)
+    }
+
+    private func mockRule(_ value: FileValue) throws -> MockFloret.Rule {
+        _ = try value.object("name", "match", "answers", "then")
+        return MockFloret.Rule(
+            try selector(value), try value.required("answers").array().map { try response($0) },
+            whenUsedUp: try value["then"]?.oneOf(MockFloret.WhenUsedUp.self) ?? .repeatLast,
+            name: try value["name"]?.text() ?? "Rule")
+    }
+
+    /// An answer; the paths of its files begin at this file's folder.
+    func response(_ value: FileValue, _ more: String = "status") throws -> Response {
+        try MessageReader(folder: folder).response(value, more)
+    }
+}

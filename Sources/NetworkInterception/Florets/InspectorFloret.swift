@@ -1,0 +1,148 @@
+import HTTPCore
+import PluginHub
+import Primitives
+
+/// Shows the records of its interceptor as a screen: newest first, page by page, searched, one of them in detail.
+///
+/// A screen is drawn at once, so it shows what was loaded last: `inspector.refresh` loads the newest, `inspector.search`
+/// those whose method, URL or status has a text in it, `inspector.older` the next page, `inspector.show` one record, and
+/// `inspector.list` goes back.
+public final class InspectorFloret: DisplayableFloret {
+    /// Records on a page.
+    public static let pageSize = 20
+
+    private struct State {
+        var search = ""
+        var page: [Record] = []
+        var hasMore = false
+        var shown: Record?
+    }
+
+    private let state = Locked(State())
+
+    public init() {}
+
+    public var summary: String? { "Shows what passed." }
+
+    /// Loads the newest records, so that `view(_:)` shows them.
+    public func refresh(from storage: any RecordStorage) async { await load(after: nil, from: storage) }
+
+    public func perform(_ action: ViewDocument.Action, in interceptor: Interceptor) async throws {
+        switch action.id {
+        case "inspector.refresh": await refresh(from: interceptor.storage)
+        case "inspector.search":
+            let search = try action.text("search")
+            state.withLock { $0.search = search }
+            await refresh(from: interceptor.storage)
+        case "inspector.older":
+            let last = state.withLock { $0.page.last }
+            await load(after: last, from: interceptor.storage)
+        case "inspector.show":
+            let text = try action.text("record")
+            guard let id = Record.ID(uuidString: text), let record = await interceptor.storage.record(id) else {
+                throw action.invalid("record", "the id of a record that is kept")
+            }
+            state.withLock { $0.shown = record }
+        case "inspector.list": state.withLock { $0.shown = nil }
+        default: throw unknown(action)
+        }
+    }
+
+    private func load(after last: Record?, from storage: any RecordStorage) async {
+        let search = state.withLock { $0.search }
+        var found: [Record] = []
+        var last = last
+        while found.count <= Self.pageSize {
+            let records = await storage.records(100, after: last)
+            found += records.filter { $0.mentions(search) }
+            last = records.last
+            if records.count < 100 { break }
+        }
+        state.withLock { [found] state in
+            state.page = Array(found.prefix(Self.pageSize))
+            state.hasMore = found.count > Self.pageSize
+            state.shown = nil
+        }
+    }
+
+    public func view(_ interceptor: Interceptor) -> ViewDocument? {
+        let state = state.withLock { $0 }
+        if let record = state.shown { return record.document(title: name) }
+        var actions = [ViewDocument.Action("inspector.refresh", label: "Newest")]
+        if state.hasMore { actions.append(.init("inspector.older", label: "Older")) }
+        return ViewDocument(
+            title: name,
+            sections: [
+                .init(rows: [
+                    .field(
+                        id: "search", label: "Search", value: state.search, placeholder: "method, URL or status",
+                        action: .init("inspector.search"))
+                ]),
+                .init(
+                    title: "Records",
+                    rows: state.page.map { record in
+                        .text(
+                            "\(record.designatedRequest.method) \(record.designatedRequest.url)", record.outcome,
+                            id: record.id.uuidString,
+                            action: .init("inspector.show", values: ["record": .string(record.id.uuidString)]))
+                    }, actions: actions),
+            ])
+    }
+}
+
+extension Record {
+    fileprivate func mentions(_ text: String) -> Bool {
+        guard !text.isEmpty else { return true }
+        let wanted = text.lowercased()
+        return [designatedRequest.method.rawValue, originalRequest.url, designatedRequest.url, outcome].contains {
+            $0.lowercased().contains(wanted)
+        }
+    }
+
+    /// The status, that it failed, or that it is on its way.
+    fileprivate var outcome: String {
+        switch result {
+        case .success(let response): "\(response.status)"
+        case .failure(let error): (error as? HTTPError)?.code.rawValue ?? "failed"
+        case nil: "–"
+        }
+    }
+
+    fileprivate func document(title: String) -> ViewDocument {
+        func rows(_ headers: HTTPHeaders, _ body: HTTPBody, _ passage: Passage?) -> [ViewDocument.Row] {
+            headers.map { .text($0.name, $0.value) } + body.rows(passage)
+        }
+        var request: [ViewDocument.Row] = [
+            .text("Method", designatedRequest.method.rawValue), .text("URL", designatedRequest.url),
+        ]
+        if originalRequest.url != designatedRequest.url { request.append(.text("Asked for", originalRequest.url)) }
+        request += rows(designatedRequest.headers, designatedRequest.body, bodies.designated)
+        var answer: [ViewDocument.Row] = [.text("Outcome", outcome)]
+        switch result {
+        case .success(let response): answer += rows(response.headers, response.body, bodies.response)
+        case .failure(let error): answer.append(.text("Reason", "\(error)"))
+        case nil: break
+        }
+        if let started = timing.started, let ended = timing.ended {
+            answer.append(.text("Took", "\(Int((ended.timeIntervalSince(started) * 1000).rounded())) ms"))
+        }
+        answer += changes.map { .text($0.floret, $0.kind.rawValue) }
+        return ViewDocument(
+            title: title,
+            sections: [
+                .init(title: "Request", rows: request),
+                .init(title: "Answer", rows: answer, actions: [.init("inspector.list", label: "Back")]),
+            ])
+    }
+}
+
+extension HTTPBody {
+    /// How long it is, and what it says where that is text.
+    fileprivate func rows(_ passage: Record.Passage?) -> [ViewDocument.Row] {
+        guard let bytes = buffered, !bytes.isEmpty else { return [] }
+        let length = "\(passage?.byteCount ?? bytes.count) bytes" + (passage?.isCut == true ? ", cut" : "")
+        let text =
+            (try? JSONValue(parsing: bytes))?.text(pretty: true) ?? String(validating: bytes, as: UTF8.self)
+        return [.text("Body", length)] + (text.map { [.text("Content", String($0.prefix(100_000)))] } ?? [])
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import HTTPCore
+import Primitives
+
+/// A `record.json` as Cauli's own MockFloret writes it, with its bodies in files beside it.
+struct CauliRecording {
+    let root: String
+    let file: String
+
+    /// When its request began, as Cauli counts (seconds since 2001), and the exchange.
+    func recording() throws -> (started: Double, recording: MockRecording) {
+        let json = try json()
+        let asked = try json.required("designatedRequest")
+        let headers = try asked["allHTTPHeaderFields"].map(headers) ?? [:]
+        let request = HTTPRequest(
+            method: .init(try asked["httpMethod"]?.text() ?? "GET"), url: try asked.required("url").text(),
+            headers: headers, body: .bytes(try asked["bodyFilename"].map(content) ?? []))
+        let recording = MockRecording(path: file, request: request) { try result(self.json()) }
+        return (json["requestStarted"]?.json.doubleValue ?? 0, recording)
+    }
+
+    private func result(_ json: FileValue) throws -> Result<Response, any Error> {
+        let result = try json.required("result")
+        if let code = result["code"] {
+            let domain = try result["domain"]?.text() ?? ""
+            return .failure(
+                HTTPError(
+                    .connectionFailed, "The recorded request failed (\(domain) \(try code.int(Int.min...Int.max)))."))
+        }
+        let answer = try result.required("urlResponseRepresentable").required("httpURLResponse")
+        return .success(
+            Response(
+                status: try answer.required("statusCode").int(100...599),
+                headers: try answer["headerFields"].map(headers) ?? [:],
+                body: .bytes(try result["dataFilename"].map(content) ?? [])))
+    }
+
+    private func headers(_ value: FileValue) throws -> HTTPHeaders {
+        guard case .object(let members) = value.json else { throw value.refusal("must be an object") }
+        return HTTPHeaders(try members.keys.map { .init(name: $0, value: try value.required($0).text()) })
+    }
+
+    private func json() throws -> FileValue {
+        let bytes = try read("record.json")
+        do {
+            return FileValue(json: try JSONValue(parsing: bytes), pointer: "\(root)/\(file): ")
+        } catch {
+            throw InterceptionError(.invalidFile, "\(root)/\(file) is not JSON: \(error).", underlying: error)
+        }
+    }
+
+    private func content(_ name: FileValue) throws -> [UInt8] {
+        guard try !name.text().contains("/") else { throw name.refusal("must be the name of a file in this folder") }
+        return try read(name.text())
+    }
+
+    private func read(_ name: String) throws -> [UInt8] {
+        let path = "\(root)/\(file.dropLast("record.json".count))\(name)"
+        do {
+            if let bytes = try DurableFile.read(path, upTo: MockFile.maximumBytes) { return bytes }
+        } catch {
+            throw InterceptionError(.storageFailed, "The recording \(path) cannot be read.", underlying: error)
+        }
+        throw InterceptionError(.storageFailed, "The recording \(path) is not there.")
+    }
+}

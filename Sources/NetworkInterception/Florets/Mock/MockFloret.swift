@@ -1,0 +1,308 @@
+import Foundation
+import HTTPCore
+import Primitives
+
+/// Answers requests without the network, by mappings, by rules, and by what it recorded earlier.
+///
+///     let recorder = try MockFloret(.record, folder: "Mocks")             // once, with the network
+///     let mock = try MockFloret(.mock(forced: true), folder: "Mocks")     // from then on, without
+///
+/// A request is looked for among the mappings that were added, then among the rules, then among the recordings; the first
+/// that has an answer gives it. The recorded answers of one request come in the order they were recorded. What was
+/// recorded is free of secrets (`Configuration.redaction`), and so are requests before they are looked for.
+///
+/// Forced, a request without a mock fails with `InterceptionError.noMock`, whose sentence says which recording was
+/// nearest and what differed; otherwise it goes to the network.
+public final class MockFloret: InterceptableFloret {
+    public enum Mode: Sendable, Hashable {
+        /// Requests go to the network, and each of its answers that comes whole is recorded.
+        case record
+        /// Requests are answered.
+        case mock(forced: Bool)
+    }
+
+    /// How recordings are made and found.
+    public struct Configuration: Sendable {
+        public var matching = Matching.standard
+        /// What follows the last recorded answer of a request.
+        public var whenUsedUp = WhenUsedUp.repeatLast
+        /// What is taken out of recordings.
+        public var redaction = Redaction.standard
+        /// Bodies of more bytes are not recorded, which is reported.
+        public var maximumBodyBytes = 8 << 20
+        /// More answers of one request are not recorded, which is reported.
+        public var maximumAnswers = 1000
+
+        public init() {}
+
+        public static var standard: Configuration { Configuration() }
+    }
+
+    /// What `addMapping` made, for `removeMapping`.
+    public struct MappingToken: Sendable, Hashable {
+        fileprivate let number: Int
+    }
+
+    /// Figures since it was made.
+    public struct Counts: Sendable, Hashable {
+        public var answered = 0
+        public var recorded = 0
+        /// Looked for and not found.
+        public var missed = 0
+
+        public init(answered: Int = 0, recorded: Int = 0, missed: Int = 0) {
+            self.answered = answered
+            self.recorded = recorded
+            self.missed = missed
+        }
+    }
+
+    typealias Mapping = @Sendable (HTTPRequest, MockFloret) async -> Response?
+
+    struct State {
+        var isOn = true
+        var mode: Mode
+        var mappings: [(token: MappingToken, answer: Mapping)] = []
+        var mappingCount = 0
+        /// Answers given by each rule.
+        var used: [Int]
+        var recordings: [MockKey: [MockRecording]] = [:]
+        /// Recordings used of each request.
+        var replayed: [MockKey: Int] = [:]
+        /// The last number taken in each folder.
+        var numbers: [String: Int] = [:]
+        var counts = Counts()
+        var lastMisses: [String] = []
+    }
+
+    public let rules: [Rule]
+    public let configuration: Configuration
+    let folder: MockFolder?
+    let state: Locked<State>
+
+    /// A floret without recordings.
+    public init(_ mode: Mode = .mock(forced: false), rules: [Rule] = []) {
+        self.rules = rules
+        configuration = .standard
+        folder = nil
+        state = Locked(State(mode: mode, used: rules.map { _ in 0 }))
+    }
+
+    /// A floret with the recordings of a folder, its own or Cauli's; one that records begins the folder if need be.
+    ///
+    /// Throws `InterceptionError`: `storageFailed` when the folder cannot be read, `invalidFile` for a recording that is
+    /// none, with its path and the place in it.
+    public init(
+        _ mode: Mode = .mock(forced: false), folder: String, rules: [Rule] = [],
+        configuration: Configuration = .standard
+    ) throws {
+        let files = MockFolder(path: folder)
+        var state = State(mode: mode, used: rules.map { _ in 0 })
+        if mode != .record || FileManager.default.fileExists(atPath: folder) {
+            for recording in try files.recordings() {
+                state.recordings[configuration.key(of: recording.request), default: []].append(recording)
+            }
+        }
+        self.rules = rules
+        self.configuration = configuration
+        self.folder = files
+        self.state = Locked(state)
+    }
+
+    public var summary: String? { "Answers requests without the network." }
+
+    public var enabled: Bool {
+        get { state.withLock { $0.isOn } }
+        set { state.withLock { $0.isOn = newValue } }
+    }
+
+    /// Holds for requests that begin from now on.
+    public var mode: Mode {
+        get { state.withLock { $0.mode } }
+        set { state.withLock { $0.mode = newValue } }
+    }
+
+    public var counts: Counts { state.withLock { $0.counts } }
+
+    /// Begins anew: every sequence starts with its first answer.
+    public func rewind() {
+        state.withLock { state in
+            state.used = state.used.map { _ in 0 }
+            state.replayed = [:]
+        }
+    }
+
+    /// Answers requests like this record's as it was answered, in place of what was recorded for them; until this floret
+    /// is gone, in no file.
+    ///
+    /// Throws `InterceptionError` code `invalidSetting` for a record without a whole answer.
+    public func replay(_ record: Record) throws {
+        guard let response = record.response, let body = response.body.buffered, record.bodies.response?.isCut != true
+        else {
+            throw InterceptionError(.invalidSetting, "The record has no whole answer that could be given again.")
+        }
+        var request = record.designatedRequest
+        request.body = .bytes(request.body.buffered ?? [])
+        let answer = Response(status: response.status, headers: response.headers, body: .bytes(body))
+        let recording = MockRecording(path: "record \(record.id)", request: request) { .success(answer) }
+        let key = configuration.key(of: request)
+        state.withLock { state in
+            state.recordings[key] = [recording]
+            state.replayed[key] = nil
+        }
+    }
+
+    // MARK: - Mappings
+
+    /// Asks `answer` for each request, before the mappings that are added later. `nil` is no answer.
+    @discardableResult
+    public func addMapping(
+        with answer: @escaping @Sendable (HTTPRequest, MockFloret) async -> Response?
+    ) -> MappingToken {
+        state.withLock { state in
+            state.mappingCount += 1
+            let token = MappingToken(number: state.mappingCount)
+            state.mappings.append((token, answer))
+            return token
+        }
+    }
+
+    /// The same for requests with exactly this path.
+    @discardableResult
+    public func addMapping(
+        forURLPath path: String, with answer: @escaping @Sendable (HTTPRequest, MockFloret) async -> Response?
+    ) -> MappingToken {
+        addMapping { request, floret in request.path == path ? await answer(request, floret) : nil }
+    }
+
+    /// The same for requests with exactly this URL.
+    @discardableResult
+    public func addMapping(
+        forURL url: String, with answer: @escaping @Sendable (HTTPRequest, MockFloret) async -> Response?
+    ) -> MappingToken {
+        addMapping { request, floret in request.url == url ? await answer(request, floret) : nil }
+    }
+
+    public func removeMapping(_ token: MappingToken) {
+        state.withLock { $0.mappings.removeAll { $0.token == token } }
+    }
+
+    /// The recorded answer at this path of the folder, as `GET_api_example_com_v1-0011223344556677/0001.json`; `nil` when
+    /// there is none or its exchange failed.
+    public func answer(at path: String) -> Response? {
+        let recording = state.withLock { state in
+            state.recordings.values.lazy.joined().first { $0.path == path }
+        }
+        guard case .success(let response)? = try? recording?.answer() else { return nil }
+        return response
+    }
+}
+
+// MARK: - Requests
+
+extension MockFloret {
+    public func willRequest(_ record: Record) async -> Record {
+        guard record.result == nil else { return record }
+        let (mode, mappings) = state.withLock { ($0.mode, $0.mappings.map(\.answer)) }
+        var record = record
+        if mode == .record || configuration.matching.comparesBody || !rules.isEmpty {
+            record.designatedRequest.body = await record.designatedRequest.body.gathered(
+                upTo: configuration.maximumBodyBytes)
+        }
+        guard case .mock(let isForced) = mode else { return record }
+        for mapping in mappings {
+            if let response = await mapping(record.designatedRequest, self) { return answered(record, response) }
+        }
+        if let response = answerOfRule(to: record) { return answered(record, response) }
+        let key = configuration.key(of: record.designatedRequest)
+        if let recording = nextRecording(key) {
+            do {
+                switch try recording.answer() {
+                case .success(let response): return answered(record, response)
+                case .failure(let error): record.result = .failure(error)
+                }
+            } catch {
+                record.result = .failure(error)
+            }
+            return record
+        }
+        state.withLock { $0.counts.missed += 1 }
+        guard isForced else { return record }
+        let reason = reasonForNoMock(record, key)
+        state.withLock { state in
+            if state.lastMisses.count == 10 { state.lastMisses.removeFirst() }
+            state.lastMisses.append(reason)
+        }
+        record.result = .failure(InterceptionError(.noMock, reason))
+        return record
+    }
+
+    private func answered(_ record: Record, _ response: Response) -> Record {
+        var (record, response) = (record, response)
+        // Redaction may have changed the length of what was recorded.
+        if record.designatedRequest.method != .head, let length = response.body.length,
+            response.headers.contains("Content-Length")
+        {
+            response.headers["Content-Length"] = String(length)
+        }
+        record.result = .success(response)
+        state.withLock { $0.counts.answered += 1 }
+        return record
+    }
+
+    private func answerOfRule(to record: Record) -> Response? {
+        for (index, rule) in rules.enumerated() where rule.selector.selects(record) {
+            let answer = state.withLock { state -> Int? in
+                let next = rule.whenUsedUp.index(after: state.used[index], of: rule.answers.count)
+                if next != nil { state.used[index] += 1 }
+                return next
+            }
+            if let answer { return rule.answers[answer] }
+        }
+        return nil
+    }
+
+    private func nextRecording(_ key: MockKey) -> MockRecording? {
+        state.withLock { [configuration] state in
+            let recordings = state.recordings[key] ?? []
+            let used = state.replayed[key] ?? 0
+            guard let next = configuration.whenUsedUp.index(after: used, of: recordings.count) else { return nil }
+            state.replayed[key] = used + 1
+            return recordings[next]
+        }
+    }
+
+    private func reasonForNoMock(_ record: Record, _ key: MockKey) -> String {
+        let request = configuration.redaction.redacted(record).designatedRequest
+        let beginning = "No mock for \(request.method) \(request.url): "
+        let recordings = state.withLock { $0.recordings }
+        if let used = recordings[key] {
+            return beginning + "all \(used.count) recorded answers were used; rewind, or let them cycle or repeat."
+        }
+        let candidates = recordings.compactMap { other, recordings in
+            recordings.first.map { (difference: key.difference(from: other), recording: $0) }
+        }
+        let nearest = candidates.min {
+            ($0.difference.weight, $0.recording.path) < ($1.difference.weight, $1.recording.path)
+        }
+        guard let nearest else {
+            return beginning + (rules.isEmpty ? "there is none at all." : "none of \(rules.count) rules has an answer.")
+        }
+        let recorded = nearest.recording.request
+        return beginning
+            + "of \(candidates.count) recorded requests the nearest is \(recorded.method) \(recorded.url) "
+            + "(\(nearest.recording.path)), but \(nearest.difference.sentences.joined(separator: ", and "))."
+    }
+}
+
+extension MockFloret.Configuration {
+    /// What counts of a request, its secrets taken out as they are in recordings.
+    func key(of request: HTTPRequest) -> MockKey {
+        MockKey(redaction.redacted(Record(request)).designatedRequest, matching)
+    }
+}
+
+extension InterceptionError.Code {
+    /// A `MockFloret` that is forced has no answer for the request.
+    public static let noMock = InterceptionError.Code(rawValue: "noMock")
+}

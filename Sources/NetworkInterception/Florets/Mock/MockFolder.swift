@@ -1,0 +1,105 @@
+import Foundation
+import HTTPCore
+import Primitives
+
+/// A folder of recorded exchanges: a folder for each request, in it a file for each answer, in their order.
+struct MockFolder: Sendable {
+    /// More are not read.
+    static let maximumRecordings = 10_000
+
+    let path: String
+
+    /// Every exchange, by folder and file name; folders recorded by Cauli too.
+    ///
+    /// Throws `InterceptionError`: `storageFailed` when the folder cannot be read, `invalidFile`, naming file and place,
+    /// for a file that is no recording.
+    func recordings() throws -> [MockRecording] {
+        var files: [String] = []
+        guard let names = FileManager.default.enumerator(atPath: path), FileManager.default.fileExists(atPath: path)
+        else {
+            throw InterceptionError(
+                .storageFailed, "There is no folder \(path) with recordings: make one with the mode \"record\".")
+        }
+        for case let name as String in names where name.hasSuffix(".json") { files.append(name) }
+        files.sort()
+        guard files.count <= Self.maximumRecordings else {
+            throw InterceptionError(
+                .storageFailed, "The folder \(path) has more than \(Self.maximumRecordings) recordings.")
+        }
+        let cauli = files.filter { $0 == "record.json" || $0.hasSuffix("/record.json") }
+        let foreign = try cauli.map { try CauliRecording(root: path, file: $0).recording() }
+            .sorted { ($0.started, $0.recording.path) < ($1.started, $1.recording.path) }
+        return try files.filter(isRecording).map(recording) + foreign.map(\.recording)
+    }
+
+    /// A JSON file beside the recordings, as a body's, is none of them.
+    private func isRecording(_ file: String) -> Bool {
+        let name = file.split(separator: "/").last ?? ""
+        return name.dropLast(".json".count).allSatisfy(\.isNumber)
+    }
+
+    private func recording(_ file: String) throws -> MockRecording {
+        let read = Self.reader(root: path, file: file)
+        let request = try read().request
+        return MockRecording(path: file, request: request) { try read().result }
+    }
+
+    private static func reader(root: String, file: String) -> @Sendable () throws -> MockFile {
+        let path = "\(root)/\(file)"
+        return {
+            do {
+                guard let bytes = try DurableFile.read(path, upTo: MockFile.maximumBytes) else {
+                    throw InterceptionError(.storageFailed, "It is not there any more.")
+                }
+                return try MockFile(parsing: bytes, folder: (path as NSString).deletingLastPathComponent)
+            } catch let error as InterceptionError {
+                throw InterceptionError(error.code, "\(path): \(error.reason)", underlying: error.underlying)
+            } catch {
+                throw InterceptionError(.storageFailed, "The recording \(path) cannot be read.", underlying: error)
+            }
+        }
+    }
+
+    /// Writes one exchange whole or not at all.
+    func write(_ request: HTTPRequest, _ response: Response, recorded: Date?, as file: String) throws -> MockRecording {
+        let target = "\(path)/\(file)"
+        do {
+            try FileManager.default.createDirectory(
+                atPath: (target as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            try DurableFile.write(
+                MockFile.content(request, response, recorded: recorded), to: target, by: target + ".part")
+        } catch {
+            throw InterceptionError(.storageFailed, "The recording \(target) cannot be written.", underlying: error)
+        }
+        return try recording(file)
+    }
+
+    /// How many answers a request has that were recorded earlier.
+    func count(in folder: String) -> Int {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(path)/\(folder)")) ?? []
+        return names.compactMap { $0.hasSuffix(".json") ? Int($0.dropLast(".json".count)) : nil }.max() ?? 0
+    }
+
+    /// The folder of a request: what can be read of method and URL, and a digest, so that any URL of any length has a
+    /// name of its own on any file system.
+    static func name(for request: HTTPRequest, _ matching: MockFloret.Matching) -> String {
+        let parts = URLParts(request.url)
+        let text = "\(request.method.rawValue)_\(parts?.host ?? "")\(request.path)"
+        var slug = ""
+        for scalar in text.unicodeScalars.prefix(80) {
+            let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+            if isPlain { slug.unicodeScalars.append(scalar) } else if !slug.hasSuffix("_") { slug += "_" }
+        }
+        var digest = SHA256()
+        digest.update("\(request.method.rawValue) \(request.url)".utf8)
+        for name in matching.headers {
+            digest.update("\n\(name.lowercased()): \(request.headers.values(name).joined(separator: "\n"))".utf8)
+        }
+        if matching.comparesBody { digest.update([0] + (request.body.buffered ?? [])) }
+        return "\(slug)-"
+            + digest.finalize().prefix(8).map { byte in
+                let digits = String(byte, radix: 16)
+                return digits.count == 1 ? "0" + digits : digits
+            }.joined()
+    }
+}

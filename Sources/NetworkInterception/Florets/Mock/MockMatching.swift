@@ -1,0 +1,170 @@
+import HTTPCore
+import Primitives
+
+extension MockFloret {
+    /// When a request is the one that was recorded. Method and URL always count, but for what is left out here; the order
+    /// of query items of different names never does.
+    public struct Matching: Sendable, Hashable {
+        /// Protocol, host and port do not count.
+        public var ignoresHost = false
+        /// The port does not count.
+        public var ignoresPort = false
+        /// The query does not count.
+        public var ignoresQuery = false
+        /// Query items that do not count, such as a time.
+        public var ignoredQueryItems: Set<String> = []
+        /// Headers that count as well.
+        public var headers: [String] = []
+        /// The body counts as well: JSON by its values, a form by its items, everything else byte for byte.
+        public var comparesBody = false
+        /// Members of a JSON body, or items of a form, that do not count.
+        public var ignoredBodyItems: Set<String> = []
+
+        public init() {}
+
+        public static var standard: Matching { Matching() }
+    }
+}
+
+/// What counts of a request when it is looked for among recordings.
+struct MockKey: Hashable {
+    enum Body: Hashable {
+        case none, bytes([UInt8]), json(JSONValue), form([HTTPQuery.Item])
+    }
+
+    let method: String
+    let origin: String
+    let path: String
+    let query: [HTTPQuery.Item]
+    let headers: [HTTPHeaders.Field]
+    let body: Body
+
+    init(_ request: HTTPRequest, _ matching: MockFloret.Matching) {
+        method = request.method.rawValue
+        path = request.path
+        let parts = URLParts(request.url)
+        let port = matching.ignoresPort ? nil : parts?.effectivePort
+        origin =
+            matching.ignoresHost
+            ? "" : parts.map { "\($0.scheme)://\($0.host)".lowercased() + (port.map { ":\($0)" } ?? "") } ?? ""
+        query =
+            matching.ignoresQuery
+            ? [] : Self.items(parts?.query ?? "").filter { !matching.ignoredQueryItems.contains($0.name) }.inOrder
+        headers = matching.headers.flatMap { name in
+            request.headers.values(name).map { .init(name: name.lowercased(), value: $0) }
+        }
+        body = matching.comparesBody ? Self.body(of: request, without: matching.ignoredBodyItems) : .none
+    }
+
+    private static func items(_ text: String) -> [HTTPQuery.Item] {
+        // What is no query of a form is compared as it stands.
+        HTTPQuery(parsing: text)?.items ?? [.init(name: text, value: "")]
+    }
+
+    private static func body(of request: HTTPRequest, without ignored: Set<String>) -> Body {
+        guard let bytes = request.body.buffered, !bytes.isEmpty else { return .none }
+        let type = (request.headers["Content-Type"] ?? "").lowercased()
+        if type.contains("json"), var json = try? JSONValue(parsing: bytes) {
+            if case .object = json { for name in ignored { json[name] = nil } }
+            return .json(json)
+        }
+        if type.hasPrefix("application/x-www-form-urlencoded"), let text = String(validating: bytes, as: UTF8.self) {
+            return .form(items(text).filter { !ignored.contains($0.name) }.inOrder)
+        }
+        return .bytes(bytes)
+    }
+}
+
+extension [HTTPQuery.Item] {
+    /// By name; items of one name stay in their order.
+    fileprivate var inOrder: [HTTPQuery.Item] {
+        enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(\.element)
+    }
+}
+
+// MARK: - Near misses
+
+extension MockKey {
+    /// How a recording differs from what is asked, and how far away that is.
+    struct Difference {
+        var weight = 0
+        var sentences: [String] = []
+
+        mutating func note(_ weight: Int, _ sentence: String) {
+            self.weight += weight
+            sentences.append(sentence)
+        }
+    }
+
+    /// What of `recorded` is otherwise than here. Without values of headers and bodies.
+    func difference(from recorded: MockKey) -> Difference {
+        var difference = Difference()
+        if method != recorded.method { difference.note(8, "the method is \(recorded.method) there and \(method) here") }
+        if origin != recorded.origin { difference.note(6, "the host is \(recorded.origin) there and \(origin) here") }
+        if path != recorded.path {
+            let (mine, theirs) = (path.split(separator: "/"), recorded.path.split(separator: "/"))
+            let differing = zip(mine, theirs).filter { $0 != $1 }.count + abs(mine.count - theirs.count)
+            difference.note(4 + 4 * differing, "the path is \(recorded.path) there and \(path) here")
+        }
+        noteItems("query item", query, recorded.query, in: &difference, showsValues: true)
+        noteItems(
+            "header", headers.map { .init(name: $0.name, value: $0.value) },
+            recorded.headers.map { .init(name: $0.name, value: $0.value) }, in: &difference, showsValues: false)
+        switch (body, recorded.body) {
+        case (let mine, let theirs) where mine == theirs: break
+        case (.json(let mine), .json(let theirs)):
+            difference.note(2, "the body differs at \"\(theirs.pointer(toDifferenceFrom: mine) ?? "")\"")
+        case (.form(let mine), .form(let theirs)):
+            noteItems("item of the form", mine, theirs, in: &difference, showsValues: false)
+        case (.bytes(let mine), .bytes(let theirs)):
+            let same = zip(mine, theirs).prefix { $0 == $1 }.count
+            difference.note(2, "the body differs at byte \(same)")
+        default: difference.note(2, "the body is of another kind")
+        }
+        return difference
+    }
+
+    private func noteItems(
+        _ kind: String, _ mine: [HTTPQuery.Item], _ theirs: [HTTPQuery.Item], in difference: inout Difference,
+        showsValues: Bool
+    ) {
+        for name in Set(mine.map(\.name) + theirs.map(\.name)).sorted() {
+            let here = mine.filter { $0.name == name }.map(\.value)
+            let there = theirs.filter { $0.name == name }.map(\.value)
+            guard here != there else { continue }
+            if here.isEmpty {
+                difference.note(1, "the \(kind) \"\(name)\" is only there")
+            } else if there.isEmpty {
+                difference.note(1, "the \(kind) \"\(name)\" is only here")
+            } else if showsValues {
+                difference.note(
+                    1,
+                    "the \(kind) \"\(name)\" is \"\(there.joined(separator: ", "))\" there and \"\(here.joined(separator: ", "))\" here"
+                )
+            } else {
+                difference.note(1, "the \(kind) \"\(name)\" has another value")
+            }
+        }
+    }
+}
+
+extension JSONValue {
+    /// The place (RFC 6901) of the first difference; `nil` when there is none.
+    fileprivate func pointer(toDifferenceFrom other: JSONValue) -> String? {
+        switch (self, other) {
+        case (.object(let mine), .object(let theirs)):
+            for name in Set(mine.keys + theirs.keys).sorted() {
+                let token = name.replacing("~", with: "~0").replacing("/", with: "~1")
+                guard let one = mine[name], let another = theirs[name] else { return "/\(token)" }
+                if let inner = one.pointer(toDifferenceFrom: another) { return "/\(token)\(inner)" }
+            }
+            return nil
+        case (.array(let mine), .array(let theirs)):
+            for (index, pair) in zip(mine, theirs).enumerated() {
+                if let inner = pair.0.pointer(toDifferenceFrom: pair.1) { return "/\(index)\(inner)" }
+            }
+            return mine.count == theirs.count ? nil : "/\(min(mine.count, theirs.count))"
+        default: return self == other ? nil : ""
+        }
+    }
+}

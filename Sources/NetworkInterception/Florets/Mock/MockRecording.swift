@@ -1,0 +1,134 @@
+import Foundation
+import HTTPCore
+import Primitives
+
+/// An exchange in a folder of recordings: its request, and where its answer is read when it is wanted.
+struct MockRecording: Sendable {
+    /// From the folder of the recordings on.
+    let path: String
+    /// Its body is bytes.
+    let request: HTTPRequest
+    let answer: @Sendable () throws -> Result<Response, any Error>
+}
+
+/// The file of one recorded exchange. Documentation/Formats.md describes it.
+struct MockFile {
+    static let format = "souk.mock.1"
+    /// The largest that is read.
+    static let maximumBytes = 64 << 20
+
+    let request: HTTPRequest
+    let result: Result<Response, any Error>
+
+    /// The file's content; bodies of both have to be bytes.
+    static func content(_ request: HTTPRequest, _ response: Response, recorded: Date?) -> [UInt8] {
+        var file = JSONMembers([("format", .string(format))])
+        file["recorded"] = recorded.map { .string(RFC3339.string(from: $0)) }
+        file["request"] = .object(
+            JSONMembers([("method", .string(request.method.rawValue)), ("url", .string(request.url))])
+                .adding(message: request.headers, request.body))
+        file["answer"] = .object(
+            JSONMembers([("status", .number(response.status))]).adding(message: response.headers, response.body))
+        return Array((JSONValue.object(file).text(pretty: true) + "\n").utf8)
+    }
+
+    /// Throws `InterceptionError` code `invalidFile`, naming the place in the file.
+    init(parsing bytes: [UInt8], folder: String) throws {
+        let json: JSONValue
+        do { json = try JSONValue(parsing: bytes) } catch {
+            throw InterceptionError(.invalidFile, "It is not JSON: \(error).", underlying: error)
+        }
+        let file = try FileValue(json: json, pointer: "").object("format", "recorded", "request", "answer", "failure")
+        let format = try file.required("format")
+        guard try format.text() == Self.format else { throw format.refusal("must be \"\(Self.format)\"") }
+        let reader = MessageReader(folder: folder)
+        let asked = try file.required("request").object("method", "url", "headers", "text", "base64", "json", "file")
+        let message = try reader.message(asked)
+        request = HTTPRequest(
+            method: .init(try asked.required("method").text()), url: try asked.required("url").text(),
+            headers: message.headers, body: .bytes(message.body))
+        if let failure = try file["failure"]?.object("code", "reason") {
+            result = .failure(
+                HTTPError(
+                    .init(rawValue: try failure.required("code").text()),
+                    try failure["reason"]?.text() ?? "The recorded exchange failed."))
+        } else {
+            result = .success(try reader.response(file.required("answer")))
+        }
+    }
+}
+
+/// Reads messages as files have them: headers as an object, or as pairs where a name repeats, and the body as `text`,
+/// `base64`, `json`, or the name of a `file` in the folder.
+struct MessageReader {
+    let folder: String
+
+    /// - Parameter more: members beside those of an answer.
+    func response(_ value: FileValue, _ more: String = "status") throws -> Response {
+        _ = try value.object("status", "headers", "text", "base64", "json", "file", more)
+        let message = try message(value)
+        return Response(
+            status: try value["status"]?.int(100...599) ?? 200, headers: message.headers, body: .bytes(message.body))
+    }
+
+    func message(_ value: FileValue) throws -> (headers: HTTPHeaders, body: [UInt8]) {
+        var headers = try value["headers"].map(headers) ?? [:]
+        let given = ["text", "base64", "json", "file"].compactMap { value[$0] }
+        guard given.count <= 1 else { throw value.refusal("must have one of text, base64, json, file") }
+        var body: [UInt8] = []
+        if let text = value["text"] { body = Array(try text.text().utf8) }
+        if let base64 = value["base64"] {
+            guard let data = Data(base64Encoded: try base64.text()) else { throw base64.refusal("must be base64") }
+            body = Array(data)
+        }
+        if let json = value["json"] {
+            body = json.json.encoded()
+            if !headers.contains("Content-Type") { headers.add("Content-Type", "application/json") }
+        }
+        if let file = value["file"] { body = try content(of: file) }
+        return (headers, body)
+    }
+
+    private func headers(_ value: FileValue) throws -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        if case .object(let members) = value.json {
+            for name in members.keys { headers.add(name, try value.required(name).text()) }
+        } else {
+            for pair in try value.array() {
+                let parts = try pair.array()
+                guard parts.count == 2 else { throw pair.refusal("must be a name and a value") }
+                headers.add(try parts[0].text(), try parts[1].text())
+            }
+        }
+        do { try headers.validate() } catch { throw value.refusal("must be headers of HTTP", error) }
+        return headers
+    }
+
+    private func content(of file: FileValue) throws -> [UInt8] {
+        let path = try file.text()
+        guard !path.hasPrefix("/"), !path.split(separator: "/").contains(".."), !path.isEmpty else {
+            throw file.refusal("must be the path of a file in this folder")
+        }
+        do {
+            if let content = try DurableFile.read("\(folder)/\(path)", upTo: MockFile.maximumBytes) { return content }
+        } catch {
+            throw file.refusal("cannot be read", error)
+        }
+        throw file.refusal("is no file that there is")
+    }
+}
+
+extension JSONMembers {
+    fileprivate func adding(message headers: HTTPHeaders, _ body: HTTPBody) -> JSONMembers {
+        var members = self
+        members["headers"] = .array(headers.fields.map { [.string($0.name), .string($0.value)] })
+        if let bytes = body.buffered, !bytes.isEmpty {
+            if let text = String(validating: bytes, as: UTF8.self) {
+                members["text"] = .string(text)
+            } else {
+                members["base64"] = .string(Data(bytes).base64EncodedString())
+            }
+        }
+        return members
+    }
+}

@@ -1,0 +1,47 @@
+import HTTPCore
+import Primitives
+
+/// Makes every answer a fresh one: requests carry no condition and ask caches to stand aside, answers carry nothing that
+/// a cache could use.
+///
+/// Takes `If-Modified-Since` and `If-None-Match` out of requests, so no server has a reason for 304. One that answers so all
+/// the same has answered nothing: the request fails with `HTTPError.protocolError`, and an app that kept no copy need not
+/// know about 304.
+public final class NoCacheFloret: InterceptableFloret {
+    private let isOn: Locked<Bool>
+
+    public init(enabled: Bool = true) { isOn = Locked(enabled) }
+
+    public var summary: String? { "Nothing is taken from a cache, and nothing is put there." }
+
+    public var enabled: Bool {
+        get { isOn.withLock { $0 } }
+        set { isOn.withLock { $0 = newValue } }
+    }
+
+    public func willRequest(_ record: Record) async -> Record {
+        var record = record
+        record.designatedRequest.headers["If-Modified-Since"] = nil
+        record.designatedRequest.headers["If-None-Match"] = nil
+        record.designatedRequest.headers["Cache-Control"] = "no-cache"
+        record.designatedRequest.headers["Pragma"] = "no-cache"
+        return record
+    }
+
+    public func didRespond(_ record: Record) async -> Record {
+        guard case .success(var response)? = record.result else { return record }
+        var record = record
+        if response.status == 304 {
+            response.body.abandon()
+            record.result = .failure(
+                HTTPError(.protocolError, "The server answered 304 to a request that had no condition."))
+            return record
+        }
+        response.headers["Last-Modified"] = nil
+        response.headers["ETag"] = nil
+        response.headers["Expires"] = "0"
+        response.headers["Cache-Control"] = "no-cache"
+        record.result = .success(response)
+        return record
+    }
+}

@@ -1,0 +1,145 @@
+import HTTPCore
+import PluginHub
+import Primitives
+
+/// Makes the network slow: so many bytes a second up and down, and a delay before each request.
+///
+/// Bodies that stream are paced piece by piece; for those at hand the time they would take is waited at once. Every
+/// exchange has its rate for itself. Heads cost nothing.
+public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
+    /// How slow.
+    public struct Limits: Sendable, Hashable {
+        /// Bytes of request bodies a second; `nil` is no limit.
+        public var up: Int?
+        /// Bytes of answers' bodies a second; `nil` is no limit.
+        public var down: Int?
+        /// Before a request is sent.
+        public var latency: Duration
+
+        public init(up: Int? = nil, down: Int? = nil, latency: Duration = .zero) {
+            self.up = up.map { max(1, $0) }
+            self.down = down.map { max(1, $0) }
+            self.latency = max(.zero, latency)
+        }
+    }
+
+    private let state: Locked<(enabled: Bool, limits: Limits)>
+    private let wait: @Sendable (Duration) async throws -> Void
+
+    /// - Parameter wait: returns after that long, or throws when its task is cancelled.
+    public init(
+        _ limits: Limits, enabled: Bool = true,
+        wait: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
+        state = Locked((enabled, limits))
+        self.wait = wait
+    }
+
+    public var summary: String? { "Makes the network slow." }
+
+    public var enabled: Bool {
+        get { state.withLock { $0.enabled } }
+        set { state.withLock { $0.enabled = newValue } }
+    }
+
+    /// Holds for requests and answers from now on.
+    public var limits: Limits {
+        get { state.withLock { $0.limits } }
+        set { state.withLock { $0.limits = newValue } }
+    }
+
+    public func willRequest(_ record: Record) async -> Record {
+        let limits = limits
+        var record = record
+        // Whoever waits and is cancelled goes on: the transport ends a cancelled request.
+        if limits.latency > .zero { try? await wait(limits.latency) }
+        if let rate = limits.up, record.result == nil {
+            record.designatedRequest.body = await paced(record.designatedRequest.body, rate)
+        }
+        return record
+    }
+
+    public func didRespond(_ record: Record) async -> Record {
+        guard let rate = limits.down, case .success(var response)? = record.result else { return record }
+        var record = record
+        response.body = await paced(response.body, rate)
+        record.result = .success(response)
+        return record
+    }
+
+    private func paced(_ body: HTTPBody, _ rate: Int) async -> HTTPBody {
+        switch body {
+        case .bytes(let bytes):
+            if !bytes.isEmpty { try? await wait(.seconds(Double(bytes.count) / Double(rate))) }
+            return body
+        case .stream(let stream):
+            return .stream(paced(stream, rate))
+        }
+    }
+
+    /// The stream in pieces of at most a tenth of a second, each handed on when its time is over.
+    private func paced(_ stream: HTTPBodyStream, _ rate: Int) -> HTTPBodyStream {
+        let piece = max(1, rate / 10)
+        let rest = Locked<ArraySlice<UInt8>>([])
+        let wait = wait
+        return HTTPBodyStream(
+            length: stream.length,
+            next: {
+                while rest.withLock({ $0.isEmpty }) {
+                    guard let chunk = try await stream.next() else { return nil }
+                    rest.withLock { $0 = chunk[...] }
+                }
+                let next = rest.withLock { rest in
+                    let next = Array(rest.prefix(piece))
+                    rest = rest.dropFirst(next.count)
+                    return next
+                }
+                do {
+                    try await wait(.seconds(Double(next.count) / Double(rate)))
+                } catch {
+                    stream.cancel()
+                    throw error
+                }
+                return next
+            }, cancel: { stream.cancel() })
+    }
+
+    public func view(_ interceptor: Interceptor) -> ViewDocument? {
+        let limits = limits
+        func field(_ id: String, _ label: String, _ value: String) -> ViewDocument.Row {
+            .field(id: id, label: label, value: value, placeholder: "no limit", action: .init("throttle.set"))
+        }
+        return ViewDocument(
+            title: name,
+            sections: [
+                .init(rows: [
+                    field("up", "Bytes a second up", limits.up.map(String.init) ?? ""),
+                    field("down", "Bytes a second down", limits.down.map(String.init) ?? ""),
+                    field("latency", "Seconds before each request", "\(limits.latency / .seconds(1))"),
+                ])
+            ])
+    }
+
+    public func perform(_ action: ViewDocument.Action, in interceptor: Interceptor) async throws {
+        guard action.id == "throttle.set" else { throw unknown(action) }
+        var limits = limits
+        for name in action.values.keys.sorted() {
+            let text = try action.text(name)
+            switch name {
+            case "up", "down":
+                let rate = Int(text)
+                guard text.isEmpty || (rate ?? 0) > 0 else {
+                    throw action.invalid(name, "a whole number of at least 1, or empty")
+                }
+                if name == "up" { limits.up = rate } else { limits.down = rate }
+            case "latency":
+                guard let seconds = Double(text.isEmpty ? "0" : text), (0...3600).contains(seconds) else {
+                    throw action.invalid(name, "seconds from 0 to 3600")
+                }
+                limits.latency = .seconds(seconds)
+            default: throw action.invalid(name, "left out: there is up, down and latency")
+            }
+        }
+        self.limits = limits
+    }
+}

@@ -1,0 +1,69 @@
+import HTTPCore
+
+/// The parts of an absolute URL, exactly as they are written (RFC 3986 section 3).
+struct URLParts: Hashable {
+    var scheme: String
+    var userInfo: String?
+    /// An IPv6 address in its brackets.
+    var host: String
+    var port: Int?
+    /// Empty when the URL has none.
+    var path: String
+    /// Without the `?`; `nil` when there is none.
+    var query: String?
+    var fragment: String?
+
+    /// `nil` when `url` is not absolute or its port is no number.
+    init?(_ url: String) {
+        guard let mark = url.firstRange(of: "://"), mark.lowerBound != url.startIndex else { return nil }
+        scheme = String(url[..<mark.lowerBound])
+        var rest = url[mark.upperBound...]
+        if let hash = rest.firstIndex(of: "#") {
+            fragment = String(rest[rest.index(after: hash)...])
+            rest = rest[..<hash]
+        }
+        if let question = rest.firstIndex(of: "?") {
+            query = String(rest[rest.index(after: question)...])
+            rest = rest[..<question]
+        }
+        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+        path = String(rest[slash...])
+        var authority = rest[..<slash]
+        if let at = authority.lastIndex(of: "@") {
+            userInfo = String(authority[..<at])
+            authority = authority[authority.index(after: at)...]
+        }
+        let afterAddress = authority.hasPrefix("[") ? authority.firstIndex(of: "]") ?? authority.startIndex : nil
+        if let colon = authority[(afterAddress ?? authority.startIndex)...].firstIndex(of: ":") {
+            let digits = authority[authority.index(after: colon)...]
+            guard digits.isEmpty || UInt16(digits) != nil else { return nil }
+            port = Int(digits)
+            authority = authority[..<colon]
+        }
+        guard !authority.isEmpty else { return nil }
+        host = String(authority)
+    }
+
+    var text: String {
+        "\(scheme)://\(userInfo.map { "\($0)@" } ?? "")\(authority)\(path)\(query.map { "?\($0)" } ?? "")"
+            + (fragment.map { "#\($0)" } ?? "")
+    }
+
+    /// Host and port as a `Host` header has them.
+    var authority: String { host + (port.map { ":\($0)" } ?? "") }
+
+    /// The port that is connected to.
+    var effectivePort: Int? {
+        port ?? (scheme.equalsIgnoringCase("https") ? 443 : scheme.equalsIgnoringCase("http") ? 80 : nil)
+    }
+}
+
+extension HTTPRequest {
+    /// Sends the request elsewhere. A `Host` header that was there follows; without one the transport writes it.
+    mutating func redirect(to url: String) {
+        let before = authority
+        self.url = url
+        guard headers.contains("Host"), let authority, authority != before else { return }
+        headers["Host"] = authority
+    }
+}

@@ -1,0 +1,89 @@
+import HTTPCore
+import NetworkInterception
+import Primitives
+import Testing
+
+@Suite struct BodyStreamFloretTests {
+    /// Notes whether bodies were at hand, after another floret.
+    private final class Look: InterceptableFloret {
+        let seen = Locked<[Int?]>([])
+        var enabled: Bool {
+            get { true }
+            set {}
+        }
+
+        func willRequest(_ record: Record) async -> Record {
+            seen.withLock { $0.append(record.designatedRequest.body.buffered?.count) }
+            return record
+        }
+
+        func didRespond(_ record: Record) async -> Record {
+            seen.withLock { $0.append(record.response?.body.buffered?.count) }
+            return record
+        }
+    }
+
+    private func scene(limit: Int, _ look: Look) -> FloretScene {
+        FloretScene([BodyStreamFloret(maximumConvertedByteSize: limit), look]) { request in
+            Response(status: 200, body: .stream(HTTPBodyStream([request.body.buffered ?? []])))
+        }
+    }
+
+    @Test func `florets after it find bytes, both ways`() async throws {
+        let look = Look()
+        let answer = try await scene(limit: 6, look).send(.post, body: .pieces("abc", "", "def"))
+        #expect(look.seen.withLock { $0 } == [6, 6])
+        #expect(try await answer.body.text() == "abcdef")
+    }
+
+    @Test func `a longer body goes on as a stream, and nothing is lost`() async throws {
+        let look = Look()
+        let answer = try await scene(limit: 5, look).send(.post, body: .pieces("abc", "def", "ghi"))
+        #expect(look.seen.withLock { $0 } == [nil, nil])
+        #expect(try await answer.body.text() == "abcdefghi")
+    }
+
+    @Test func `a stream that is known to be too long is not begun`() async throws {
+        let begun = Locked(false)
+        let stream = HTTPBodyStream(length: 1 << 40) {
+            begun.withLock { $0 = true }
+            return nil
+        }
+        var record = Record(HTTPRequest(method: .put, url: "http://a/", body: .stream(stream)))
+        record = await BodyStreamFloret().willRequest(record)
+        #expect(!begun.withLock { $0 })
+    }
+
+    @Test func `a body that fails gives what came, then its failure`() async throws {
+        let chunks = Locked([[UInt8]](repeating: [1, 2], count: 2))
+        let stream = HTTPBodyStream {
+            if let chunk = chunks.withLock({ $0.popLast() }) { return chunk }
+            throw HTTPError(.connectionLost, "gone")
+        }
+        let record = await BodyStreamFloret().willRequest(
+            Record(HTTPRequest(method: .put, url: "http://a/", body: .stream(stream))))
+        guard case .stream(let rest) = record.designatedRequest.body else {
+            Issue.record("a failed body is no bytes")
+            return
+        }
+        for _ in 1...2 { #expect(try await rest.next() == [1, 2]) }
+        await #expect(throws: HTTPError(.connectionLost, "")) { try await rest.next() }
+    }
+
+    @Test func `whoever gives the rest up tells its source`() async throws {
+        let cancelled = Locked(false)
+        let stream = HTTPBodyStream(next: { [0, 0] }, cancel: { cancelled.withLock { $0 = true } })
+        let record = await BodyStreamFloret(maximumConvertedByteSize: 3).willRequest(
+            Record(HTTPRequest(method: .put, url: "http://a/", body: .stream(stream))))
+        guard case .stream(let rest) = record.designatedRequest.body else { return }
+        rest.cancel()
+        #expect(cancelled.withLock { $0 })
+    }
+
+    @Test func `a selector leaves other bodies alone`() async throws {
+        let floret = BodyStreamFloret(selector: .path("/small"))
+        let record = await floret.willRequest(
+            Record(HTTPRequest(method: .put, url: "http://a/large", body: .pieces("a"))))
+        #expect(record.designatedRequest.body.buffered == nil)
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import PluginHub
+import Primitives
+import Testing
+
+@Suite struct InspectorFloretTests {
+    private let inspector = InspectorFloret()
+
+    private func rows(_ scene: FloretScene) -> [String] {
+        inspector.view(scene.interceptor)?.sections.last?.rows.map { "\($0.label)" } ?? []
+    }
+
+    @Test func `records are shown page by page, newest first`() async throws {
+        let scene = FloretScene([inspector])
+        for number in 1...45 { try await scene.send(.get, "http://a/\(number)") }
+        try await scene.perform(inspector, "inspector.refresh")
+        #expect(rows(scene) == (26...45).reversed().map { "GET http://a/\($0)" })
+        try await scene.perform(inspector, "inspector.older")
+        try await scene.perform(inspector, "inspector.older")
+        #expect(rows(scene) == (1...5).reversed().map { "GET http://a/\($0)" })
+        #expect(inspector.view(scene.interceptor)?.sections.last?.actions.map(\.id) == ["inspector.refresh"])
+    }
+
+    @Test func `records are searched by method, URL and status, without case`() async throws {
+        let scene = FloretScene([inspector]) { request in Response(status: request.method == .put ? 418 : 200) }
+        try await scene.send(.get, "http://a/Apples")
+        try await scene.send(.put, "http://a/pears")
+        let view = try #require(inspector.view(scene.interceptor))
+        for (text, found) in [("aPPLE", ["GET http://a/Apples"]), ("418", ["PUT http://a/pears"]), ("none", [])] {
+            try await inspector.perform(view.action(setting: "search", to: .string(text)), in: scene.interceptor)
+            #expect(rows(scene) == found)
+        }
+    }
+
+    @Test func `a record is shown in detail, and the list comes back`() async throws {
+        let mapping = MapRemoteFloret([.init("m", from: .init(), to: .init(host: "b"))])
+        let scene = FloretScene([mapping, inspector]) { _ in Response(json: ["name": "anna"]) }
+        try await scene.send(.post, "http://a/x", headers: ["X-Own": "1"], body: .text("hello"))
+        try await scene.perform(inspector, "inspector.refresh")
+        let list = try #require(inspector.view(scene.interceptor))
+        let action = try #require(list.sections.last?.rows.first?.action)
+        try await inspector.perform(action, in: scene.interceptor)
+        let detail = try #require(inspector.view(scene.interceptor)).sections
+        #expect(detail[0].rows.contains(.text("URL", "http://b/x")))
+        #expect(detail[0].rows.contains(.text("Asked for", "http://a/x")))
+        #expect(detail[0].rows.contains(.text("X-Own", "1")) && detail[0].rows.contains(.text("Content", "hello")))
+        #expect(detail[1].rows.contains(.text("Outcome", "200")))
+        #expect(detail[1].rows.contains(.text("Content", "{\n  \"name\": \"anna\"\n}")))
+        #expect(detail[1].rows.contains(.text("MapRemoteFloret", "changedRequest")))
+        try await scene.perform(inspector, "inspector.list")
+        #expect(rows(scene) == ["POST http://b/x"])
+    }
+
+    @Test func `a failure is told with its reason, and a record that is gone is refused`() async throws {
+        let scene = FloretScene([FaultFloret([.init(.drop(.beforeSending))]), inspector])
+        _ = try? await scene.send()
+        try await scene.perform(inspector, "inspector.refresh")
+        let row = try #require(inspector.view(scene.interceptor)?.sections.last?.rows.first)
+        #expect(row == .text(row.label, "connectionFailed", id: row.id, action: row.action))
+        for id in ["nothing", UUID().uuidString] {
+            await #expect(throws: InterceptionError(.invalidSetting, "")) {
+                try await scene.perform(inspector, "inspector.show", ["record": .string(id)])
+            }
+        }
+    }
+}
