@@ -33,8 +33,8 @@ let modules: [Module] = [
         imports: ["StoreModel", "PluginHub", "HTTPCore", "Purchases", "StoreKitAdapter", "Primitives"],
         exclude: ["Hub/store.policy.json"],
         testImports: [
-            "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPListener", "SQLStorage", "SignedData",
-            "ZipExtraction",
+            "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPListener", "NetworkInterception",
+            "SQLStorage", "SignedData", "ZipExtraction",
         ]),
     Module(
         name: "NetworkInterception", imports: ["HTTPCore", "PluginHub", "SQLStorage", "WebPages", "Primitives"],

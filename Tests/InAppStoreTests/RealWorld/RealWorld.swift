@@ -118,9 +118,11 @@ final class RealWorld: Sendable {
 
     var now: Date { simulator.clock.now() }
 
-    /// What an app on a device of Ada's is made of; `line` is its network, `storage` what outlives the app.
+    /// What an app on a device of Ada's is made of; `line` is its network, `storage` what outlives the app. All it sends
+    /// goes through what `watched` makes of its transports.
     func configuration(
-        line: Line, storage: any SecureStorage, clock: (any WallClock)? = nil, customer: CustomerID = "ada"
+        line: Line, storage: any SecureStorage, clock: (any WallClock)? = nil, customer: CustomerID = "ada",
+        watched: (any HTTPTransport) -> any HTTPTransport = { $0 }
     ) -> StoreConfiguration {
         var configuration = StoreConfiguration(productListPath: "")
         configuration.productList = Self.list
@@ -132,12 +134,12 @@ final class RealWorld: Sendable {
         configuration.clock = clock ?? simulator.clock
         configuration.connection = RemoteStoreConnection(
             configuration: .init(
-                url: storeURL, account: "ada", transport: line.to(.store), sleep: configuration.sleep))
+                url: storeURL, account: "ada", transport: watched(line.to(.store)), sleep: configuration.sleep))
         var server = EntitlementServiceClient.Configuration(
             baseURL: serverURL, key: APIKey(keys.publicKey), environment: .sandbox)
         server.backoff = .none
         server.customerToken = { try await self.token(of: $0) }
-        configuration.validator = EntitlementServiceClient(configuration: server, transport: line.to(.server))
+        configuration.validator = EntitlementServiceClient(configuration: server, transport: watched(line.to(.server)))
         return configuration
     }
 
