@@ -4,8 +4,8 @@ import Primitives
 /// Makes bodies that stream into bytes, for the florets after it. Put it before those that read bodies.
 ///
 /// A body of more than `maximumConvertedByteSize` bytes goes on as a stream, with what was read at its beginning. Whoever
-/// waits for an answer waits until its body has come, or that many bytes of it: leave it out where answers never end, such
-/// as event streams, or give it a `RecordSelector`.
+/// waits for an answer waits until its body has come, or that many bytes of it; event streams are left alone, and give it
+/// a `RecordSelector` where other answers never end.
 public final class BodyStreamFloret: InterceptableFloret {
     public let maximumConvertedByteSize: Int
     private let selector: RecordSelector
@@ -33,7 +33,9 @@ public final class BodyStreamFloret: InterceptableFloret {
     }
 
     public func didRespond(_ record: Record) async -> Record {
-        guard case .success(var response)? = record.result, selector.selects(record) else { return record }
+        guard case .success(var response)? = record.result, !response.headers.isOfEventStream,
+            selector.selects(record)
+        else { return record }
         var record = record
         response.body = await response.body.gathered(upTo: maximumConvertedByteSize)
         record.result = .success(response)

@@ -29,6 +29,14 @@ extension HTTPBody {
     }
 }
 
+extension HTTPHeaders {
+    /// The media type, in lower case and without its parameters.
+    var mediaType: String? { self["Content-Type"].map { $0.prefix { $0 != ";" && $0 != " " }.lowercased() } }
+
+    /// Whether the body may never end (the HTML standard's server-sent events), so that nobody should wait for it.
+    var isOfEventStream: Bool { mediaType == "text/event-stream" }
+}
+
 extension HTTPBodyStream {
     /// What was read of a stream, then the rest of it, or the failure it ended with.
     fileprivate init(_ chunks: [[UInt8]], before rest: HTTPBodyStream, failure: (any Error)? = nil) {

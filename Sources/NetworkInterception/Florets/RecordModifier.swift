@@ -141,7 +141,7 @@ private struct BodyChange: Sendable {
 
     /// Answers why the body was left as it is, where somebody should know.
     func apply(to body: inout HTTPBody, _ headers: inout HTTPHeaders) async -> String? {
-        guard body.length != 0, Self.isText(headers["Content-Type"]) else { return nil }
+        guard body.length != 0, !headers.isOfEventStream, Self.isText(headers.mediaType) else { return nil }
         let encodings = headers.values("Content-Encoding").filter { !$0.equalsIgnoringCase("identity") }
         guard encodings.isEmpty else {
             return "A compressed body was left as it is (\(encodings.joined(separator: ", ")))."
@@ -161,10 +161,8 @@ private struct BodyChange: Sendable {
     }
 
     /// A body without a type may be text.
-    private static func isText(_ contentType: String?) -> Bool {
-        guard let contentType else { return true }
-        let type = contentType.prefix { $0 != ";" && $0 != " " }.lowercased()
-        guard type != "text/event-stream" else { return false }
+    private static func isText(_ type: String?) -> Bool {
+        guard let type else { return true }
         return type.hasPrefix("text/") || type == "application/x-www-form-urlencoded" || type == "application/graphql"
             || ["json", "xml", "javascript", "yaml"].contains { type.hasSuffix("/\($0)") || type.hasSuffix("+\($0)") }
             || type == "application/x-ndjson"

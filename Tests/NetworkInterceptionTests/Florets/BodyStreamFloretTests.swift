@@ -80,6 +80,19 @@ import Testing
         #expect(cancelled.withLock { $0 })
     }
 
+    @Test func `nobody waits for the end of an event stream`() async throws {
+        let scene = FloretScene([BodyStreamFloret()]) { _ in
+            let stream = HTTPBodyStream(next: {
+                Issue.record("it was waited for")
+                return nil
+            })
+            return Response(
+                status: 200, headers: ["Content-Type": "text/event-stream; charset=utf-8"], body: .stream(stream))
+        }
+        let answer = try await scene.send()
+        #expect(answer.body.buffered == nil)
+    }
+
     @Test func `a selector leaves other bodies alone`() async throws {
         let floret = BodyStreamFloret(selector: .path("/small"))
         let record = await floret.willRequest(
