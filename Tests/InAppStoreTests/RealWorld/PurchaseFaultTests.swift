@@ -26,63 +26,76 @@ struct PurchaseFaultTests {
     /// What one life of the app came to.
     private struct Outcome {
         var failure: (any Error)?
-        /// Whether there was a request of that number.
+        /// Whether a request met a fault.
         var wasHit: Bool
-        /// Coins that the server counts.
-        var balance: Int
     }
 
     @Test(arguments: troubles)
     func `whichever request goes wrong, a purchase ends acknowledged or cleanly failed`(trouble: Trouble) async throws {
         try await RealWorld.run { world in
-            var paid = 0
-            var request = 1
-            var outcomes: [Outcome] = []
+            var lives: [Outcome] = []
             repeat {
-                let outcome = try await life(in: world, trouble.fault, at: request)
-                let transactions = try await world.simulator.transactions(of: "ada").count
-                let place = "request \(request): \(outcome.failure.map { "\($0)" } ?? "bought")"
-                // Paid at most once, and once if the app was told so.
-                #expect(transactions - paid <= 1, "\(place)")
-                if outcome.failure == nil { #expect(transactions == paid + 1, "\(place)") }
-                if let failure = outcome.failure {
-                    // What the store says of the product it says before anybody pays.
-                    let isBeforePaying = failure is ProductRequestError && transactions == paid
-                    #expect(failure is StoreError || isBeforePaying, "\(place)")
-                }
-                // Whatever was paid is acknowledged, exactly once, and nothing else is.
-                #expect(outcome.balance == 10 * transactions, "\(place)")
-                #expect(try await world.simulator.unfinishedTransactions(of: "ada").isEmpty, "\(place)")
-                paid = transactions
-                outcomes.append(outcome)
-                request += 1
-            } while outcomes.last?.wasHit == true && request < 100
+                let request = lives.count + 1
+                let faults = FaultFloret([.init(trouble.fault, requests: request...request)])
+                lives.append(try await life(in: world, with: faults, "request \(request)"))
+            } while lives.last?.wasHit == true && lives.count < 100
             // The last life met no fault any more, so every request of a purchase was tried.
-            #expect(outcomes.last?.wasHit == false && outcomes.last?.failure == nil)
-            #expect(outcomes.count > 5, "a purchase has more requests than that")
+            #expect(lives.last?.wasHit == false && lives.last?.failure == nil)
+            #expect(lives.count > 5, "a purchase has more requests than that")
         }
     }
 
-    /// A new device buys ten coins while its request of this number goes wrong, and comes to rest.
-    private func life(in world: RealWorld, _ fault: Fault, at request: Int) async throws -> Outcome {
-        let faults = FaultFloret([.init(fault, requests: request...request)])
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func `a network on which anything may go wrong loses and doubles nothing`(seed: UInt64) async throws {
+        try await RealWorld.run { world in
+            let faults = FaultFloret(Self.troubles.map { .init($0.fault, probability: 0.03) }, seed: seed)
+            var lives: [Outcome] = []
+            for number in 1...12 {
+                faults.enabled = true
+                lives.append(try await life(in: world, with: faults, isMended: true, "seed \(seed), life \(number)"))
+            }
+            #expect(lives.contains { $0.failure == nil } && lives.contains { $0.wasHit })
+        }
+    }
+
+    /// A new device buys ten coins on a network with these faults and comes to rest; `isMended` is on one without them.
+    private func life(
+        in world: RealWorld, with faults: FaultFloret, isMended: Bool = false, _ place: String
+    ) async throws -> Outcome {
+        let paid = try await world.simulator.transactions(of: "ada").count
+        let hit = faults.counts.reduce(0) { $0 + $1.hit }
         let interceptor = Interceptor([faults])
         interceptor.run()
         let configuration = world.configuration(
             line: Line(), storage: MemorySecureStorage(), watched: interceptor.transport(wrapping:))
         let store = try Store(configuration: configuration)
-        var outcome = Outcome(wasHit: false, balance: 0)
+        var outcome = Outcome(wasHit: false)
+        let balance: Int
         do {
             do { try await store.purchaseConsumableProduct("coins", quantity: 1) } catch { outcome.failure = error }
+            if isMended { faults.enabled = false }
             try await world.settle(deviceIsOnline: true)
-            outcome.wasHit = faults.counts[0].hit > 0
+            outcome.wasHit = faults.counts.reduce(0) { $0 + $1.hit } > hit
             faults.enabled = false
-            outcome.balance = try await store.credit("coins").balance
+            balance = try await store.credit("coins").balance
         } catch {
             await store.close()
             throw error
         }
         await store.close()
+        let transactions = try await world.simulator.transactions(of: "ada").count
+        let ending: Comment = "\(place): \(outcome.failure.map { "\($0)" } ?? "bought")"
+        // Paid at most once, and once if the app was told so.
+        #expect(transactions - paid <= 1, ending)
+        if let failure = outcome.failure {
+            // What the store says of the product it says before anybody pays.
+            #expect(failure is StoreError || (failure is ProductRequestError && transactions == paid), ending)
+        } else {
+            #expect(transactions == paid + 1, ending)
+        }
+        // Whatever was paid is acknowledged, exactly once, and nothing else is.
+        #expect(balance == 10 * transactions, ending)
+        #expect(try await world.simulator.unfinishedTransactions(of: "ada").isEmpty, ending)
         return outcome
     }
 }
