@@ -200,6 +200,30 @@ import Testing
         }
     }
 
+    @Test func `a session is replayed in its order, but for what has no whole answer`() async throws {
+        func record(_ url: String, _ response: Response?) -> Record {
+            var record = Record(HTTPRequest(method: .get, url: url))
+            record.result = response.map { .success($0) }
+            return record
+        }
+        let mock = MockFloret(.mock(forced: true))
+        let decoded: HTTPHeaders = ["Content-Encoding": "gzip", "Content-Length": "99"]
+        let encoded = HTTPBody.bytes([0x1F, 0x8B, 0x08, 0x00])
+        let count = mock.replay([
+            record("http://a/x", Response(status: 200, headers: decoded, body: .text("one"))),
+            record("http://a/y", Response(status: 0)), record("http://a/y", nil),
+            record("http://a/x", Response(status: 201, headers: decoded, body: encoded)),
+        ])
+        #expect(count == 2)
+        let scene = FloretScene([mock])
+        let first = try await scene.send(.get, "http://a/x")
+        #expect(try await first.body.text() == "one")
+        #expect(first.headers == ["Content-Length": "3"])
+        let second = try await scene.send(.get, "http://a/x")
+        #expect(second.status == 201 && second.headers["Content-Encoding"] == "gzip")
+        await #expect(throws: InterceptionError(.noMock, "")) { try await scene.send(.get, "http://a/y") }
+    }
+
     // MARK: - What counts of a request
 
     struct Likeness: Sendable, CustomTestStringConvertible {

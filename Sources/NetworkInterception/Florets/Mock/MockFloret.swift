@@ -80,10 +80,12 @@ public final class MockFloret: InterceptableFloret {
     let folder: MockFolder?
     let state: Locked<State>
 
-    /// A floret without recordings.
-    public init(_ mode: Mode = .mock(forced: false), rules: [Rule] = []) {
+    /// A floret without a folder.
+    public init(
+        _ mode: Mode = .mock(forced: false), rules: [Rule] = [], configuration: Configuration = .standard
+    ) {
         self.rules = rules
-        configuration = .standard
+        self.configuration = configuration
         folder = nil
         state = Locked(State(mode: mode, used: rules.map { _ in 0 }))
     }
@@ -129,26 +131,6 @@ public final class MockFloret: InterceptableFloret {
         state.withLock { state in
             state.used = state.used.map { _ in 0 }
             state.replayed = [:]
-        }
-    }
-
-    /// Answers requests like this record's as it was answered, in place of what was recorded for them; until this floret
-    /// is gone, in no file.
-    ///
-    /// Throws `InterceptionError` code `invalidSetting` for a record without a whole answer.
-    public func replay(_ record: Record) throws {
-        guard let response = record.response, let body = response.body.buffered, record.bodies.response?.isCut != true
-        else {
-            throw InterceptionError(.invalidSetting, "The record has no whole answer that could be given again.")
-        }
-        var request = record.designatedRequest
-        request.body = .bytes(request.body.buffered ?? [])
-        let answer = Response(status: response.status, headers: response.headers, body: .bytes(body))
-        let recording = MockRecording(path: "record \(record.id)", request: request) { .success(answer) }
-        let key = configuration.key(of: request)
-        state.withLock { state in
-            state.recordings[key] = [recording]
-            state.replayed[key] = nil
         }
     }
 

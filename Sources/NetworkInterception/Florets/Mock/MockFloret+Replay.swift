@@ -1,0 +1,43 @@
+import HTTPCore
+
+extension MockFloret {
+    /// Answers requests like this record's as it was answered, in place of what was recorded for them; until this floret
+    /// is gone, in no file.
+    ///
+    /// Throws `InterceptionError` code `invalidSetting` for a record without a whole answer.
+    public func replay(_ record: Record) throws {
+        guard replay([record]) == 1 else {
+            throw InterceptionError(.invalidSetting, "The record has no whole answer that could be given again.")
+        }
+    }
+
+    /// The same for records of a session, oldest first, as `HARDocument.records` gives them: several answers of one
+    /// request come in their order. Answers how many of them can be given again; those without a whole answer cannot.
+    @discardableResult
+    public func replay(_ records: [Record]) -> Int {
+        let recordings = records.compactMap(MockRecording.init)
+        let sequences = Dictionary(grouping: recordings) { configuration.key(of: $0.request) }
+        state.withLock { state in
+            for (key, sequence) in sequences {
+                state.recordings[key] = sequence
+                state.replayed[key] = nil
+            }
+        }
+        return recordings.count
+    }
+}
+
+extension MockRecording {
+    /// `nil` for a record without a whole answer.
+    fileprivate init?(_ record: Record) {
+        guard var response = record.response, response.status != 0, let body = response.body.buffered,
+            record.bodies.response?.isCut != true
+        else { return nil }
+        // What browsers write down is decoded, whatever its headers say; what is encoded is no text.
+        if !body.isEmpty, String(validating: body, as: UTF8.self) != nil { response.headers["Content-Encoding"] = nil }
+        var request = record.designatedRequest
+        request.body = .bytes(request.body.buffered ?? [])
+        let answer = response
+        self.init(path: "record \(record.id)", request: request) { .success(answer) }
+    }
+}
