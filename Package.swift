@@ -89,8 +89,8 @@ let package = Package(
                 name: "Benchmarks",
                 dependencies: [
                     "AppStoreSimulator", "CAllocations", "COpenSSL", "CurlTransport", "EntitlementServer", "HTTPCore",
-                    "HTTPListener", "InAppStore", "PluginHub", "Primitives", "Purchases", "SQLStorage", "SignedData",
-                    "StoreKitAdapter", "StoreModel",
+                    "HTTPListener", "InAppStore", "NetworkInterception", "PluginHub", "Primitives", "Purchases",
+                    "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
                 ], path: "Benchmarks", exclude: ["Allocations"], swiftSettings: strict),
             // Counts what the benchmarks ask the heap for; nothing else may link it.
             .target(name: "CAllocations", path: "Benchmarks/Allocations"),

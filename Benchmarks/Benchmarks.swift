@@ -11,6 +11,7 @@ enum Benchmarks {
         ("purchases", StoreBenchmark.purchases),
         ("renewals", StoreBenchmark.renewals), ("notifications", NotificationBenchmark.run),
         ("server", ServerBenchmark.run), ("launch", LaunchBenchmark.run), ("client", MergedReadBenchmark.run),
+        ("interception", InterceptionBenchmark.run),
     ]
 
     static func main() async {

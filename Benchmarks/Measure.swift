@@ -1,6 +1,14 @@
 import Foundation
 import Primitives
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// One figure beside its reference, measured in the same run.
 struct Figure {
     let name: String
@@ -41,6 +49,30 @@ func paired(
         }
     }
     return (median(figures.map(\.0)), median(figures.map(\.1)))
+}
+
+/// As the other `paired`, for what waits.
+func paired(
+    rounds: Int = 15, iterations: Int, _ operation: () async throws -> Void, reference: () async throws -> Void
+) async throws -> (operation: Double, reference: Double) {
+    var figures: [(Double, Double)] = []
+    let clock = ContinuousClock()
+    for round in 0...rounds {
+        let begin = clock.now
+        for _ in 0..<iterations { try await operation() }
+        let middle = clock.now
+        for _ in 0..<iterations { try await reference() }
+        guard round > 0 else { continue }
+        let (first, second) = (middle - begin, clock.now - middle)
+        figures.append((first.nanoseconds / Double(iterations), second.nanoseconds / Double(iterations)))
+    }
+    return (median(figures.map(\.0)), median(figures.map(\.1)))
+}
+
+/// Memory of this process that is not paged out.
+func residentMegabytes() -> Int {
+    let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
+    return ((pages?.dropFirst().first.flatMap { Int($0) } ?? 0) * Int(getpagesize())) >> 20
 }
 
 /// What this process has spent on processors so far, in nanoseconds.

@@ -120,22 +120,4 @@ enum MergedReadBenchmark {
             throw BenchmarkFailure("\(answer.features.count) features of \(features)")
         }
     }
-
-    /// As the other `paired`, for what waits.
-    private static func paired(
-        rounds: Int = 15, iterations: Int, _ operation: () async throws -> Void, reference: () async throws -> Void
-    ) async throws -> (operation: Double, reference: Double) {
-        var figures: [(Double, Double)] = []
-        let clock = ContinuousClock()
-        for round in 0...rounds {
-            let begin = clock.now
-            for _ in 0..<iterations { try await operation() }
-            let middle = clock.now
-            for _ in 0..<iterations { try await reference() }
-            guard round > 0 else { continue }
-            let (first, second) = (middle - begin, clock.now - middle)
-            figures.append((first.nanoseconds / Double(iterations), second.nanoseconds / Double(iterations)))
-        }
-        return (median(figures.map(\.0)), median(figures.map(\.1)))
-    }
 }

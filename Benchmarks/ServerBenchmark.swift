@@ -133,12 +133,6 @@ enum ServerBenchmark {
             ])
     }
 
-    /// Of this process: the server, and a client that is small beside it.
-    private static func residentMegabytes() -> Int {
-        let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
-        return ((pages?.dropFirst().first.flatMap { Int($0) } ?? 0) * Int(getpagesize())) >> 20
-    }
-
     // MARK: - Writes
 
     private static func writes(to ledger: FilledLedger) async throws -> [Figure] {

@@ -18,6 +18,8 @@ public struct InterceptionError: Error, Equatable, Sendable {
         public static let storageFailed = Code(rawValue: "storageFailed")
         /// A floret answered or failed the request with nothing that can be told.
         public static let noResult = Code(rawValue: "noResult")
+        /// This way of sending cannot be intercepted here.
+        public static let unsupported = Code(rawValue: "unsupported")
     }
 
     public let code: Code

@@ -33,7 +33,7 @@ public struct Record: Sendable, Identifiable {
     public var changes: [Change]
 
     /// A record of a request that was not sent yet.
-    public init(_ request: HTTPRequest) { self.init(request, id: UUID()) }
+    public init(_ request: HTTPRequest) { self.init(request, id: .unique()) }
 
     /// A record under an id that is known, such as one that is read from a file.
     public init(_ request: HTTPRequest, id: UUID, timing: Timing = Timing()) {

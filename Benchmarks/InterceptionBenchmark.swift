@@ -1,0 +1,179 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import HTTPListener
+import NetworkInterception
+import Primitives
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// What being watched costs: the same call through a plain transport and through an interceptor with no, one and eight
+/// florets that record, in process and over loopback, and through URLSession with and without the protocol; and the
+/// memory it takes to record for long.
+enum InterceptionBenchmark {
+    private static let crowds = [0, 1, 8]
+
+    static func run() async throws -> [Figure] {
+        var figures: [Figure] = []
+        for count in crowds { figures.append(try await inProcess(count)) }
+        figures += try await overLoopback()
+        return figures + [try await memory()]
+    }
+
+    /// A floret that looks at every record and gives it back.
+    private final class Looking: InterceptableFloret {
+        var enabled: Bool {
+            get { true }
+            set {}
+        }
+    }
+
+    /// Answers at once with 200 bytes.
+    private struct Constant: HTTPTransport {
+        let response = HTTPResponse(
+            status: 200, headers: ["Content-Type": "application/json", "ETag": "\"1\""],
+            body: .bytes([UInt8](repeating: 0x20, count: 200)))
+
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse { response }
+    }
+
+    private static func watched(_ transport: any HTTPTransport, by count: Int) -> any HTTPTransport {
+        let interceptor = Interceptor((0..<count).map { _ in Looking() })
+        interceptor.run()
+        return interceptor.transport(wrapping: transport)
+    }
+
+    private static func name(_ what: String, _ count: Int) -> String {
+        "\(what), recorded, \(count == 0 ? "no floret" : count == 1 ? "one floret" : "\(count) florets")"
+    }
+
+    private static func request(_ url: String) -> HTTPRequest {
+        HTTPRequest(
+            method: .get, url: url,
+            headers: ["Accept": "application/json", "Authorization": "Bearer key", "User-Agent": "bench"])
+    }
+
+    private static func inProcess(_ count: Int) async throws -> Figure {
+        let (plain, request) = (Constant(), request("http://127.0.0.1/v1/customers/anna?fields=all"))
+        let transport = watched(plain, by: count)
+        let times = try await paired(rounds: 10, iterations: 10_000) {
+            _ = try await transport.send(request)
+        } reference: {
+            _ = try await send(request, through: plain)
+        }
+        let begin = processorTime()
+        for _ in 0..<10_000 { _ = try await transport.send(request) }
+        let spent = (processorTime() - begin) / 10_000
+        return figure(
+            name("call in process", count), "the same call through the plain transport", times,
+            budget: count == 1 ? "≤ 5 µs added" : "–", more: [("processorMicroseconds", rounded(spent / 1000))])
+    }
+
+    /// A call that the compiler cannot leave out.
+    @inline(never)
+    private static func send(_ request: HTTPRequest, through transport: any HTTPTransport) async throws -> HTTPResponse
+    {
+        try await transport.send(request)
+    }
+
+    private static func figure(
+        _ name: String, _ reference: String, _ times: (operation: Double, reference: Double), budget: String = "–",
+        more: [(String, JSONValue)] = []
+    ) -> Figure {
+        Figure(
+            name: name, reference: reference, nanoseconds: times.operation, referenceNanoseconds: times.reference,
+            budget: budget,
+            more: [("addedMicroseconds", rounded((times.operation - times.reference) / 1000))] + more)
+    }
+
+    // MARK: - Over loopback
+
+    private static func overLoopback() async throws -> [Figure] {
+        let bodies = [
+            "/small": [UInt8](repeating: 0x20, count: 200), "/large": [UInt8](repeating: 0x20, count: 10_000_000),
+        ]
+        let listener = HTTPListener(
+            handler: AnyHTTPHandler { request in
+                .ready(HTTPResponse(status: 200, body: .bytes(bodies[request.path] ?? [])))
+            })
+        let url = try listener.start().url
+        var figures: [Figure] = []
+        for (path, size, iterations) in [("/small", "200 bytes", 1000), ("/large", "10 MB", 10)] {
+            for count in crowds {
+                figures.append(
+                    try await throughCurl(url + path, count, "GET over loopback, \(size)", bodies[path], iterations))
+            }
+        }
+        figures.append(try await throughURLSession(url + "/small"))
+        await listener.stop()
+        return figures
+    }
+
+    private static func throughCurl(
+        _ url: String, _ count: Int, _ what: String, _ body: [UInt8]?, _ iterations: Int
+    ) async throws -> Figure {
+        let (plain, request) = (CurlTransport(), request(url))
+        let transport = watched(plain, by: count)
+        func read(_ transport: any HTTPTransport) async throws {
+            let bytes = try await transport.send(request).body.collect(upTo: .max)
+            guard bytes.count == body?.count else { throw BenchmarkFailure("\(bytes.count) bytes came over loopback") }
+        }
+        let times = try await paired(rounds: 9, iterations: iterations) {
+            try await read(transport)
+        } reference: {
+            try await read(plain)
+        }
+        return figure(name(what, count), "the same through the plain CurlTransport", times)
+    }
+
+    private static func throughURLSession(_ address: String) async throws -> Figure {
+        guard let url = URL(string: address) else { throw BenchmarkFailure("no URL") }
+        let interceptor = Interceptor([Looking()])
+        interceptor.run()
+        let configuration = URLSessionConfiguration.ephemeral
+        interceptor.install(in: configuration)
+        let (plain, watched) = (URLSession(configuration: .ephemeral), URLSession(configuration: configuration))
+        func read(_ session: URLSession) async throws {
+            let count = try await session.data(from: url).0.count
+            guard count == 200 else { throw BenchmarkFailure("\(count) bytes came through URLSession") }
+        }
+        let times = try await paired(rounds: 9, iterations: 500) {
+            try await read(watched)
+        } reference: {
+            try await read(plain)
+        }
+        withExtendedLifetime(interceptor) {}
+        return figure(
+            name("GET over loopback, 200 bytes, through URLSession", 1), "the same through a plain URLSession", times)
+    }
+
+    // MARK: - Memory
+
+    private static func memory() async throws -> Figure {
+        let storage = MemoryRecordStorage(capacity: RecordCapacity(records: 1000))
+        var configuration = Interceptor.Configuration.standard
+        configuration.storage = storage
+        let interceptor = Interceptor([Looking()], configuration: configuration)
+        interceptor.run()
+        let transport = interceptor.transport(wrapping: Constant())
+        let clock = ContinuousClock()
+        func record(_ numbers: Range<Int>) async throws -> Double {
+            let begin = clock.now
+            for number in numbers { _ = try await transport.send(request("http://127.0.0.1/\(number)")) }
+            return (clock.now - begin).nanoseconds / Double(numbers.count)
+        }
+        let first = try await record(0..<10_000)
+        let early = residentMegabytes()
+        let last = try await record(10_000..<100_000)
+        return Figure(
+            name: "a request recorded into a full ring of 1 000, 10 001st to 100 000th",
+            reference: "the first 10 000", nanoseconds: last, referenceNanoseconds: first, budget: "memory stays flat",
+            more: [
+                ("residentMegabytesAfter10000", .number(early)),
+                ("residentMegabytesAfter100000", .number(residentMegabytes())),
+                ("recordsKept", .number(await storage.records(.max, after: nil).count)),
+            ])
+    }
+}

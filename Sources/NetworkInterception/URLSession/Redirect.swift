@@ -1,0 +1,44 @@
+import Foundation
+import HTTPCore
+
+extension HTTPRequest {
+    /// How many redirects are followed for one request.
+    static let mostRedirects = 20
+
+    /// The request that `response` sends this one on to (RFC 9110 section 15.4); `nil` when it is no redirect that can be
+    /// followed. After 303, and for POST after 301 and 302, it is a GET without a body. Credentials go to no other
+    /// origin. The body is this request's: who streams it has to begin anew.
+    func redirected(by response: HTTPResponse) -> HTTPRequest? {
+        guard [301, 302, 303, 307, 308].contains(response.status), let location = response.headers["Location"],
+            let here = URL(string: url), let there = URL(string: location, relativeTo: here)?.absoluteURL,
+            let scheme = there.scheme?.lowercased(), ["http", "https"].contains(scheme), there.host?.isEmpty == false
+        else { return nil }
+        var next = self
+        next.url = there.absoluteString
+        next.headers["Host"] = nil
+        let becomesGet =
+            response.status == 303
+            ? method != .get && method != .head : response.status < 303 && method == .post
+        if becomesGet {
+            next.method = .get
+            next.body = .empty
+            for name in ["Content-Length", "Content-Type", "Content-Encoding", "Content-Language", "Transfer-Encoding"]
+            {
+                next.headers[name] = nil
+            }
+        }
+        if !here.isSameOrigin(as: there) {
+            for name in ["Authorization", "Proxy-Authorization", "Cookie"] { next.headers[name] = nil }
+        }
+        return next
+    }
+}
+
+extension URL {
+    fileprivate func isSameOrigin(as other: URL) -> Bool {
+        let (one, two) = (scheme?.lowercased(), other.scheme?.lowercased())
+        func effectivePort(_ url: URL) -> Int { url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80) }
+        return one == two && host?.lowercased() == other.host?.lowercased()
+            && effectivePort(self) == effectivePort(other)
+    }
+}

@@ -1,0 +1,215 @@
+import Foundation
+import HTTPCore
+import Primitives
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Sends through a URLSession what an interceptor has seen: streams answers, returns redirects, asks nobody for
+/// credentials. A streamed upload is read to its end before it is sent.
+///
+/// Fragile, as everything about URLSession on Linux: a 401 with a challenge never ends there unless its challenge is
+/// cancelled, so the challenge is the end of such an answer.
+final class SessionTransport: HTTPTransport {
+    /// The request as the app made it, for what `HTTPRequest` has no place: cache policy, cookies, cellular access.
+    @TaskLocal static var template: URLRequest?
+
+    fileprivate static let cancellations = DispatchQueue(label: "NetworkInterception.cancellations")
+
+    private let session: URLSession
+    private let delegate = SessionDelegate()
+
+    init(_ configuration: URLSessionConfiguration) {
+        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    }
+
+    deinit { session.invalidateAndCancel() }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        var prepared = try prepared(request)
+        var upload: SpooledBody?
+        switch request.body {
+        case .bytes(let bytes): prepared.httpBody = bytes.isEmpty ? nil : Data(bytes)
+        case .stream(let stream): upload = try await SpooledBody(stream)
+        }
+        let task =
+            upload.map { session.uploadTask(with: prepared, fromFile: $0.file) } ?? session.dataTask(with: prepared)
+        let delegate = delegate
+        return try await withTaskCancellationHandler {
+            let answer = delegate.begin(task, upload)
+            // A cancellation that came before found nobody waiting.
+            if Task.isCancelled { delegate.abandon(task) }
+            return try await answer.value()
+        } onCancel: {
+            delegate.abandon(task)
+        }
+    }
+
+    private func prepared(_ request: HTTPRequest) throws -> URLRequest {
+        try request.headers.validate()
+        guard let url = URL(string: request.url) else {
+            throw HTTPError(.invalidURL, "The URL must be an absolute http or https URL, percent-encoded.")
+        }
+        var prepared = Self.template ?? URLRequest(url: url)
+        prepared.url = url
+        prepared.httpMethod = request.method.rawValue
+        prepared.allHTTPHeaderFields = [:]
+        for field in request.headers { prepared.addValue(field.value, forHTTPHeaderField: field.name) }
+        prepared.httpBodyStream = nil
+        prepared.httpBody = nil
+        if let timeout = request.timeout { prepared.timeoutInterval = timeout / .seconds(1) }
+        return prepared
+    }
+}
+
+extension URLSessionTask {
+    /// Cancels from a queue of its own: who gives up may stand on the one queue that all sessions work on, and on Linux
+    /// `cancel()` waits for that queue.
+    fileprivate func cancelElsewhere() { SessionTransport.cancellations.async { self.cancel() } }
+}
+
+private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
+    private struct Exchange {
+        let answer = Handover<HTTPResponse>()
+        /// Removed when the exchange is over.
+        let upload: SpooledBody?
+        var body: AsyncThrowingStream<[UInt8], any Error>.Continuation?
+    }
+
+    private let exchanges = Locked<[Int: Exchange]>([:])
+
+    func begin(_ task: URLSessionTask, _ upload: SpooledBody?) -> Handover<HTTPResponse> {
+        let (key, exchange) = (task.taskIdentifier, Exchange(upload: upload))
+        exchanges.withLock { $0[key] = exchange }
+        task.resume()
+        return exchange.answer
+    }
+
+    /// Ends the waiting for the head at once: a session's word that a task was cancelled may come late or not at all.
+    func abandon(_ task: URLSessionTask) {
+        let exchange = exchanges.withLock { [key = task.taskIdentifier] exchanges in
+            exchanges[key]?.body == nil ? exchanges.removeValue(forKey: key) : nil
+        }
+        guard let exchange else { return }
+        task.cancelElsewhere()
+        exchange.answer.deliver(.failure(HTTPError(.cancelled, "The request was cancelled.")))
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        defer { completionHandler(.allow) }
+        guard let response = response as? HTTPURLResponse else { return }
+        let (stream, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
+        let answer = exchanges.withLock { [key = dataTask.taskIdentifier] exchanges -> Handover<HTTPResponse>? in
+            // Redirects that were not followed come twice.
+            guard exchanges[key]?.body == nil else { return nil }
+            exchanges[key]?.body = continuation
+            return exchanges[key]?.answer
+        }
+        let pieces = Pieces(stream)
+        let body = HTTPBodyStream(next: { try await pieces.next() }, cancel: { dataTask.cancelElsewhere() })
+        answer?.deliver(
+            .success(HTTPResponse(status: response.statusCode, headers: HTTPHeaders(response), body: .stream(body))))
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        exchanges.withLock { [key = dataTask.taskIdentifier] in $0[key]?.body }?.yield(Array(data))
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        guard let exchange = exchanges.withLock({ [key = task.taskIdentifier] in $0.removeValue(forKey: key) }) else {
+            return
+        }
+        let failure = error.map { HTTPError(reportedBySession: $0) }
+        if let body = exchange.body {
+            body.finish(throwing: failure)
+        } else {
+            exchange.answer.deliver(
+                .failure(failure ?? HTTPError(.protocolError, "The server's answer is not an HTTP answer.")))
+        }
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    #if !canImport(Darwin)
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+            completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        ) {
+            let body = exchanges.withLock { [key = task.taskIdentifier] in $0[key]?.body }
+            body?.finish()
+            completionHandler(.cancelAuthenticationChallenge, nil)
+        }
+    #endif
+}
+
+/// The pieces of an answer, read by one reader.
+private final class Pieces: @unchecked Sendable {
+    // Sendable: a body stream is read by one reader, one piece at a time.
+    private var iterator: AsyncThrowingStream<[UInt8], any Error>.Iterator
+
+    init(_ stream: AsyncThrowingStream<[UInt8], any Error>) { iterator = stream.makeAsyncIterator() }
+
+    func next() async throws -> [UInt8]? { try await iterator.next() }
+}
+
+/// A streamed upload as a file, read to its end. URLSession reads the stream of an upload on the one queue that all
+/// sessions work on, and a stream that waits for a task there may wait for ever.
+private final class SpooledBody: Sendable {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("upload-\(UUID().uuidString)")
+
+    init(_ stream: HTTPBodyStream) async throws {
+        let rights: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+        guard FileManager.default.createFile(atPath: file.path, contents: nil, attributes: rights) else {
+            throw HTTPError(.bodyFailed, "The request's body could not be written to \(file.path).")
+        }
+        let handle = try FileHandle(forWritingTo: file)
+        defer { try? handle.close() }
+        for try await piece in stream { try handle.write(contentsOf: piece) }
+    }
+
+    deinit { try? FileManager.default.removeItem(at: file) }
+}
+
+extension HTTPHeaders {
+    fileprivate init(_ response: HTTPURLResponse) {
+        let fields = response.allHeaderFields.compactMap { name, value -> Field? in
+            guard let name = name as? String, let value = value as? String else { return nil }
+            return Field(name: name, value: value)
+        }
+        self.init(fields.sorted { $0.name < $1.name })
+    }
+}
+
+// MARK: - Errors of both worlds
+
+extension HTTPError {
+    private static let pairs: [(URLError.Code, Code)] = [
+        (.timedOut, .timeout), (.cancelled, .cancelled), (.cannotFindHost, .hostNotFound),
+        (.dnsLookupFailed, .hostNotFound), (.cannotConnectToHost, .connectionFailed),
+        (.notConnectedToInternet, .connectionFailed), (.networkConnectionLost, .connectionLost),
+        (.networkConnectionLost, .noAnswer), (.badURL, .invalidURL), (.unsupportedURL, .invalidURL),
+        (.secureConnectionFailed, .tlsFailed), (.serverCertificateUntrusted, .tlsFailed),
+        (.serverCertificateHasBadDate, .tlsFailed), (.serverCertificateHasUnknownRoot, .tlsFailed),
+        (.dataLengthExceedsMaximum, .bodyTooLarge), (.cannotParseResponse, .protocolError),
+        (.unsupportedURL, .unsupported),
+    ]
+
+    fileprivate init(reportedBySession error: any Error) {
+        let code = Self.pairs.first { $0.0 == (error as? URLError)?.code }?.1 ?? .protocolError
+        self.init(code, "The request failed (\(code.rawValue)); see the underlying error.", underlying: error)
+    }
+
+    /// As an app of URLSession expects it: the session's own error where there is one.
+    var asURLError: URLError {
+        underlying as? URLError ?? URLError(Self.pairs.first { $0.1 == code }?.0 ?? .badServerResponse)
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import HTTPCore
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+// WARNING: reads what Foundation keeps to itself, by reflection; a new Foundation may end that. Each look-up can fail.
+
+/// What a protocol has to know of its task.
+struct Surroundings: @unchecked Sendable {
+    // Sendable: nothing in it is changed, and `tell` leads to the queue that the task works on.
+
+    /// Runs something where the client may be called.
+    let tell: (@escaping @Sendable () -> Void) -> Void
+    /// Whether the app gets the body in pieces. Of several pieces a completion handler would only get the last.
+    let takesPieces: Bool
+    /// The body of an upload that does not stand in the request.
+    let upload: (@Sendable () -> HTTPBody)?
+    let additionalHeaders: [String: String]
+    let timeout: TimeInterval
+    let resourceTimeout: TimeInterval
+
+    #if canImport(Darwin)
+        init?(_ urlProtocol: URLProtocol, _ task: URLSessionTask) {
+            let loop = Unchecked(RunLoop.current)
+            tell = { step in loop.value.perform(step) }
+            takesPieces = true
+            upload = nil
+            additionalHeaders = [:]
+            timeout = urlProtocol.request.timeoutInterval
+            resourceTimeout = 7 * 24 * 3600
+        }
+    #else
+        init?(_ urlProtocol: URLProtocol, _ task: URLSessionTask) {
+            guard let queue = member("workQueue", of: task) as? DispatchQueue,
+                let session = member("session", of: task) as? URLSession
+            else { return nil }
+            tell = { step in queue.async(execute: step) }
+            takesPieces = Self.takesPieces(task, session)
+            upload = Self.upload(of: task)
+            let settings = session.configuration
+            additionalHeaders = Dictionary(
+                (settings.httpAdditionalHeaders ?? [:]).compactMap { name, value in
+                    (name as? String).map { ($0, "\(value)") }
+                }, uniquingKeysWith: { $1 })
+            let given = urlProtocol.request.timeoutInterval
+            // 60 s is what a request has that names none.
+            timeout = given == 60 ? settings.timeoutIntervalForRequest : given
+            resourceTimeout = settings.timeoutIntervalForResource
+        }
+
+        private static func takesPieces(_ task: URLSessionTask, _ session: URLSession) -> Bool {
+            guard task.delegate is any URLSessionDataDelegate || session.delegate is any URLSessionDataDelegate,
+                let registry = member("taskRegistry", of: session),
+                let behaviours = member("behaviours", of: registry) as? any Sequence
+            else { return false }
+            for entry in behaviours {
+                let parts = Mirror(reflecting: entry).children.map(\.value)
+                guard parts.count == 2, parts[0] as? Int == task.taskIdentifier else { continue }
+                // A completion handler is what a behaviour carries, a session's delegate is not.
+                let label = Mirror(reflecting: parts[1]).children.first?.label
+                return label == nil || label == "taskDelegate"
+            }
+            return false
+        }
+
+        private static func upload(of task: URLSessionTask) -> (@Sendable () -> HTTPBody)? {
+            guard let known = member("knownBody", of: task) else { return nil }
+            if let data = member("data", of: known) as? DispatchData {
+                let bytes = [UInt8](data)
+                return { .bytes(bytes) }
+            }
+            if let file = member("file", of: known) as? URL {
+                return {
+                    let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize
+                    return .stream(
+                        HTTPBodyStream(reading: InputStream(url: file) ?? InputStream(data: Data()), length: size))
+                }
+            }
+            return nil
+        }
+    #endif
+}
+
+#if !canImport(Darwin)
+    /// What is stored in `value` under this name, found by reflection.
+    private func member(_ name: String, of value: Any) -> Any? {
+        var mirror: Mirror? = Mirror(reflecting: value)
+        while let current = mirror {
+            if let found = current.children.first(where: { $0.label == name }) {
+                let inside = Mirror(reflecting: found.value)
+                return inside.displayStyle == .optional ? inside.children.first?.value : found.value
+            }
+            mirror = current.superclassMirror
+        }
+        return nil
+    }
+#endif
+
+struct Unchecked<Value>: @unchecked Sendable {
+    // Sendable: who boxes a value sees to it that one thread at a time uses it.
+    let value: Value
+    init(_ value: Value) { self.value = value }
+}

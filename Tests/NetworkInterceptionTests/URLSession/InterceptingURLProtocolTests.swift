@@ -1,0 +1,312 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import NetworkInterception
+import Primitives
+import StoreTestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Real sessions whose configuration has an interceptor, against a real server.
+@Suite struct InterceptingURLProtocolTests {
+    static let large = (0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+
+    private let server = AnyHTTPHandler { request in
+        switch request.path {
+        case "/large": .ready(HTTPResponse(status: 200, headers: ["ETag": "\"1\""], body: .bytes(large)))
+        case "/moved", "/circle", "/see", "/keep":
+            .ready(
+                HTTPResponse(
+                    status: ["/see": 303, "/keep": 307][request.path] ?? 302,
+                    headers: ["Location": request.path == "/circle" ? "/circle" : "/echo"], body: .text("moved")))
+        case "/login":
+            .ready(HTTPResponse(status: 401, headers: ["WWW-Authenticate": "Basic realm=\"r\""], body: .text("who")))
+        case "/never":
+            .suspended {
+                try? await Task.sleep(for: .seconds(3600))
+                return HTTPResponse(status: 200)
+            }
+        default:
+            .ready(
+                HTTPResponse(
+                    status: 200, headers: ["X-Method": request.method.rawValue, "X-Target": request.url],
+                    body: request.body))
+        }
+    }
+
+    private func withSession<Value>(
+        _ florets: [any Floret] = [], over transport: (any HTTPTransport)? = nil,
+        delegate: (any URLSessionDelegate)? = nil,
+        _ change: (URLSessionConfiguration) -> Void = { _ in },
+        _ body: (URLSession, URL, Interceptor) async throws -> Value
+    ) async throws -> Value {
+        try await withLoopbackServer(server, stopGracePeriod: .milliseconds(50)) { address in
+            let configuration = URLSessionConfiguration.ephemeral
+            change(configuration)
+            let interceptor = Interceptor.running(florets)
+            interceptor.install(in: configuration, over: transport)
+            let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+            defer { session.invalidateAndCancel() }
+            return try await body(session, try #require(URL(string: address)), interceptor)
+        }
+    }
+
+    private func post(_ url: URL, _ path: String) -> URLRequest {
+        var request = URLRequest(url: url.appendingPathComponent(path))
+        request.httpMethod = "POST"
+        return request
+    }
+
+    @Test(arguments: [false, true])
+    func `a large answer comes whole to who awaits it, and is recorded`(_ isCurl: Bool) async throws {
+        try await withSession(over: isCurl ? CurlTransport() : nil) { session, url, interceptor in
+            let (data, response) = try await session.data(from: url.appendingPathComponent("large"))
+            #expect(data == Data(Self.large))
+            #expect((response as? HTTPURLResponse)?.value(forHTTPHeaderField: "ETag") == "\"1\"")
+            await interceptor.settled()
+            let record = try #require(await interceptor.records.first)
+            #expect(record.bodies.response == .init(byteCount: 5_000_000, isCut: true))
+        }
+    }
+
+    @Test func `a completion handler gets one whole body, a delegate its pieces`() async throws {
+        final class Reader: NSObject, URLSessionDataDelegate {
+            let pieces = Locked<[Data]>([])
+            let end = Gate()
+            func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+                pieces.withLock { $0.append(data) }
+            }
+            func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+                #expect(error == nil)
+                end.open()
+            }
+        }
+        let reader = Reader()
+        try await withSession(delegate: reader) { session, url, _ in
+            let whole = Locked(Data())
+            let isThere = Gate()
+            session.dataTask(with: url.appendingPathComponent("large")) { data, _, error in
+                #expect(error == nil)
+                whole.withLock { $0 = data ?? Data() }
+                isThere.open()
+            }.resume()
+            await isThere.wait()
+            #expect(whole.withLock { $0 } == Data(Self.large))
+            #expect(reader.pieces.withLock { $0.isEmpty })
+            session.dataTask(with: url.appendingPathComponent("large")).resume()
+            await reader.end.wait()
+            let pieces = reader.pieces.withLock { $0 }
+            #expect(pieces.count > 1)
+            #expect(pieces.reduce(Data(), +) == Data(Self.large))
+        }
+    }
+
+    @Test func `uploads arrive byte for byte, however they are given`() async throws {
+        let body = Data(Self.large[..<300_000])
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try body.write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await withSession { session, url, interceptor in
+            var request = post(url, "echo")
+            let (bytes, _) = try await session.upload(for: request, from: body)
+            #expect(bytes == body)
+            let (fromFile, _) = try await session.upload(for: request, fromFile: file)
+            #expect(fromFile == body)
+            request.httpBody = body
+            let (inRequest, _) = try await session.data(for: request)
+            #expect(inRequest == body)
+            request.httpBody = nil
+            request.httpBodyStream = InputStream(data: body)
+            let (streamed, _) = try await session.data(for: request)
+            #expect(streamed == body)
+            await interceptor.settled()
+            let records = await interceptor.records
+            #expect(records.count == 4)
+            #expect(records.allSatisfy { $0.bodies.designated?.byteCount == 300_000 })
+        }
+    }
+
+    @Test func `redirects are followed, each a record, with the method the answer asks for`() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try Data("again".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await withSession { session, url, interceptor in
+            let (moved, answer) = try await session.upload(for: post(url, "moved"), from: Data("once".utf8))
+            #expect(moved.isEmpty)
+            #expect((answer as? HTTPURLResponse)?.value(forHTTPHeaderField: "X-Method") == "GET")
+            #expect(answer.url?.path == "/echo")
+            #expect(await interceptor.records.map(\.response?.status) == [200, 302])
+            let (kept, again) = try await session.upload(for: post(url, "keep"), fromFile: file)
+            #expect(kept == Data("again".utf8))
+            #expect((again as? HTTPURLResponse)?.value(forHTTPHeaderField: "X-Method") == "POST")
+            let error = await #expect(throws: URLError.self) {
+                try await session.data(from: url.appendingPathComponent("circle"))
+            }
+            #expect(error?.code == .httpTooManyRedirects)
+        }
+    }
+
+    @Test func `a challenge without credentials reaches the app instead of waiting for ever`() async throws {
+        try await withSession { session, url, interceptor in
+            let (data, response) = try await session.data(from: url.appendingPathComponent("login"))
+            #expect((response as? HTTPURLResponse)?.statusCode == 401)
+            #expect(data == Data("who".utf8))
+            let record = try #require(await interceptor.records.first)
+            #expect(record.response?.headers["WWW-Authenticate"] == "Basic realm=\"r\"")
+        }
+    }
+
+    @Test func `florets change, answer and fail what a session sends`() async throws {
+        let floret = Probe(before: { record in
+            switch record.originalRequest.path {
+            case "/answered": record.result = .success(Response(status: 418, body: .text("teapot")))
+            case "/failed": record.result = .failure(HTTPError(.hostNotFound, "no"))
+            default: record.designatedRequest.url = record.originalRequest.url.replacing("/a", with: "/b")
+            }
+        })
+        try await withSession([floret]) { session, url, _ in
+            let (_, changed) = try await session.data(from: url.appendingPathComponent("a"))
+            #expect((changed as? HTTPURLResponse)?.value(forHTTPHeaderField: "X-Target") == "/b")
+            let (data, answered) = try await session.data(from: url.appendingPathComponent("answered"))
+            #expect((answered as? HTTPURLResponse)?.statusCode == 418)
+            #expect(data == Data("teapot".utf8))
+            let error = await #expect(throws: URLError.self) {
+                try await session.data(from: url.appendingPathComponent("failed"))
+            }
+            #expect(error?.code == .cannotFindHost)
+        }
+    }
+
+    @Test func `what the configuration adds is sent and seen`() async throws {
+        try await withSession {
+            $0.httpAdditionalHeaders = ["X-App": "souk"]
+        } _: { session, url, interceptor in
+            _ = try await session.data(from: url)
+            #expect(await interceptor.records.first?.originalRequest.headers["X-App"] == "souk")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a cancelled task ends as cancelled, in the network and in a floret`(_ isInFloret: Bool) async throws {
+        let isThere = Gate()
+        let floret = Probe(before: { _ in
+            isThere.open()
+            if isInFloret { try? await Task.sleep(for: .seconds(3600)) }
+        })
+        try await withSession([floret]) { session, url, interceptor in
+            let loading = Task { try await session.data(from: url.appendingPathComponent("never")) }
+            await isThere.wait()
+            loading.cancel()
+            let error = await #expect(throws: URLError.self) { try await loading.value }
+            #expect(error?.code == .cancelled)
+        }
+    }
+
+    @Test func `a deadline is kept although URLSession does not look after it`() async throws {
+        try await withSession {
+            $0.timeoutIntervalForRequest = 0.3
+        } _: { session, url, _ in
+            let error = await #expect(throws: URLError.self) {
+                try await session.data(from: url.appendingPathComponent("never"))
+            }
+            #expect(error?.code == .timedOut)
+        }
+    }
+
+    @Test func `a suspended task is told nothing until it goes on`() async throws {
+        let (isAsked, mayAnswer) = (Gate(), Gate())
+        let floret = Probe(before: { record in
+            isAsked.open()
+            await mayAnswer.wait()
+            record.result = .success(Response(status: 200, body: .text("late")))
+        })
+        try await withSession([floret]) { session, url, interceptor in
+            let answers = Diary()
+            let isThere = Gate()
+            let task = session.dataTask(with: url) { data, _, _ in
+                answers.write(String(decoding: data ?? Data(), as: UTF8.self))
+                isThere.open()
+            }
+            task.resume()
+            await isAsked.wait()
+            task.suspend()
+            mayAnswer.open()
+            while await interceptor.records.first?.timing.ended == nil { await Task.yield() }
+            #expect(answers.all.isEmpty)
+            task.resume()
+            await isThere.wait()
+            #expect(answers.all == ["late"])
+        }
+    }
+
+    #if !canImport(Darwin)
+        @Test func `a download task is refused with a sentence, and works while the interceptor pauses`() async throws {
+            try await withSession { session, url, interceptor in
+                let error = await #expect(throws: InterceptionError.self) { try await session.download(from: url) }
+                #expect(error?.code == .unsupported)
+                interceptor.pause()
+                let (file, _) = try await session.download(from: url)
+                try? FileManager.default.removeItem(at: file)
+            }
+        }
+    #endif
+
+    @Test func `interceptors of two sessions never see each other's traffic`() async throws {
+        try await withSession { one, url, first in
+            try await withSession { two, other, second in
+                _ = try await one.data(from: url.appendingPathComponent("one"))
+                _ = try await two.data(from: other.appendingPathComponent("two"))
+                _ = try await URLSession(configuration: .ephemeral).data(from: url.appendingPathComponent("three"))
+                #expect(await first.records.map(\.originalRequest.path) == ["/one"])
+                #expect(await second.records.map(\.originalRequest.path) == ["/two"])
+            }
+        }
+    }
+
+    @Test func `of several in one session the last installed is asked first`() async throws {
+        let outer = Interceptor.running([Probe(before: { $0.designatedRequest.url += "/outer" })])
+        try await withSession([Probe(before: { $0.designatedRequest.url += "/inner" })]) { _, url, inner in
+            let configuration = URLSessionConfiguration.ephemeral
+            inner.install(in: configuration)
+            outer.install(in: configuration)
+            outer.install(in: configuration)
+            let session = URLSession(configuration: configuration)
+            let (_, response) = try await session.data(from: url.appendingPathComponent("a"))
+            #expect((response as? HTTPURLResponse)?.value(forHTTPHeaderField: "X-Target") == "/a/outer/inner")
+            #expect(await outer.records.count == 1)
+            #expect(await inner.records.first?.originalRequest.path == "/a/outer")
+        }
+    }
+
+    @Test func `a session goes on without an interceptor that pauses or is gone`() async throws {
+        try await withSession { session, url, interceptor in
+            interceptor.pause()
+            _ = try await session.data(from: url)
+            #expect(await interceptor.records.isEmpty)
+            let configuration = URLSessionConfiguration.ephemeral
+            Interceptor.running([]).install(in: configuration)
+            let (_, response) = try await URLSession(configuration: configuration).data(from: url)
+            #expect((response as? HTTPURLResponse)?.statusCode == 200)
+        }
+    }
+
+    @Test func `a thousand tasks at once, each with its own answer`() async throws {
+        try await withSession([Probe()]) { session, url, interceptor in
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for number in 0..<1000 {
+                    group.addTask {
+                        let body = Data("body \(number)".utf8)
+                        let (data, _) = try await session.upload(for: self.post(url, "\(number)"), from: body)
+                        return data == body
+                    }
+                }
+                for try await isOwn in group { #expect(isOwn) }
+            }
+            await interceptor.settled()
+            #expect(await interceptor.records.count == 1000)
+        }
+    }
+}
