@@ -254,6 +254,17 @@ import Testing
         }
     #endif
 
+    @Test func `one line before the session is made is all it takes`() async throws {
+        try await withLoopbackServer(server) { address in
+            let interceptor = Interceptor.running([])
+            let configuration = URLSessionConfiguration.default
+            interceptor.install(in: configuration)
+            let session = URLSession(configuration: configuration)
+            _ = try await session.data(from: try #require(URL(string: address)))
+            #expect(await interceptor.records.count == 1)
+        }
+    }
+
     @Test func `interceptors of two sessions never see each other's traffic`() async throws {
         try await withSession { one, url, first in
             try await withSession { two, other, second in
