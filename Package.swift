@@ -139,9 +139,9 @@ let package = Package(
             .testTarget(
                 name: "soukTests",
                 dependencies: [
-                    "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "InAppStore", "PluginHub",
-                    "Primitives", "Purchases", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
-                    "StoreTestSupport", "souk", "FirstPurchase", "PromoCodes",
+                    "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "InAppStore",
+                    "NetworkInterception", "PluginHub", "Primitives", "Purchases", "SQLStorage", "SignedData",
+                    "StoreKitAdapter", "StoreModel", "StoreTestSupport", "souk", "FirstPurchase", "PromoCodes",
                 ],
                 swiftSettings: strict
             ),

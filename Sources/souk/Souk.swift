@@ -20,13 +20,13 @@ enum Souk {
         JWSCommands.verify, ReceiptCommands.inspect, ReceiptCommands.verify, SigningCommands.offer,
         SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
         CatalogCommands.encrypt,
-        PolicyCommands.lint, HubCommands.graph, LedgerCommands.replay, InspectCommand.command,
-        VersionCommand.command,
+        PolicyCommands.lint, HubCommands.graph, HARCommands.lint, HARCommands.show, HARReplay.command,
+        LedgerCommands.replay, InspectCommand.command, VersionCommand.command,
     ]
 
     /// Commands that later versions will have.
     private static let notBuilt: Set<String> = [
-        "intercept", "har", "bench",
+        "intercept", "bench",
     ]
 
     static func main() async {

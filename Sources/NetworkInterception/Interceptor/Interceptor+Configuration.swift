@@ -11,6 +11,9 @@ extension Interceptor {
         public var storage: (any RecordStorage)?
         /// What is taken out of a record before it is stored.
         public var redaction = Redaction.standard
+        /// Changes a record before it is redacted and stored, for secrets that no rule of `redaction` describes. It sees the
+        /// record as it is, each time it is stored; what it gives back has the same id.
+        public var preStorageRecordModifier: (@Sendable (Record) -> Record)?
         /// The first bytes of each body that are recorded. Bodies of any length pass.
         public var maximumRecordedBytes = 1 << 20
         /// How long a floret with completion handlers may take for each.

@@ -74,7 +74,8 @@ public final class Interceptor: Sendable {
 
     /// Stores the record without its secrets.
     func keep(_ record: Record) async {
-        await storage.store(configuration.redaction.redacted(record))
+        let modified = configuration.preStorageRecordModifier?(record) ?? record
+        await storage.store(configuration.redaction.redacted(modified))
     }
 }
 

@@ -27,7 +27,7 @@ public final class MemoryRecordStorage: RecordStorage {
     public var updates: AsyncStream<Record> { news.stream() }
 
     public func store(_ record: Record) async {
-        let oldest = capacity.age.map { clock.now().addingTimeInterval(-($0 / .seconds(1))) }
+        let oldest = oldestAllowed()
         state.withLock { [capacity] state in
             state.put(record)
             state.trim(to: capacity, startedSince: oldest)
@@ -36,19 +36,23 @@ public final class MemoryRecordStorage: RecordStorage {
     }
 
     public func records(_ count: Int, after record: Record?) async -> [Record] {
-        state.withLock { state in
-            var number = record.flatMap { state.numbers[$0.id] } ?? state.next
-            var found: [Record] = []
-            while found.count < count, number > state.first {
-                number -= 1
-                if let record = state.records[number] { found.append(record) }
-            }
-            return found
-        }
+        await records(count, after: record, matching: .all)
+    }
+
+    public func records(_ count: Int, after record: Record?, matching query: RecordQuery) async -> [Record] {
+        let oldest = oldestAllowed()
+        let older = state.withLock { state in state.records(before: record?.id, query.isEmpty ? count : nil) }
+        // Matching takes its time, so it is done outside of the lock.
+        return Array(older.lazy.filter { !$0.isOlder(than: oldest) && query.matches($0) }.prefix(max(0, count)))
     }
 
     public func record(_ id: Record.ID) async -> Record? {
-        state.withLock { state in state.numbers[id].flatMap { state.records[$0] } }
+        let record = state.withLock { state in state.numbers[id].flatMap { state.records[$0] } }
+        return record.flatMap { $0.isOlder(than: oldestAllowed()) ? nil : $0 }
+    }
+
+    private func oldestAllowed() -> Date? {
+        capacity.age.map { clock.now().addingTimeInterval(-($0 / .seconds(1))) }
     }
 
     public func remove(_ id: Record.ID) async {
@@ -80,17 +84,29 @@ extension MemoryRecordStorage.State {
         guard let record = records.removeValue(forKey: number) else { return }
         numbers[record.id] = nil
         byteCount -= record.recordedBytes
+        while next > first, records[next - 1] == nil { next -= 1 }
     }
 
-    /// The newest stays, however large it is.
+    /// Newest first: `count` of those older than `id`, or all.
+    fileprivate func records(before id: Record.ID?, _ count: Int?) -> [Record] {
+        var number = id.flatMap { numbers[$0] } ?? next
+        var found: [Record] = []
+        while found.count < count ?? .max, number > first {
+            number -= 1
+            if let record = records[number] { found.append(record) }
+        }
+        return found
+    }
+
+    /// Of what is too large the newest stays.
     fileprivate mutating func trim(to capacity: RecordCapacity, startedSince oldest: Date?) {
-        while first + 1 < next {
+        while first < next {
             if let record = records[first] {
-                let isOld = oldest.map { oldest in record.timing.started.map { $0 < oldest } ?? false } ?? false
-                guard records.count > capacity.records || byteCount > capacity.bytes || isOld else { return }
+                let isOver = records.count > capacity.records || byteCount > capacity.bytes
+                guard record.isOlder(than: oldest) || (isOver && records.count > 1) else { return }
                 take(first)
             }
-            first += 1
+            if first < next { first += 1 }
         }
     }
 }

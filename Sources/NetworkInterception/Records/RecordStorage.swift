@@ -11,7 +11,10 @@ public protocol RecordStorage: Sendable {
     /// kept any more.
     func records(_ count: Int, after record: Record?) async -> [Record]
 
-    /// Every record that is stored from now on. Each call begins a stream of its own.
+    /// The same of those records that `query` describes.
+    func records(_ count: Int, after record: Record?, matching query: RecordQuery) async -> [Record]
+
+    /// Every record that is stored from now on; of what a reader has not taken yet, the newest 1 000. Each call begins a stream of its own.
     var updates: AsyncStream<Record> { get }
 
     /// The record of this id; `nil` when it is not kept any more.
@@ -25,6 +28,21 @@ public protocol RecordStorage: Sendable {
 }
 
 extension RecordStorage {
+    /// Looks through all older records, a page at a time.
+    public func records(_ count: Int, after record: Record?, matching query: RecordQuery) async -> [Record] {
+        guard !query.isEmpty else { return await records(count, after: record) }
+        var found: [Record] = []
+        var last = record
+        while found.count < count {
+            let page = await records(100, after: last)
+            found += page.filter(query.matches).prefix(count - found.count)
+            // A record that was taken out meanwhile would lead back to the newest.
+            guard page.count == 100, let end = page.last, await self.record(end.id) != nil else { break }
+            last = end
+        }
+        return found
+    }
+
     /// Looks through all records; a storage that has them by id does better.
     public func record(_ id: Record.ID) async -> Record? {
         var last: Record?

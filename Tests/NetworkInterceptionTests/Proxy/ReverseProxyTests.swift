@@ -113,6 +113,7 @@ import Testing
                 #expect(received.count == 4_000_000)
                 #expect(Array(received.suffix(10_000)) == body)
             }
+            await interceptor.settled()
             let record = try #require(await interceptor.storage.records(1, after: nil).first)
             #expect(record.bodies.response == .init(byteCount: 4_000_000, isCut: true))
         }

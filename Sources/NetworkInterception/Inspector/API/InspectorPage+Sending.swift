@@ -74,13 +74,13 @@ extension InspectorPage {
         else {
             throw HTTPProblem.invalid("url", "url is an http or https URL with a host, percent-encoded.")
         }
-        guard !request.url.contains(SensitiveHeaders.replacement) else {
+        guard !Redaction.marks(request.url) else {
             throw HTTPProblem.invalid("url", "A part of the URL was redacted; write what should stand there.")
         }
         if let headers = change["headers"] { request.headers = try Self.headers(headers) }
         // The transport counts the body anew; what was redacted is not known any more.
         for name in ["Content-Length", "Transfer-Encoding", "Host", "Connection"] { request.headers[name] = nil }
-        request.headers.fields.removeAll { $0.value.contains(SensitiveHeaders.replacement) }
+        request.headers.fields.removeAll { Redaction.marks($0.value) }
         if let body = try text("body", change) { request.body = .text(body) }
         return request
     }

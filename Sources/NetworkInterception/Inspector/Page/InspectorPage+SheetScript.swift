@@ -46,7 +46,7 @@ extension InspectorPage {
         const sheet = { record: null, isTextBody: true };
         const openSheet = (record) => {
           const original = record ? record.original : { method: "GET", url: "https://", headers: [], body: { kind: "empty", text: "" } };
-          const isRedacted = (text) => text.includes("[redacted]");
+          const isRedacted = (text) => text.includes("[redacted]") || text.includes("%5Bredacted%5D");
           const left = original.headers.filter(([, value]) => isRedacted(value)).map(([name]) => name);
           sheet.record = record;
           // What is shown indented or shortened is not what was sent: it is sent as recorded unless it is changed.

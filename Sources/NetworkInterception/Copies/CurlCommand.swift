@@ -1,0 +1,76 @@
+import Foundation
+import HTTPCore
+
+/// A record's request as a command for a POSIX shell: what was sent, byte for byte, when `curl` runs it.
+///
+///     print(CurlCommand(record).text)       // curl --globoff … 'https://example.com/v1/things'
+///
+/// Only the headers of the record are sent: those that curl would add are switched off. A body that cannot stand in a
+/// command, because it is no text or too long, is to be in a file beside it.
+public struct CurlCommand: Sendable, Hashable {
+    /// The command, without a line end.
+    public let text: String
+    /// What the command reads the body from; `nil` when it stands in the command.
+    public let file: File?
+
+    /// A file that the command needs, in the folder it is run in.
+    public struct File: Sendable, Hashable {
+        public let name: String
+        public let bytes: [UInt8]
+    }
+
+    /// The longest body that stands in the command: a system takes no longer word.
+    private static let longestWord = 100_000
+
+    /// The command for the request that was sent. A body that was cut is what was recorded of it.
+    public init(_ record: Record) {
+        let request = record.designatedRequest
+        let body = request.body.buffered ?? []
+        var words = ["curl", "--globoff", "--path-as-is", "--http1.1"]
+        if request.method == .head {
+            words.append("--head")
+        } else if request.method != (Self.sendsBody(request) ? .post : .get) {
+            words += ["--request", Self.quoted(request.method.rawValue)]
+        }
+        words.append(Self.quoted(request.url))
+        words += request.headers.fields.filter { !$0.name.equalsIgnoringCase("Content-Length") }.flatMap { field in
+            ["--header", Self.quoted(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")]
+        }
+        // Curl's own, where the record has none; `Expect` it would add to a long body.
+        for name in ["User-Agent", "Accept", "Content-Type", "Expect"] where !request.headers.contains(name) {
+            if ["Content-Type", "Expect"].contains(name), !Self.sendsBody(request) { continue }
+            words += ["--header", Self.quoted("\(name):")]
+        }
+        guard Self.sendsBody(request) else {
+            (text, file) = (words.joined(separator: " "), nil)
+            return
+        }
+        if let body = String(validating: body, as: UTF8.self), !body.utf8.contains(0),
+            body.utf8.count <= Self.longestWord
+        {
+            (text, file) = ((words + ["--data-raw", Self.quoted(body)]).joined(separator: " "), nil)
+        } else {
+            let name = "body-\(record.id.uuidString.prefix(8).lowercased()).bin"
+            (text, file) = (
+                (words + ["--data-binary", "@\(name)"]).joined(separator: " "), File(name: name, bytes: body)
+            )
+        }
+    }
+
+    /// Requests that say how long their body is send it, also when it is empty.
+    private static func sendsBody(_ request: HTTPRequest) -> Bool {
+        request.method != .head
+            && (request.body.length != 0 || [.post, .put, .patch].contains(request.method))
+    }
+
+    /// One word for a POSIX shell.
+    static func quoted(_ word: String) -> String {
+        let isPlain =
+            !word.isEmpty
+            && word.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                    || "-_./:@%+,".utf8.contains(byte)
+            }
+        return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
+    }
+}

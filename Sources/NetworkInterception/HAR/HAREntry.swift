@@ -1,0 +1,125 @@
+import Foundation
+import HTTPCore
+import Primitives
+
+/// One exchange of a HAR file.
+public struct HAREntry: Sendable, Hashable {
+    /// The entry as it stands in the file.
+    public let json: JSONValue
+
+    init(_ json: JSONValue) { self.json = json }
+
+    /// When the request began.
+    public var started: Date? { json["startedDateTime"]?.stringValue.flatMap(Self.date) }
+
+    /// How long the exchange took; `nil` when the file does not say.
+    public var duration: Duration? {
+        json["time"]?.doubleValue.flatMap { $0 >= 0 && $0 < 1e12 ? .microseconds(Int64($0 * 1000)) : nil }
+    }
+
+    /// The exchange as a record. A status of 0, which stands for a request that got no answer, is a failure; a body that is
+    /// not in the file is marked as cut. Records that Souk wrote get their ids back.
+    public var record: Record {
+        var record = Record(
+            Self.request(json["_original"] ?? json["request"]),
+            id: json["_id"]?.stringValue.flatMap(UUID.init(uuidString:)) ?? UUID())
+        record.designatedRequest = Self.request(json["request"])
+        record.bodies.original = Self.passage(json["_original"] ?? json["request"], record.originalRequest.body)
+        record.bodies.designated = Self.passage(json["request"], record.designatedRequest.body)
+        let response = json["response"]
+        if let status = response?["status"]?.intValue, status > 0 {
+            let body = Self.content(response?["content"])
+            record.result = .success(
+                Response(status: status, headers: Self.headers(response?["headers"]), body: .bytes(body)))
+            let size = max(response?["content"]?["size"]?.intValue ?? body.count, body.count)
+            record.bodies.response = .init(byteCount: size, isCut: size > body.count)
+        } else if response?["_underway"]?.boolValue != true {
+            let reason = [response?["_error"], response?["statusText"]].compactMap { $0?.stringValue }.first {
+                !$0.isEmpty
+            }
+            record.result = .failure(
+                RecordedFailure(
+                    kind: response?["_errorKind"]?.stringValue ?? "HAR",
+                    code: response?["_errorCode"]?.stringValue ?? "",
+                    reason: reason ?? "The request got no answer."
+                ).restored)
+        }
+        record.timing = timing
+        record.changes = (json["_changes"]?.arrayValue ?? []).compactMap { change in
+            guard let floret = change["floret"]?.stringValue,
+                let kind = change["kind"]?.stringValue.flatMap(Record.Change.Kind.init)
+            else { return nil }
+            return .init(floret: floret, kind: kind)
+        }
+        return record
+    }
+
+    private var timing: Record.Timing {
+        guard let started else { return .init() }
+        func span(_ names: String...) -> Double {
+            names.reduce(0) { $0 + max(0, json["timings"]?[$1]?.doubleValue ?? 0) } / 1000
+        }
+        let sent = started.addingTimeInterval(span("blocked", "dns", "connect"))
+        let answered = sent.addingTimeInterval(span("send", "wait"))
+        return .init(
+            started: started, sent: sent, answered: answered, ended: answered.addingTimeInterval(span("receive")))
+    }
+
+    /// RFC 3339, and offsets without a colon, which ISO 8601 allows too.
+    static func date(_ text: String) -> Date? {
+        if let date = RFC3339.date(from: text) { return date }
+        let bytes = text.utf8
+        guard bytes.count > 5, let sign = text.dropLast(4).last, sign == "+" || sign == "-" else { return nil }
+        return RFC3339.date(from: "\(text.dropLast(2)):\(text.suffix(2))")
+    }
+
+    private static func request(_ json: JSONValue?) -> HTTPRequest {
+        HTTPRequest(
+            method: .init(json?["method"]?.stringValue ?? "GET"), url: json?["url"]?.stringValue ?? "",
+            headers: headers(json?["headers"]), body: .bytes(posted(json?["postData"])))
+    }
+
+    /// HTTP/2 has what is no header among its headers (`:method`); that is told otherwise.
+    private static func headers(_ json: JSONValue?) -> HTTPHeaders {
+        HTTPHeaders(
+            (json?.arrayValue ?? []).compactMap { header in
+                guard let name = header["name"]?.stringValue, let value = header["value"]?.stringValue,
+                    !name.hasPrefix(":")
+                else { return nil }
+                return .init(name: name, value: value)
+            })
+    }
+
+    private static func posted(_ json: JSONValue?) -> [UInt8] {
+        if let text = json?["text"]?.stringValue, !text.isEmpty {
+            let encoding = (json?["_encoding"] ?? json?["encoding"])?.stringValue
+            return decoded(text, encoding)
+        }
+        let items = (json?["params"]?.arrayValue ?? []).map {
+            ($0["name"]?.stringValue ?? "", $0["value"]?.stringValue ?? "")
+        }
+        return Array(HTTPQuery(items).encoded.utf8)
+    }
+
+    private static func content(_ json: JSONValue?) -> [UInt8] {
+        decoded(json?["text"]?.stringValue ?? "", json?["encoding"]?.stringValue)
+    }
+
+    private static func decoded(_ text: String, _ encoding: String?) -> [UInt8] {
+        guard encoding?.lowercased() == "base64" else { return Array(text.utf8) }
+        return base64(text) ?? []
+    }
+
+    /// What base64 stands for, with line breaks and without padding too.
+    static func base64(_ text: String) -> [UInt8]? {
+        let digits = text.filter { !$0.isWhitespace && $0 != "=" }
+        let padding = String(repeating: "=", count: (4 - digits.utf8.count % 4) % 4)
+        return Data(base64Encoded: digits + padding).map(Array.init)
+    }
+
+    private static func passage(_ json: JSONValue?, _ body: HTTPBody) -> Record.Passage {
+        let recorded = body.buffered?.count ?? 0
+        let size = max(json?["bodySize"]?.intValue ?? recorded, recorded)
+        return .init(byteCount: size, isCut: size > recorded)
+    }
+}

@@ -1,0 +1,172 @@
+import Primitives
+
+/// What HAR 1.2 demands, as a table, and what is wrong by it.
+enum HARRules {
+    private indirect enum Shape: Sendable {
+        case text, number, flag, date
+        case object([Member])
+        case list(Shape)
+    }
+
+    private struct Member: Sendable {
+        enum Need: Sendable {
+            case required
+            /// Browsers leave it out, or write `null`: that is doubtful only.
+            case expected
+            case optional
+        }
+
+        let name: String
+        let shape: Shape
+        let need: Need
+    }
+
+    private static func required(_ shape: Shape, _ names: String...) -> [Member] {
+        names.map { Member(name: $0, shape: shape, need: .required) }
+    }
+
+    private static func expected(_ shape: Shape, _ names: String...) -> [Member] {
+        names.map { Member(name: $0, shape: shape, need: .expected) }
+    }
+
+    private static func optional(_ shape: Shape, _ names: String...) -> [Member] {
+        names.map { Member(name: $0, shape: shape, need: .optional) }
+    }
+
+    private static func object(_ members: [Member]...) -> Shape { .object(members.flatMap { $0 }) }
+
+    private static let comment = optional(.text, "comment")
+    private static let program = object(required(.text, "name", "version"), comment)
+    private static let pair = object(required(.text, "name", "value"), comment)
+    private static let cookie = object(
+        required(.text, "name", "value"), optional(.text, "path", "domain", "expires"),
+        optional(.flag, "httpOnly", "secure"), comment)
+    private static let parameter = object(
+        required(.text, "name"), optional(.text, "value", "fileName", "contentType"), comment)
+    private static let postData = object(
+        expected(.text, "mimeType"), optional(.list(parameter), "params"), optional(.text, "text"), comment)
+    private static let request = object(
+        required(.text, "method", "url", "httpVersion"), required(.list(cookie), "cookies"),
+        required(.list(pair), "headers", "queryString"), required(.number, "headersSize", "bodySize"),
+        optional(postData, "postData"), comment)
+    private static let content = object(
+        expected(.number, "size"), expected(.text, "mimeType"), optional(.number, "compression"),
+        optional(.text, "text", "encoding"), comment)
+    private static let response = object(
+        required(.number, "status"), required(.text, "statusText", "httpVersion"), required(.list(cookie), "cookies"),
+        required(.list(pair), "headers"), required(content, "content"), required(.text, "redirectURL"),
+        required(.number, "headersSize", "bodySize"), comment)
+    private static let cacheState = object(
+        optional(.text, "expires", "lastAccess", "eTag"), optional(.number, "hitCount"), comment)
+    private static let cache = object(optional(cacheState, "beforeRequest", "afterRequest"), comment)
+    private static let timings = object(
+        optional(.number, "blocked", "dns", "connect"), expected(.number, "send", "wait", "receive"),
+        optional(.number, "ssl"), comment)
+    private static let entry = object(
+        optional(.text, "pageref"), required(.date, "startedDateTime"), expected(.number, "time"),
+        required(request, "request"), required(response, "response"), required(cache, "cache"),
+        required(timings, "timings"), optional(.text, "serverIPAddress", "connection"), comment)
+    private static let page = object(
+        required(.date, "startedDateTime"), required(.text, "id", "title"),
+        required(object(optional(.number, "onContentLoad", "onLoad"), comment), "pageTimings"), comment)
+    private static let log = object(
+        required(.text, "version"), required(program, "creator"), optional(program, "browser"),
+        optional(.list(page), "pages"), required(.list(entry), "entries"), comment)
+    private static let document = object(required(log, "log"))
+
+    /// In the order of the document.
+    static func findings(in json: JSONValue) -> [HARFinding] {
+        var check = Check()
+        check.value(json, document, at: "")
+        guard !check.findings.contains(where: \.isError) else { return check.findings }
+        check.meaning(of: json)
+        return check.findings
+    }
+
+    private struct Check {
+        var findings: [HARFinding] = []
+
+        mutating func error(_ pointer: String, _ reason: String) {
+            findings.append(HARFinding(isError: true, pointer: pointer, reason: reason))
+        }
+
+        mutating func warning(_ pointer: String, _ reason: String) {
+            findings.append(HARFinding(isError: false, pointer: pointer, reason: reason))
+        }
+
+        mutating func value(_ json: JSONValue, _ shape: Shape, at pointer: String) {
+            switch (shape, json) {
+            case (.text, .string), (.number, .number), (.flag, .bool): break
+            case (.date, .string(let text)):
+                if HAREntry.date(text) == nil { error(pointer, "this is no date and time as ISO 8601 writes them") }
+            case (.list(let shape), .array(let elements)):
+                for (index, element) in elements.enumerated() { value(element, shape, at: "\(pointer)/\(index)") }
+            case (.object(let members), .object(let present)):
+                for member in members { check(member, present[member.name], in: pointer) }
+            case (.text, _), (.date, _): error(pointer, "a text should stand here")
+            case (.number, _): error(pointer, "a number should stand here")
+            case (.flag, _): error(pointer, "true or false should stand here")
+            case (.list, _): error(pointer, "an array should stand here")
+            case (.object, _): error(pointer, "an object should stand here")
+            }
+        }
+
+        private mutating func check(_ member: Member, _ json: JSONValue?, in pointer: String) {
+            if let json, !json.isNull { return value(json, member.shape, at: "\(pointer)/\(member.name)") }
+            let isNumber = if case .number = member.shape { true } else { false }
+            switch member.need {
+            case .optional: break
+            // What JavaScript cannot count it writes as null.
+            case .required where isNumber && json != nil:
+                warning("\(pointer)/\(member.name)", "null stands where a number should")
+            case .required: error(pointer, "the member \"\(member.name)\" is missing")
+            case .expected: warning(pointer, "the member \"\(member.name)\" is missing")
+            }
+        }
+
+        /// What has the right shape and still makes no sense.
+        mutating func meaning(of json: JSONValue) {
+            let log = json["log"] ?? .null
+            if let version = log["version"]?.stringValue, version != "1.2", version != "1.1" {
+                warning("/log/version", "the version is \"\(version)\", read as 1.2")
+            }
+            let pages = Set((log["pages"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue })
+            for (index, entry) in (log["entries"]?.arrayValue ?? []).enumerated() {
+                let pointer = "/log/entries/\(index)"
+                if let page = entry["pageref"]?.stringValue, !pages.contains(page) {
+                    warning("\(pointer)/pageref", "there is no page \"\(page)\"")
+                }
+                times(of: entry, at: pointer)
+                let content = entry["response"]?["content"]
+                if let text = content?["text"]?.stringValue, let encoding = content?["encoding"]?.stringValue,
+                    !encoding.isEmpty
+                {
+                    if encoding.lowercased() != "base64" {
+                        warning("\(pointer)/response/content/encoding", "\"\(encoding)\" is not known; only base64 is")
+                    } else if HAREntry.base64(text) == nil {
+                        error("\(pointer)/response/content/text", "this is no base64")
+                    }
+                }
+            }
+        }
+
+        private mutating func times(of entry: JSONValue, at pointer: String) {
+            let timings = entry["timings"] ?? .null
+            var sum = 0.0
+            for name in ["blocked", "dns", "connect", "send", "wait", "receive"] {
+                guard let time = timings[name]?.doubleValue else { continue }
+                if time < 0, time != -1 {
+                    warning("\(pointer)/timings/\(name)", "a time cannot be negative; -1 is none")
+                }
+                sum += max(0, time)
+            }
+            guard let time = entry["time"]?.doubleValue else { return }
+            if time < 0 { return warning("\(pointer)/time", "a time cannot be negative") }
+            if abs(sum - time) > 1 {
+                warning("\(pointer)/time", "it is \(Self.text(time)) ms, the timings are \(Self.text(sum)) ms in all")
+            }
+        }
+
+        private static func text(_ time: Double) -> String { JSONNumber((time * 1000).rounded() / 1000).text }
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import HTTPCore
+import Primitives
+
+/// A record without its bodies, as JSON: what stands in a file of records beside the bytes.
+struct RecordHead {
+    let json: JSONValue
+
+    init(_ record: Record) {
+        var members: JSONMembers = ["original": Self.json(record.originalRequest)]
+        let designated = Self.json(record.designatedRequest)
+        if designated != members["original"] { members["designated"] = designated }
+        switch record.result {
+        case .success(let response)?:
+            members["response"] = ["status": .number(response.status), "headers": Self.json(response.headers)]
+        case .failure(let error)?:
+            let failure = RecordedFailure(error)
+            members["failure"] = [
+                "kind": .string(failure.kind), "code": .string(failure.code), "reason": .string(failure.reason),
+            ]
+        case nil: break
+        }
+        members["timing"] = .object(
+            JSONMembers(
+                [
+                    ("started", record.timing.started), ("sent", record.timing.sent),
+                    ("answered", record.timing.answered),
+                    ("ended", record.timing.ended),
+                ].compactMap { name, date in date.map { (name, .number($0.timeIntervalSinceReferenceDate)) } }))
+        members["bodies"] = .object(
+            JSONMembers(
+                [
+                    ("original", record.bodies.original), ("designated", record.bodies.designated),
+                    ("response", record.bodies.response),
+                ].compactMap { name, passage in passage.map { (name, Self.json($0)) } }))
+        if !record.changes.isEmpty {
+            members["changes"] = .array(
+                record.changes.map { ["floret": .string($0.floret), "kind": .string($0.kind.rawValue)] })
+        }
+        json = .object(members)
+    }
+
+    init(parsing bytes: [UInt8]) throws {
+        json = try JSONValue(parsing: bytes)
+    }
+
+    /// The record, with its bodies put back. Throws `InterceptionError.invalidFile` when something is missing.
+    func record(_ id: UUID, original: [UInt8], designated: [UInt8]?, response: [UInt8]) throws -> Record {
+        var record = Record(try Self.request(json["original"], original), id: id)
+        if let designatedJSON = json["designated"] {
+            record.designatedRequest = try Self.request(designatedJSON, designated ?? original)
+        } else {
+            record.designatedRequest.body = .bytes(designated ?? original)
+        }
+        if let answer = json["response"] {
+            record.result = .success(
+                Response(
+                    status: try Self.part(answer["status"]?.intValue), headers: try Self.headers(answer["headers"]),
+                    body: .bytes(response)))
+        } else if let failure = json["failure"] {
+            let kept = RecordedFailure(
+                kind: failure["kind"]?.stringValue ?? "", code: failure["code"]?.stringValue ?? "",
+                reason: try Self.part(failure["reason"]?.stringValue))
+            record.result = .failure(kept.restored)
+        }
+        func date(_ name: String) -> Date? {
+            json["timing"]?[name]?.doubleValue.map(Date.init(timeIntervalSinceReferenceDate:))
+        }
+        record.timing = .init(
+            started: date("started"), sent: date("sent"), answered: date("answered"), ended: date("ended"))
+        record.bodies = .init(
+            original: Self.passage(json["bodies"]?["original"]),
+            designated: Self.passage(json["bodies"]?["designated"]),
+            response: Self.passage(json["bodies"]?["response"]))
+        record.changes = (json["changes"]?.arrayValue ?? []).compactMap { change in
+            guard let floret = change["floret"]?.stringValue,
+                let kind = change["kind"]?.stringValue.flatMap(Record.Change.Kind.init)
+            else { return nil }
+            return .init(floret: floret, kind: kind)
+        }
+        return record
+    }
+
+    private static func json(_ request: HTTPRequest) -> JSONValue {
+        var members: JSONMembers = [
+            "method": .string(request.method.rawValue), "url": .string(request.url), "headers": json(request.headers),
+        ]
+        if let (seconds, attoseconds) = request.timeout?.components {
+            members["timeout"] = [.number(seconds), .number(attoseconds)]
+        }
+        return .object(members)
+    }
+
+    private static func json(_ headers: HTTPHeaders) -> JSONValue {
+        .array(headers.fields.map { [.string($0.name), .string($0.value)] })
+    }
+
+    private static func json(_ passage: Record.Passage) -> JSONValue {
+        ["bytes": .number(passage.byteCount), "isCut": .bool(passage.isCut), "end": .string(passage.end.rawValue)]
+    }
+
+    private static func request(_ json: JSONValue?, _ body: [UInt8]) throws -> HTTPRequest {
+        let timeout = json?["timeout"].flatMap { parts -> Duration? in
+            guard let seconds = parts[0]?.intValue, let attoseconds = parts[1]?.intValue else { return nil }
+            return Duration(secondsComponent: Int64(seconds), attosecondsComponent: Int64(attoseconds))
+        }
+        return HTTPRequest(
+            method: .init(try part(json?["method"]?.stringValue)), url: try part(json?["url"]?.stringValue),
+            headers: try headers(json?["headers"]), body: .bytes(body), timeout: timeout)
+    }
+
+    private static func headers(_ json: JSONValue?) throws -> HTTPHeaders {
+        HTTPHeaders(
+            try part(json?.arrayValue).map { field in
+                .init(name: try part(field[0]?.stringValue), value: try part(field[1]?.stringValue))
+            })
+    }
+
+    private static func passage(_ json: JSONValue?) -> Record.Passage? {
+        guard let bytes = json?["bytes"]?.intValue else { return nil }
+        return .init(
+            byteCount: bytes, isCut: json?["isCut"]?.boolValue ?? false,
+            end: json?["end"]?.stringValue.flatMap(Record.Passage.End.init) ?? .complete)
+    }
+
+    private static func part<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw InterceptionError(.invalidFile, "A record in the file lacks one of its parts.") }
+        return value
+    }
+}

@@ -1,0 +1,213 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SQLStorage
+
+/// The newest records, in a SQLite file: they outlive the process, and another process may read them meanwhile.
+///
+///     let storage = try SQLiteRecordStorage(path: "records.sqlite")
+///     configuration.storage = storage
+///     …
+///     await storage.close()
+///
+/// A request does not wait for the disk: what is stored is written behind it, in order and in batches, and is in memory
+/// until then; a process that dies loses at most the last batch, never the file. When records come faster than they can be
+/// written, `store` waits. Reading sees all that was stored before.
+///
+/// What cannot be written or read is reported to `onFailure` and left out; the traffic goes on.
+public final class SQLiteRecordStorage: RecordStorage {
+    fileprivate struct State {
+        /// What waits to be written, in the order in which it was first stored. Only the last state of a record is written.
+        var waiting: [RecordRow.Change] = []
+        var places: [Record.ID: Int] = [:]
+        var waitingBytes = 0
+        /// How many changes came, and how many of these were written.
+        var added = 0
+        var written = 0
+        /// Writes one batch, and begins the next when there is one.
+        var writer: Task<Void, Never>?
+        var isClosed = false
+    }
+
+    /// So much may wait before `store` does.
+    private static let waitingLimit = (changes: 512, bytes: 16 << 20)
+
+    private let database: SQLiteDatabase
+    private let capacity: RecordCapacity
+    private let clock: any WallClock
+    private let onFailure: @Sendable (InterceptionError) -> Void
+    private let state = Locked(State())
+    private let news = Broadcast<Record>()
+
+    /// Opens the file at `path`, and makes it if there is none. What it holds beyond `capacity` goes when something is
+    /// stored. `clock` judges the age of records.
+    ///
+    /// Throws `InterceptionError.storageFailed` when the file cannot be opened, is no database, or is one of something
+    /// else or of a newer version.
+    public init(
+        path: String, capacity: RecordCapacity = .standard, clock: any WallClock = SystemClock(),
+        onFailure: @escaping @Sendable (InterceptionError) -> Void = { _ in }
+    ) throws(InterceptionError) {
+        do {
+            database = try SQLiteDatabase(path: path)
+            try database.migrate(RecordRow.migrations)
+        } catch {
+            throw InterceptionError(.storageFailed, "The records cannot be opened: \(error)", underlying: error)
+        }
+        self.capacity = capacity
+        self.clock = clock
+        self.onFailure = onFailure
+    }
+
+    /// Writes what waits and closes the file. Nothing is stored or found afterwards; streams of updates end.
+    public func close() async {
+        state.withLock { $0.isClosed = true }
+        await settled()
+        await database.close()
+        news.finish()
+    }
+
+    /// Returns when all that was stored so far is in the file.
+    public func settled() async {
+        let added = state.withLock { $0.added }
+        while let writer = state.withLock({ $0.written < added ? $0.writer : nil }) { await writer.value }
+    }
+
+    public var updates: AsyncStream<Record> { news.stream() }
+
+    public func store(_ record: Record) async {
+        let mustWait = state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.add(.store(record), record.id)
+            writeSoon(&state)
+            return state.waiting.count > Self.waitingLimit.changes || state.waitingBytes > Self.waitingLimit.bytes
+        }
+        news.send(record)
+        if mustWait { await state.withLock { $0.writer }?.value }
+    }
+
+    public func remove(_ id: Record.ID) async {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            state.add(.remove(id), id)
+            writeSoon(&state)
+        }
+    }
+
+    public func removeAll() async {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            state.waiting = [.removeAll]
+            state.places = [:]
+            state.waitingBytes = 0
+            state.added += 1
+            writeSoon(&state)
+        }
+        await settled()
+    }
+
+    public func records(_ count: Int, after record: Record?) async -> [Record] {
+        await records(count, after: record, matching: .all)
+    }
+
+    public func records(_ count: Int, after record: Record?, matching query: RecordQuery) async -> [Record] {
+        guard count > 0 else { return [] }
+        await settled()
+        let oldest = oldestAllowed()
+        return reading { [record] connection in
+            var end = Int64.max
+            if let id = record?.id.uuidString, let row = try connection.first(RecordRow.number, [.text(id)]) {
+                end = try row["number"]
+            }
+            var found: [Record] = []
+            while found.count < count {
+                let limit = Int64(query.isEmpty ? min(count - found.count, 500) : 100)
+                let rows = try connection.query(RecordRow.page, [.integer(end), .integer(limit)])
+                for row in rows where found.count < count {
+                    end = try row["number"]
+                    guard let record = self.decoded(row), !record.isOlder(than: oldest), query.matches(record) else {
+                        continue
+                    }
+                    found.append(record)
+                }
+                if rows.count < limit { break }
+            }
+            return found
+        } ?? []
+    }
+
+    public func record(_ id: Record.ID) async -> Record? {
+        await settled()
+        let oldest = oldestAllowed()
+        let row = reading { try $0.first(RecordRow.single, [.text(id.uuidString)]) } ?? nil
+        return row.flatMap(decoded).flatMap { $0.isOlder(than: oldest) ? nil : $0 }
+    }
+
+    private func oldestAllowed() -> Date? {
+        capacity.age.map { clock.now().addingTimeInterval(-($0 / .seconds(1))) }
+    }
+
+    private func decoded(_ row: SQLRow) -> Record? {
+        do { return try RecordRow.record(in: row) } catch {
+            onFailure(InterceptionError(.storageFailed, "A record cannot be read: \(error)", underlying: error))
+            return nil
+        }
+    }
+
+    private func reading<T: Sendable>(_ body: (any SQLConnection) throws -> T) -> T? {
+        do { return try database.read(body) } catch {
+            onFailure(InterceptionError(.storageFailed, "The records cannot be read: \(error)", underlying: error))
+            return nil
+        }
+    }
+}
+
+// MARK: - Writing
+
+extension SQLiteRecordStorage.State {
+    /// Puts a change in the place of the one that waits for the same record.
+    fileprivate mutating func add(_ change: RecordRow.Change, _ id: Record.ID) {
+        waitingBytes += change.byteCount
+        added += 1
+        if let place = places[id], case .store = waiting[place], case .store = change {
+            waitingBytes -= waiting[place].byteCount
+            waiting[place] = change
+        } else {
+            places[id] = waiting.count
+            waiting.append(change)
+        }
+    }
+}
+
+extension SQLiteRecordStorage {
+    private func writeSoon(_ state: inout State) {
+        if state.writer == nil { state.writer = Task { await writeBatch() } }
+    }
+
+    private func writeBatch() async {
+        let (batch, added) = state.withLock { state in
+            defer {
+                state.waiting = []
+                state.places = [:]
+                state.waitingBytes = 0
+            }
+            return (state.waiting, state.added)
+        }
+        let oldest = oldestAllowed()
+        do {
+            try await database.write { [capacity] connection in
+                try RecordRow.apply(batch, to: connection)
+                try RecordRow.trim(connection, to: capacity, startedSince: oldest)
+            }
+        } catch {
+            onFailure(
+                InterceptionError(
+                    .storageFailed, "\(batch.count) records could not be written: \(error)", underlying: error))
+        }
+        state.withLock { state in
+            state.written = added
+            state.writer = nil
+            if !state.waiting.isEmpty { writeSoon(&state) }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import HTTPCore
+
+/// What is taken out of a record before anybody stores, shows or exports it. The traffic itself is not touched.
+///
+///     configuration.redaction = .standard.adding(members: ["ssn"], pointers: ["/card/number"])
+///
+/// Beside what is named here, wherever it stands, in headers, URLs, bodies and the texts of errors: signed texts (JWS and
+/// other base64 of a JSON object), base64 of DER such as an app receipt, private keys in PEM, the user information of
+/// URLs. Bodies are looked through as text, so one that is cut in the middle of a secret, or is no valid JSON, gives
+/// nothing away, and what is not secret stays byte for byte.
+public struct Redaction: Sendable {
+    /// Headers whose values are secrets.
+    public let headers: SensitiveHeaders
+    /// Query items and form fields whose values are secrets.
+    public let queryItems: Set<String>
+    /// JSON members at any depth whose values are secrets; also query items, form fields and parts of multipart bodies.
+    /// A `receipt` is hidden where it is not an object: those are receipts that were decoded already.
+    public let members: Set<String>
+    /// Places in JSON bodies whose values are secrets, as RFC 6901 pointers.
+    public let pointers: [String]
+    /// Whether bodies are kept that cannot be looked into: those with a `Content-Encoding` and those in UTF-16 or UTF-32.
+    public let keepsEncodedBodies: Bool
+
+    private let rules: SecretRules?
+
+    /// The names of query items and members are compared without case, hyphens and underscores: `access_token` is
+    /// `accessToken`.
+    public init(
+        headers: SensitiveHeaders = .standard, queryItems: Set<String> = [], members: Set<String> = [],
+        pointers: [String] = [], keepsEncodedBodies: Bool = false
+    ) {
+        self.headers = headers
+        self.queryItems = queryItems
+        self.members = members
+        self.pointers = pointers
+        self.keepsEncodedBodies = keepsEncodedBodies
+        rules = SecretRules(members: members, queryItems: queryItems, pointers: pointers)
+    }
+
+    private init() {
+        headers = SensitiveHeaders([])
+        queryItems = []
+        members = []
+        pointers = []
+        keepsEncodedBodies = true
+        rules = nil
+    }
+
+    /// The credentials of HTTP, of Souk and of the App Store: `HTTPCore`'s headers, passwords, tokens and keys under
+    /// their usual names, receipts and what the store signed.
+    public static let standard = Redaction(
+        queryItems: [
+            "key", "code", "sig", "signature", "X-Amz-Signature", "X-Amz-Credential", "X-Goog-Signature",
+            "X-Goog-Credential",
+        ],
+        members: [
+            "password", "passwd", "passphrase", "secret", "clientSecret", "sharedSecret", "webhookSecret", "token",
+            "accessToken", "refreshToken", "idToken", "authToken", "sessionToken", "securityToken",
+            "X-Amz-Security-Token",
+            "customerToken", "bearerToken", "csrfToken", "apiKey", "secretKey", "privateKey", "authorization",
+            "credentials",
+            "jwt", "jws", "assertion", "receipt", "receiptData", "latestReceipt", "signedPayload", "signedTransaction",
+            "signedTransactions", "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo",
+        ])
+
+    /// Nothing is taken out. For traffic that has no secrets.
+    public static let none = Redaction()
+
+    /// This and more.
+    public func adding(
+        headers moreHeaders: [String] = [], queryItems moreItems: Set<String> = [],
+        members moreMembers: Set<String> = [],
+        pointers morePointers: [String] = []
+    ) -> Redaction {
+        Redaction(
+            headers: headers.adding(moreHeaders), queryItems: queryItems.union(moreItems),
+            members: members.union(moreMembers), pointers: pointers + morePointers,
+            keepsEncodedBodies: keepsEncodedBodies)
+    }
+
+    /// The same, keeping bodies that cannot be looked into.
+    public func keepingEncodedBodies() -> Redaction {
+        guard rules != nil else { return self }
+        return Redaction(
+            headers: headers, queryItems: queryItems, members: members, pointers: pointers, keepsEncodedBodies: true)
+    }
+
+    /// The record without its secrets. What was redacted already stays as it is. An error whose texts have a secret
+    /// becomes a `RecordedFailure`.
+    public func redacted(_ record: Record) -> Record {
+        guard let rules else { return record }
+        var record = record
+        let original = redacted(record.originalRequest, rules)
+        record.designatedRequest =
+            record.designatedRequest.isBuffered(as: record.originalRequest)
+            ? original : redacted(record.designatedRequest, rules)
+        record.originalRequest = original
+        switch record.result {
+        case .success(var response)?:
+            response.body = redacted(response.body, response.headers, rules)
+            response.headers = redacted(response.headers, rules)
+            record.result = .success(response)
+        case .failure(let error)?: record.result = .failure(redacted(error, rules))
+        case nil: break
+        }
+        return record
+    }
+
+    /// Whether something was taken out of this text, so that it is not what was sent.
+    public static func marks(_ text: String) -> Bool {
+        text.contains(SensitiveHeaders.replacement) || text.contains(SecretScanner.replacementInQuery)
+            || text.contains("://\(SecretScanner.replacementOfUser)@")
+    }
+
+    /// The text without its secrets.
+    public func redacted(_ text: String) -> String { rules.map { $0.redacted(text) } ?? text }
+
+    private func redacted(_ request: HTTPRequest, _ rules: SecretRules) -> HTTPRequest {
+        var request = request
+        request.url = rules.redacted(request.url)
+        request.body = redacted(request.body, request.headers, rules)
+        request.headers = redacted(request.headers, rules)
+        return request
+    }
+
+    private func redacted(_ headers: HTTPHeaders, _ rules: SecretRules) -> HTTPHeaders {
+        var redacted = headers
+        for (index, field) in headers.fields.enumerated() {
+            if self.headers.contains(field.name) {
+                redacted.fields[index].value = SensitiveHeaders.replacement
+            } else if let value = rules.change(field.value) {
+                redacted.fields[index].value = value
+            }
+        }
+        return redacted
+    }
+
+    private func redacted(_ body: HTTPBody, _ headers: HTTPHeaders, _ rules: SecretRules) -> HTTPBody {
+        guard case .bytes(let bytes) = body, !bytes.isEmpty else { return body }
+        let kind = BodyKind(headers)
+        if kind == .encoded { return keepsEncodedBodies ? body : .text(SensitiveHeaders.replacement) }
+        return rules.change(bytes, kind).map(HTTPBody.bytes) ?? body
+    }
+
+    private func redacted(_ error: any Error, _ rules: SecretRules) -> any Error {
+        guard RecordedFailure.texts(of: error).contains(where: { rules.change($0) != nil }) else { return error }
+        let failure = RecordedFailure(error)
+        return RecordedFailure(kind: failure.kind, code: failure.code, reason: rules.redacted(failure.reason)).restored
+    }
+}
+
+/// What a body's headers say of how to look through it.
+enum BodyKind {
+    case text, form, multipart
+    /// Not to be read without being decoded first.
+    case encoded
+
+    init(_ headers: HTTPHeaders) {
+        self = .text
+        for field in headers.fields where field.name.utf8.count == 12 || field.name.utf8.count == 16 {
+            if field.name.equalsIgnoringCase("Content-Encoding") {
+                guard field.value.isEmpty || field.value.equalsIgnoringCase("identity") else {
+                    self = .encoded
+                    return
+                }
+            } else if field.value != "application/json", field.name.equalsIgnoringCase("Content-Type") {
+                let type = field.value.lowercased()
+                if type.hasPrefix("application/x-www-form-urlencoded") { self = .form }
+                if type.hasPrefix("multipart/") { self = .multipart }
+                if type.contains("utf-16") || type.contains("utf-32") { self = .encoded }
+            }
+        }
+    }
+}
+
+extension HTTPRequest {
+    /// Whether this is the same request, by what can be compared without reading.
+    fileprivate func isBuffered(as other: HTTPRequest) -> Bool {
+        guard case .bytes(let own) = body, case .bytes(let others) = other.body else { return false }
+        return method == other.method && url == other.url && timeout == other.timeout && headers == other.headers
+            && own == others
+    }
+}

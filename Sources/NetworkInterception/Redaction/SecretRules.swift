@@ -1,0 +1,82 @@
+import HTTPCore
+
+/// What counts as a secret, in the form in which bytes are searched for it.
+final class SecretRules: Sendable {
+    let members: SecretNames
+    /// The members too: what is a secret in JSON is one in a query.
+    let queryItems: SecretNames
+    private let pointers: PointerTree?
+
+    init(members: Set<String>, queryItems: Set<String>, pointers: [String]) {
+        self.members = SecretNames(members)
+        self.queryItems = SecretNames(members.union(queryItems))
+        self.pointers = pointers.isEmpty ? nil : PointerTree(pointers)
+    }
+
+    func redacted(_ text: String) -> String { change(text) ?? text }
+
+    /// The text without its secrets; `nil` when it has none.
+    func change(_ text: String) -> String? {
+        var text = text
+        return text.withUTF8 { scanned($0, .text, depth: 0) }.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The body without its secrets; `nil` when it has none.
+    func change(_ body: [UInt8], _ kind: BodyKind) -> [UInt8]? {
+        if body.beginsSignedDER { return Array(SensitiveHeaders.replacement.utf8) }
+        if let pointers, let pointed = pointers.redacted(body) {
+            return pointed.withUnsafeBufferPointer { scanned($0, kind, depth: 0) } ?? pointed
+        }
+        return body.withUnsafeBufferPointer { scanned($0, kind, depth: 0) }
+    }
+
+    /// `depth` is how often what is looked through was itself written inside of something.
+    func scanned(_ text: UnsafeBufferPointer<UInt8>, _ kind: BodyKind, depth: Int) -> [UInt8]? {
+        var scanner = SecretScanner(text, self, kind, depth: depth)
+        scanner.scan()
+        return scanner.result
+    }
+}
+
+extension [UInt8] {
+    /// Whether this is PKCS #7 signed data in DER, as an app receipt is: the object identifier 1.2.840.113549.1.7.2 at the
+    /// beginning of a sequence.
+    fileprivate var beginsSignedDER: Bool {
+        let identifier: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
+        guard first == 0x30, count > identifier.count else { return false }
+        return (2...6).contains { dropFirst($0).starts(with: identifier) }
+    }
+}
+
+/// Names that are looked for in bytes, compared without case, hyphens and underscores.
+final class SecretNames: Sendable {
+    private let names: Set<[UInt8]>
+    /// By a name's first letter the last letters it may have, as bits. Nearly all names are told apart by these.
+    nonisolated(unsafe) private let ends: UnsafeMutablePointer<UInt32>
+
+    init(_ names: Set<String>) {
+        self.names = Set(names.map { Self.normal($0.utf8) }).subtracting([[]])
+        // Written here only.
+        ends = .allocate(capacity: 32)
+        ends.initialize(repeating: 0, count: 32)
+        for name in self.names { ends[Int(name[0] & 31)] |= 1 << UInt32(name[name.count - 1] & 31) }
+    }
+
+    deinit { ends.deallocate() }
+
+    func contains(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        var (start, end) = (name.lowerBound, name.upperBound)
+        while start < end, Self.isPassedOver(text[start]) { start += 1 }
+        while start < end, Self.isPassedOver(text[end - 1]) { end -= 1 }
+        guard start < end, ends[Int(text[start] & 31)] & (1 << UInt32(text[end - 1] & 31)) != 0 else { return false }
+        return names.contains(Self.normal(text[name]))
+    }
+
+    func contains(_ name: String) -> Bool { names.contains(Self.normal(name.utf8)) }
+
+    private static func isPassedOver(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") }
+
+    private static func normal(_ name: some Sequence<UInt8>) -> [UInt8] {
+        name.filter { !isPassedOver($0) }.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+    }
+}

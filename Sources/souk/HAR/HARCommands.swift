@@ -1,0 +1,90 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import Primitives
+
+/// `souk har lint` and `souk har show`: files of recorded traffic, as browsers, proxies and the interceptor write them.
+enum HARCommands {
+    static let sizeLimit = 512 << 20
+
+    static let lint = Command(
+        words: ["har", "lint"], summary: "find what is wrong or doubtful in files of recorded traffic (HAR 1.2)",
+        operands: ["FILE…"], options: [.init(name: "json", help: "print one JSON value")],
+        details: """
+            What makes a file no HAR is an error and exits 1. Times that do not add up and figures that are missing are
+            warnings: browsers write such files.
+            """
+    ) { arguments in
+        let findings = try arguments.operands.flatMap(findings)
+        return LintReport(files: arguments.operands.count, findings: findings).print(asJSON: arguments.has("json"))
+    }
+
+    static let show = Command(
+        words: ["har", "show"], summary: "list the requests of a file of recorded traffic, or show one of them",
+        operands: ["FILE"],
+        options: [
+            .init(name: "entry", value: "N", help: "show this one with its headers and bodies, counted from 1"),
+            .init(
+                name: "only", value: "WORDS", help: "those alone that match, such as \"method:post status:5xx refused\""
+            ),
+            .init(name: "json", help: "print one JSON value"),
+        ]
+    ) { arguments in
+        let archive = try read(arguments.operands[0])
+        let rows = try chosen(from: archive, arguments)
+        let isWhole = arguments.text("entry") != nil
+        if arguments.has("json") {
+            let entries = rows.map { HARText.json($0, isWhole: isWhole) }
+            Terminal.print(json: ["creator": .string(archive.creator), "entries": .array(entries)])
+        } else if isWhole {
+            for row in rows { Terminal.write(HARText.whole(row)) }
+        } else {
+            Terminal.write(HARText.table(rows))
+        }
+        return .success
+    }
+
+    /// An entry of a file, with its number there.
+    struct Row {
+        /// Counted from 1.
+        let number: Int
+        let entry: HAREntry
+        let record: Record
+    }
+
+    /// Throws `Misuse` for a file that is no HAR.
+    static func read(_ file: String) throws -> HARDocument {
+        do {
+            return try HARDocument(parsing: InputFile.read(file, limit: sizeLimit))
+        } catch let error as InterceptionError {
+            throw Misuse("\(file): \(error.reason)")
+        }
+    }
+
+    /// The entries that `--entry` and `--only` choose, all without them. Throws `Misuse` where there is no such entry.
+    static func chosen(from archive: HARDocument, _ arguments: Arguments) throws -> [Row] {
+        var rows = archive.entries.enumerated().map {
+            Row(number: $0.offset + 1, entry: $0.element, record: $0.element.record)
+        }
+        if arguments.text("entry") != nil, rows.isEmpty { throw Misuse("the file has no entries") }
+        if let number = try arguments.integer("entry", in: 1...max(1, rows.count)) { rows = [rows[number - 1]] }
+        if let words = arguments.text("only") {
+            let query = RecordQuery(words)
+            rows = rows.filter { query.matches($0.record) }
+        }
+        return rows
+    }
+
+    private static func findings(in file: String) throws -> [LintReport.Finding] {
+        let bytes = try InputFile.read(file, limit: sizeLimit)
+        do {
+            let findings = try HARDocument.findings(in: bytes).map {
+                LintReport.Finding(isError: $0.isError, file: file, pointer: $0.pointer, reason: $0.reason)
+            }
+            return LintReport.locating(
+                findings, in: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes)
+        } catch {
+            return [.init(isError: true, file: file, pointer: "", reason: error.reason)]
+        }
+    }
+}

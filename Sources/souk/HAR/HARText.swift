@@ -1,0 +1,91 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import Primitives
+
+/// Recorded exchanges as text for people and as JSON for programs.
+enum HARText {
+    static func table(_ rows: [HARCommands.Row]) -> String {
+        var lines = [["#", "began", "ms", "status", "bytes", "request"]]
+        for row in rows {
+            lines.append([
+                String(row.number), row.entry.started.map(RFC3339.string) ?? "-",
+                row.entry.duration.map { String(milliseconds($0)) } ?? "-", status(row.record),
+                row.record.bodies.response.map { String($0.byteCount) } ?? "-",
+                "\(row.record.designatedRequest.method) \(printable(row.record.designatedRequest.url))",
+            ])
+        }
+        let widths = (0..<5).map { column in lines.map { $0[column].count }.max() ?? 0 }
+        let table = lines.map { line in
+            let cells = zip(line, widths).map { cell, width in
+                cell.padding(toLength: width, withPad: " ", startingAt: 0)
+            }
+            return (cells + [line[5]]).joined(separator: "  ")
+        }
+        return (table + [LintReport.count(rows.count, "request")]).joined(separator: "\n") + "\n"
+    }
+
+    /// Request and answer as messages, bodies as text where they are text.
+    static func whole(_ row: HARCommands.Row) -> String {
+        let (request, record) = (row.record.designatedRequest, row.record)
+        var text = "\(Terminal.bold("\(request.method) \(printable(request.url))"))\n"
+        text += headers(request.headers) + body(request.body, record.bodies.designated)
+        text += "\n\(Terminal.bold(record.response.map { "\($0.status)" } ?? status(record)))"
+        text += row.entry.duration.map { " after \(milliseconds($0)) ms\n" } ?? "\n"
+        if let failure = record.failure { text += printable(RecordedFailure(failure).reason) + "\n" }
+        if let response = record.response {
+            text += headers(response.headers) + body(response.body, record.bodies.response)
+        }
+        return text
+    }
+
+    static func json(_ row: HARCommands.Row, isWhole: Bool) -> JSONValue {
+        var members: JSONMembers = [
+            "entry": .number(row.number), "started": .string(row.entry.started.map(RFC3339.string) ?? ""),
+            "milliseconds": row.entry.duration.map { .number(milliseconds($0)) } ?? .null,
+            "method": .string(row.record.designatedRequest.method.rawValue),
+            "url": .string(row.record.designatedRequest.url),
+            "status": row.record.response.map { .number($0.status) } ?? .null,
+            "bytes": row.record.bodies.response.map { .number($0.byteCount) } ?? .null,
+        ]
+        if let failure = row.record.failure { members["error"] = .string(RecordedFailure(failure).reason) }
+        if isWhole { members["har"] = row.entry.json }
+        return .object(members)
+    }
+
+    /// Without what would move a terminal's cursor.
+    static func printable(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map {
+                    $0.properties.generalCategory == .control && $0 != "\n" && $0 != "\t" ? "\u{FFFD}" : $0
+                }))
+    }
+
+    static func status(_ record: Record) -> String {
+        if let response = record.response { return String(response.status) }
+        return record.result == nil ? "underway" : "failed"
+    }
+
+    static func milliseconds(_ duration: Duration) -> Int { Int((duration / .milliseconds(1)).rounded()) }
+
+    private static func headers(_ headers: HTTPHeaders) -> String {
+        headers.fields.map { printable("\(Terminal.dim("\($0.name):")) \($0.value)\n") }.joined()
+    }
+
+    private static func body(_ body: HTTPBody, _ passage: Record.Passage?) -> String {
+        let bytes = body.buffered ?? []
+        let missing = (passage?.byteCount ?? 0) - bytes.count
+        var text = ""
+        if !bytes.isEmpty {
+            if let json = try? JSONValue(parsing: bytes) {
+                text = "\n" + json.text(pretty: true) + "\n"
+            } else if let plain = String(validating: bytes, as: UTF8.self) {
+                text = "\n" + printable(plain) + (plain.hasSuffix("\n") ? "" : "\n")
+            } else {
+                text = "\n(\(bytes.count) bytes that are no text)\n"
+            }
+        }
+        return missing > 0 ? text + "(\(missing) bytes are not in the file)\n" : text
+    }
+}

@@ -1,0 +1,34 @@
+"""Reads a HAR file with haralyzer, which nobody here wrote.
+
+Reads {"document": {…}} on standard input; prints what haralyzer understood: {"creator": "…", "entries": [{"method",
+"url", "status", "milliseconds", "started", "requestHeaders", "query", "posted", "responseHeaders", "text", "size"}, …],
+"post", "failed"}. Fails when haralyzer does.
+"""
+
+import json
+import sys
+
+from haralyzer import HarParser
+from haralyzer.http import Request
+
+
+def entry(found):
+    return {
+        "method": found.request.method, "url": found.request.url, "status": found.response.status,
+        "milliseconds": found.time, "started": found.startTime.isoformat(),
+        "requestHeaders": found.request.headers, "query": found.request.queryString,
+        "posted": found.request.get("postData", {}).get("text"),
+        "responseHeaders": found.response.headers, "text": found.response.text, "size": found.response.contentSize,
+        "wait": found.timings["wait"],
+    }
+
+
+document = json.load(sys.stdin)["document"]
+parser = HarParser(document)
+entries = [found for page in parser.pages for found in page.entries]
+assert all(isinstance(found.request, Request) for found in entries)
+print(json.dumps({
+    "creator": parser.creator["name"], "version": parser.version, "entries": [entry(found) for found in entries],
+    "post": len([found for found in entries if HarParser.match_request_type(found, "POST")]),
+    "server errors": len([found for found in entries if HarParser.match_status_code(found, "5..")]),
+}))

@@ -1,0 +1,79 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import Primitives
+import StoreTestSupport
+import Testing
+
+@Suite struct CurlCommandTests {
+    /// What arrived, in the order in which it came.
+    private struct Arrived: Sendable {
+        let request: HTTPRequest
+        let body: [UInt8]
+    }
+
+    /// Has a shell run the command of a record, and returns what came to the server.
+    private func replayed(_ make: (String) -> HTTPRequest) async throws -> Arrived? {
+        let arrived = Locked<Arrived?>(nil)
+        let server = AnyHTTPHandler { request in
+            .suspended {
+                let body = (try? await request.body.collect(upTo: 1 << 22)) ?? []
+                arrived.withLock { $0 = Arrived(request: request, body: body) }
+                return HTTPResponse(status: 200)
+            }
+        }
+        try await withLoopbackServer(server) { url in
+            let command = CurlCommand(Record(make(url)))
+            let place = TemporaryRecords()
+            if let file = command.file {
+                try Data(file.bytes).write(to: URL(fileURLWithPath: place.folder + "/" + file.name))
+            }
+            let outcome = try await OutsideJudge.run(
+                "/bin/sh", ["-c", "cd '\(place.folder)' && exec \(command.text) --silent --output answer"], input: "")
+            #expect(outcome.status == 0, "\(outcome.errors)")
+        }
+        return arrived.withLock { $0 }
+    }
+
+    @Test func `a shell sends the same request, byte for byte`() async throws {
+        let body = "it's \"5 $HOME `id` \\ \n ü\u{1F600} @file\n"
+        let arrived = try #require(
+            try await replayed { url in
+                HTTPRequest(
+                    method: .post, url: "\(url)/a/../b/[1]{2}?q='x'&r=$(id)",
+                    headers: [
+                        "X-Quote": "it's $HOME", "content-type": "text/plain", "X-Empty": "", "x-a": "1", "X-A": "2",
+                    ],
+                    body: .text(body))
+            })
+        #expect(arrived.request.method == .post)
+        #expect(arrived.request.url == "/a/../b/[1]{2}?q='x'&r=$(id)")
+        #expect(arrived.body == Array(body.utf8))
+        let own = arrived.request.headers.fields.filter { !["host", "content-length"].contains($0.name.lowercased()) }
+        #expect(
+            own.map { "\($0.name): \($0.value)" } == [
+                "X-Quote: it's $HOME", "content-type: text/plain", "X-Empty: ", "x-a: 1", "X-A: 2",
+            ])
+    }
+
+    @Test(arguments: ["GET", "HEAD", "DELETE", "PUT", "PATCH", "PURGE"])
+    func `every method is sent without a header that is not its own`(method: String) async throws {
+        let arrived = try #require(try await replayed { HTTPRequest(method: .init(method), url: $0 + "/") })
+        #expect(arrived.request.method.rawValue == method)
+        #expect(arrived.body.isEmpty)
+        let own = arrived.request.headers.fields.map { $0.name.lowercased() }.filter {
+            $0 != "host" && $0 != "content-length"
+        }
+        #expect(own.isEmpty)
+    }
+
+    @Test(arguments: [[0, 255, 10, 39], [UInt8](repeating: 97, count: 1_000_000), Array("@/etc/hostname".utf8)])
+    func `bodies of bytes and long ones come from a file, one that looks like a file's name does not`(_ body: [UInt8])
+        async throws
+    {
+        let arrived = try #require(
+            try await replayed { HTTPRequest(method: .put, url: $0 + "/", body: .bytes(body)) })
+        #expect(arrived.body == body)
+        #expect(!arrived.request.headers.contains("Expect"))
+    }
+}

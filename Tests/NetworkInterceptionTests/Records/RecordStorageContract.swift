@@ -1,0 +1,226 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import Primitives
+import StoreTestSupport
+import Testing
+
+/// What every storage of records promises, tried on the ring in memory and on a SQLite file.
+@Suite struct RecordStorageContract {
+    enum Kind: String, CaseIterable, Sendable { case memory, sqlite }
+
+    private static let start = Date(timeIntervalSince1970: 1_800_000_000)
+    private let folder = TemporaryRecords()
+
+    private func storage(
+        _ kind: Kind, _ capacity: RecordCapacity = .standard, clock: any WallClock = SystemClock()
+    ) throws -> any RecordStorage {
+        switch kind {
+        case .memory: MemoryRecordStorage(capacity: capacity, clock: clock)
+        case .sqlite:
+            try SQLiteRecordStorage(path: folder.path, capacity: capacity, clock: clock) { Issue.record($0) }
+        }
+    }
+
+    private func record(_ number: Int, body: Int = 0, started: Date? = nil) -> Record {
+        var record = Record(HTTPRequest(method: .get, url: "http://a/\(number)"))
+        record.result = .success(Response(status: 200, body: .bytes([UInt8](repeating: 7, count: body))))
+        record.timing.started = started
+        return record
+    }
+
+    private func urls(_ storage: any RecordStorage, _ count: Int = 100, after record: Record? = nil) async -> [String] {
+        await storage.records(count, after: record).map { String($0.originalRequest.url.dropFirst(9)) }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `records come newest first, as many as are asked for and there are`(_ kind: Kind) async throws {
+        let storage = try storage(kind)
+        #expect(await urls(storage).isEmpty)
+        let records = (1...5).map { record($0) }
+        for record in records { await storage.store(record) }
+        #expect(await urls(storage) == ["5", "4", "3", "2", "1"])
+        #expect(await urls(storage, 2) == ["5", "4"])
+        #expect(await urls(storage, 0).isEmpty)
+        #expect(await urls(storage, 2, after: records[3]) == ["3", "2"])
+        #expect(await urls(storage, 9, after: records[0]).isEmpty)
+        #expect(await urls(storage, 1, after: record(9)) == ["5"], "after one that is not kept: the newest")
+        #expect(await storage.record(records[2].id)?.originalRequest.url == "http://a/3")
+        #expect(await storage.record(UUID()) == nil)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a record that is stored again changes in its place`(_ kind: Kind) async throws {
+        let storage = try storage(kind)
+        var first = record(1)
+        first.result = nil
+        await storage.store(first)
+        await storage.store(record(2))
+        first.result = .success(Response(status: 404))
+        await storage.store(first)
+        let records = await storage.records(9, after: nil)
+        #expect(records.map(\.originalRequest.url) == ["http://a/2", "http://a/1"])
+        #expect(records.last?.response?.status == 404)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `beyond its capacity the oldest go, by count and by bytes`(_ kind: Kind) async throws {
+        let storage = try storage(kind, RecordCapacity(records: 3, bytes: 1000))
+        for number in 1...5 { await storage.store(record(number)) }
+        #expect(await urls(storage) == ["5", "4", "3"])
+        await storage.store(record(6, body: 700))
+        await storage.store(record(7, body: 200))
+        #expect(await urls(storage) == ["7", "6", "5"])
+        var grown = try #require(await storage.records(1, after: nil).first)
+        grown.result = .success(Response(status: 200, body: .bytes([UInt8](repeating: 1, count: 600))))
+        await storage.store(grown)
+        #expect(await urls(storage) == ["7"], "what grows counts too")
+        await storage.store(record(8, body: 5000))
+        #expect(await urls(storage) == ["8"], "the newest stays, however large it is")
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `what is too old is neither found nor kept`(_ kind: Kind) async throws {
+        let clock = ManualClock(Self.start)
+        let storage = try storage(kind, RecordCapacity(age: .seconds(60)), clock: clock)
+        let old = record(1, started: Self.start)
+        await storage.store(old)
+        await storage.store(record(2, started: Self.start.addingTimeInterval(50)))
+        clock.advance(by: 61)
+        #expect(await urls(storage) == ["2"])
+        #expect(await storage.record(old.id) == nil)
+        await storage.store(record(3, started: clock.now()))
+        #expect(await urls(storage) == ["3", "2"])
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `single records and all can be taken out`(_ kind: Kind) async throws {
+        let storage = try storage(kind)
+        let records = (1...4).map { record($0) }
+        for record in records { await storage.store(record) }
+        await storage.remove(records[3].id)
+        await storage.remove(records[1].id)
+        await storage.remove(UUID())
+        #expect(await urls(storage) == ["3", "1"])
+        await storage.store(record(5))
+        await storage.store(records[1])
+        #expect(await urls(storage) == ["2", "5", "3", "1"], "what was taken out and comes again is new")
+        await storage.removeAll()
+        #expect(await urls(storage).isEmpty)
+        await storage.store(record(6))
+        #expect(await urls(storage) == ["6"])
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `each reader of updates hears of every record that is stored`(_ kind: Kind) async throws {
+        let storage = try storage(kind)
+        await storage.store(record(0))
+        let readers = [storage.updates, storage.updates]
+        for number in 1...3 { await storage.store(record(number)) }
+        for reader in readers {
+            var heard: [String] = []
+            for await record in reader {
+                heard.append(record.originalRequest.url)
+                if heard.count == 3 { break }
+            }
+            #expect(heard == ["http://a/1", "http://a/2", "http://a/3"])
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a record comes back as it was`(_ kind: Kind) async throws {
+        let storage = try storage(kind)
+        var record = Record(
+            HTTPRequest(
+                method: .init("PROPFIND"), url: "http://a/?q=%20", headers: ["b": "1", "A": "2", "a": "ü"],
+                body: .bytes([0, 255, 10]), timeout: .milliseconds(1500)))
+        record.designatedRequest.headers.add("X", "y")
+        record.designatedRequest.body = .text("other")
+        record.result = .success(
+            Response(status: 299, headers: ["Set-Cookie": "a", "set-cookie": "b"], body: .bytes([1, 0, 2])))
+        record.timing = .init(
+            started: Self.start, sent: Self.start.addingTimeInterval(0.001),
+            answered: Self.start.addingTimeInterval(0.3))
+        record.bodies = .init(
+            original: .init(byteCount: 3), response: .init(byteCount: 900, isCut: true, end: .underway))
+        record.changes = [.init(floret: "Stamp", kind: .changedRequest)]
+        await storage.store(record)
+        let kept = try #require(await storage.records(1, after: nil).first)
+        #expect(String(describing: kept) == String(describing: record))
+        record.result = .failure(HTTPError(.timeout, "No answer came."))
+        await storage.store(record)
+        let failed = await storage.record(record.id)?.failure as? HTTPError
+        #expect(failed?.code == .timeout && failed?.reason == "No answer came.")
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `records are found by their words, method, host and outcome`(_ kind: Kind) async throws {
+        let storage = try storage(kind)
+        var first = Record(
+            HTTPRequest(method: .post, url: "https://api.example.com/Orders", body: .text("{\"name\":\"Änne\"}")))
+        first.result = .success(Response(status: 503, headers: ["Retry-After": "5"], body: .text("no such CUSTOMER")))
+        var second = Record(HTTPRequest(method: .get, url: "http://cdn.example.com:8080/logo"))
+        second.result = .failure(HTTPError(.timeout, "No answer came."))
+        let third = Record(HTTPRequest(method: .get, url: "http://other/orders"))
+        for record in [first, second, third] { await storage.store(record) }
+        func found(_ typed: String, after record: Record? = nil) async -> [Int] {
+            let ids = [first.id, second.id, third.id]
+            return await storage.records(9, after: record, matching: RecordQuery(typed)).compactMap {
+                ids.firstIndex(of: $0.id).map { $0 + 1 }
+            }
+        }
+        #expect(await found("") == [3, 2, 1])
+        #expect(await found("orders") == [3, 1])
+        #expect(await found("orders", after: third) == [1])
+        #expect(await found("orders CUSTOMER") == [1])
+        #expect(await found("\"such customer\"") == [1])
+        #expect(await found("\"customer such\"") == [])
+        #expect(await found("änne") == [1])
+        #expect(await found("\"retry-after: 5\"") == [1])
+        #expect(await found("no answer") == [2])
+        #expect(await found("method:get") == [3, 2])
+        #expect(await found("host:*.example.com") == [2, 1])
+        #expect(await found("host:cdn.example.com:8080") == [2])
+        #expect(await found("status:5xx") == [1])
+        #expect(await found("status:503 method:get") == [])
+        #expect(await found("status:failed") == [2])
+        #expect(await found("status:underway") == [3])
+        #expect(await found("status:nonsense") == [], "what is no status is looked for as text")
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `records that many tasks store are all there, and each once`(_ kind: Kind) async throws {
+        let storage = try storage(kind)
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<200 {
+                group.addTask {
+                    var record = record(number)
+                    record.result = nil
+                    await storage.store(record)
+                    record.result = .success(Response(status: 201))
+                    await storage.store(record)
+                }
+            }
+        }
+        let records = await storage.records(1000, after: nil)
+        #expect(Set(records.map(\.id)).count == 200 && records.count == 200)
+        #expect(records.allSatisfy { $0.response?.status == 201 })
+    }
+
+    @Test func `a query form says the same as what is typed`() {
+        #expect(
+            RecordQuery(HTTPQuery([("text", "a \"b c\""), ("method", "post"), ("host", "h"), ("status", "404")]))
+                == RecordQuery("a \"b c\" method:POST host:h status:404"))
+        #expect(RecordQuery(HTTPQuery([("method", ""), ("status", "")])).isEmpty)
+        #expect(RecordQuery("http://a/b").texts == ["http://a/b"])
+    }
+}
+
+/// A place for a file of records that goes when the test has ended.
+final class TemporaryRecords: Sendable {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("records-\(UUID().uuidString)").path
+    var path: String { folder + "/records.sqlite" }
+
+    init() { try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import Primitives
+import Testing
+
+/// What only a storage in a file has to promise.
+@Suite struct SQLiteRecordStorageTests {
+    private let place = TemporaryRecords()
+
+    private func record(_ number: Int) -> Record { Record(HTTPRequest(method: .get, url: "http://a/\(number)")) }
+
+    @Test func `what was stored is there when the file is opened again`() async throws {
+        let storage = try SQLiteRecordStorage(path: place.path)
+        for number in 1...3 { await storage.store(record(number)) }
+        await storage.close()
+        let again = try SQLiteRecordStorage(path: place.path, capacity: RecordCapacity(records: 2))
+        #expect(await again.records(9, after: nil).count == 3, "opening takes nothing away")
+        await again.store(record(4))
+        #expect(await again.records(9, after: nil).map(\.originalRequest.url) == ["http://a/4", "http://a/3"])
+    }
+
+    @Test func `files as a crash leaves them are opened with all that was settled`() async throws {
+        let storage = try SQLiteRecordStorage(path: place.path)
+        for number in 1...20 { await storage.store(record(number)) }
+        await storage.settled()
+        let copy = place.folder + "/copy.sqlite"
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: place.path + suffix, toPath: copy + suffix)
+        }
+        let survivor = try SQLiteRecordStorage(path: copy)
+        #expect(await survivor.records(99, after: nil).count == 20)
+        await survivor.store(record(21))
+        #expect(await survivor.records(1, after: nil).first?.originalRequest.url == "http://a/21")
+        await survivor.close()
+        await storage.close()
+    }
+
+    @Test func `a file that is something else is refused, and stays as it is`() async throws {
+        try Data("no database, but long enough to be looked at as one of them".utf8).write(
+            to: URL(fileURLWithPath: place.path))
+        #expect(throws: InterceptionError(.storageFailed, "")) { try SQLiteRecordStorage(path: place.path) }
+        #expect(throws: InterceptionError(.storageFailed, "")) { try SQLiteRecordStorage(path: "/nowhere/at/all") }
+        #expect(FileManager.default.contents(atPath: place.path)?.first == UInt8(ascii: "n"))
+    }
+
+    @Test func `after it was closed nothing is stored, nothing is found and nobody waits`() async throws {
+        let failures = Locked(0)
+        let storage = try SQLiteRecordStorage(path: place.path) { _ in failures.withLock { $0 += 1 } }
+        let updates = storage.updates
+        await storage.store(record(1))
+        await storage.close()
+        await storage.store(record(2))
+        #expect(await storage.records(9, after: nil).isEmpty)
+        #expect(failures.withLock { $0 } == 1, "that nothing can be read is told")
+        var heard = 0
+        for await _ in updates { heard += 1 }
+        #expect(heard == 1)
+    }
+
+    @Test func `a ring does not grow its file`() async throws {
+        let storage = try SQLiteRecordStorage(path: place.path, capacity: RecordCapacity(records: 50))
+        for number in 0..<6000 {
+            var record = record(number)
+            record.result = .success(Response(status: 200, body: .bytes([UInt8](repeating: 65, count: 4000))))
+            await storage.store(record)
+        }
+        #expect(await storage.records(100, after: nil).count == 50)
+        await storage.close()
+        let size = try FileManager.default.attributesOfItem(atPath: place.path)[.size] as? Int ?? 0
+        // What may wait beside what is kept, and not the 24 MB that passed.
+        #expect(size < 8 << 20)
+    }
+}
