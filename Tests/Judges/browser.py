@@ -46,9 +46,16 @@ def first(page, selector):
 def wait(page, expression):
     """Returns when the expression is true. Asked from outside: the page's policy forbids scripts that are made of texts."""
     end = time.monotonic() + PATIENCE / 1000
-    while not page.evaluate(expression):
+    while True:
+        try:
+            if page.evaluate(expression):
+                return
+            said = "it is false"
+        except Error as error:
+            # The page it was asked of may just have gone.
+            said = str(error)
         if time.monotonic() > end:
-            raise ValueError(f"this did not become true: {expression}")
+            raise ValueError(f"this did not become true: {expression}: {said}")
         page.wait_for_timeout(20)
 
 

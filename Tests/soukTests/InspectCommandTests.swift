@@ -1,6 +1,7 @@
 import CurlTransport
 import Foundation
 import HTTPCore
+import NetworkInterception
 import Primitives
 import Testing
 
@@ -34,6 +35,49 @@ import Testing
         let records = try await get(service.url + "/api/records").body.json()["records"]
         #expect(records?[0]?["path"] == "/api/state" && records?.arrayValue?.count == 1)
         #expect(service.stop() == 0 && other.stop() == 0)
+    }
+
+    @Test func `a file of records is shown, and what is sent from the page is in it afterwards`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("records.sqlite")
+        let storage = try SQLiteRecordStorage(path: path)
+        var record = Record(HTTPRequest(method: .get, url: "http://a.example/recorded"))
+        record.result = .success(Response(status: 418))
+        await storage.store(record)
+        await storage.close()
+        let service = try SoukService(["inspect", "--records", path])
+        let records = try await get(service.url + "/api/records").body.json()["records"]
+        #expect(records?[0]?["path"] == "/recorded" && records?[0]?["status"] == 418)
+        _ = try await transport.send(
+            HTTPRequest(
+                method: .post, url: service.url + "/api/requests", headers: ["X-Souk-Inspector": "1"],
+                json: ["url": .string(service.url + "/api/state")]))
+        #expect(service.stop() == 0)
+        let after = try SQLiteRecordStorage(path: path)
+        #expect(await after.records(10, after: nil).map(\.originalRequest.path) == ["/api/state", "/recorded"])
+        await after.close()
+    }
+
+    @Test func `a HAR is shown without its secrets`() async throws {
+        let folder = try TemporaryFolder()
+        let record = Record(HTTPRequest(method: .get, url: "http://a.example/1", headers: ["Cookie": "sesame"]))
+        var options = HARDocument.ExportOptions()
+        options.redaction = .none
+        let file = try folder.write("browser.har", HARDocument([record], options: options).encoded())
+        let service = try SoukService(["inspect", "--records", file])
+        let list = try await get(service.url + "/api/records").body.json()
+        let id = try #require(list["records"]?[0]?["id"]?.stringValue)
+        let text = try await get(service.url + "/api/records/" + id).body.json().text()
+        #expect(text.contains("Cookie") && !text.contains("sesame"))
+        #expect(service.stop() == 0)
+    }
+
+    @Test(arguments: ["/nowhere.sqlite", TestFiles.darkroom])
+    func `what is no file of records is misuse and names the file`(path: String) async throws {
+        let outcome = try await SoukExecutable.run(["inspect", "--records", path])
+        #expect(outcome.status == 2)
+        #expect(outcome.errors.contains(path) && outcome.errors.split(separator: "\n").count == 1)
+        #expect(outcome.output.isEmpty)
     }
 
     @Test func `it stops although a page listens`() async throws {

@@ -110,6 +110,8 @@ extension InspectorPage {
         (.get, "/api/records/{id}", { page, _, path in try await page.details(path) }),
         (.get, "/api/records/{id}/{part}", { page, _, path in try await page.download(path) }),
         (.post, "/api/records/{id}/resend", { page, request, path in try await page.resend(request, path) }),
+        (.post, "/api/records/{id}/mock", { page, _, path in try await page.mockRecord(path) }),
+        (.get, "/api/export", { page, request, _ in try await page.export(request) }),
         (.post, "/api/requests", { page, request, _ in try await page.sendNew(request) }),
         (.get, "/api/updates", { page, request, _ in try page.updates(request) }),
         (.get, "/api/trace", { page, _, _ in HTTPResponse(json: page.feed.traceList) }),

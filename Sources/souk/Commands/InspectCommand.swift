@@ -14,15 +14,22 @@ enum InspectCommand {
             .init(
                 name: "host", value: "ADDRESS",
                 help: "listen there instead of on 127.0.0.1; for others only with the token in the page's address"),
+            .init(name: "records", value: "PATH", help: "show these: a file of souk intercept or of an app, or a HAR"),
             .stopWithParent,
         ],
         details: """
             The first line of standard output is one JSON object: where it listens, and the address of the page. Requests that
-            are written on the page are sent from here and recorded in memory. It stops on SIGTERM and SIGINT.
+            are written on the page are sent from here; they are recorded in the file, or for a HAR and without --records in
+            memory. What another process records meanwhile is seen when the page is loaded again. It stops on SIGTERM and
+            SIGINT.
             """
     ) { arguments in
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
-        let interceptor = Interceptor([])
+        var file: RecordsFile?
+        if let path = arguments.text("records") { file = try await RecordsFile(path) }
+        var configuration = Interceptor.Configuration.standard
+        configuration.storage = file?.storage
+        let interceptor = Interceptor([], configuration: configuration)
         interceptor.run()
         let service = try InspectorService(
             interceptor, transport: CurlTransport.platformDefault(),
@@ -30,8 +37,39 @@ enum InspectCommand {
         Terminal.print(json: service.announcement)
         await stop.wait()
         await service.close()
+        await file?.close()
         return .success
     }
+}
+
+/// Records that a person named on the command line.
+struct RecordsFile: Sendable {
+    let storage: any RecordStorage
+    private let database: SQLiteRecordStorage?
+
+    /// Throws `Misuse` for a file that is not there, or is neither a file of records nor a HAR.
+    init(_ path: String) async throws {
+        guard let file = FileHandle(forReadingAtPath: path), let start = try? file.read(upToCount: 15) ?? Data() else {
+            throw Misuse("\(path): there is no such file, or it cannot be read")
+        }
+        if start.isEmpty || start == Data("SQLite format 3".utf8) {
+            do {
+                // What is looked at is not to go because of it.
+                let database = try SQLiteRecordStorage(path: path, capacity: RecordCapacity(records: .max, bytes: .max))
+                (storage, self.database) = (database, database)
+            } catch {
+                throw Misuse("\(path): \(error.reason)")
+            }
+            return
+        }
+        let archive = try HARCommands.read(path)
+        for warning in archive.warnings { Terminal.note("warning: \(path) \(warning.pointer): \(warning.reason)") }
+        let memory = MemoryRecordStorage(capacity: RecordCapacity(records: .max, bytes: .max))
+        for record in archive.records { await memory.store(Redaction.standard.redacted(record)) }
+        (storage, database) = (memory, nil)
+    }
+
+    func close() async { await database?.close() }
 }
 
 /// An inspector's page on a listener of its own.

@@ -84,6 +84,27 @@ struct InspectorInBrowserTests {
         #expect(!world.interceptor.isRunning)
     }
 
+    @Test func `an answer is mocked, and a request copied`() async throws {
+        let world = InspectorWorld(florets: [MockFloret()])
+        try await world.send("http://a.example/status/418")
+        let answers = try await world.browse([
+            wait("\(rows) === 1"),
+            answer("navigator.clipboard.writeText = async (text) => { window.copied = text; }; true"),
+            ["click": ".row"],
+            ["click": "role=button[name=\"Copy as cURL\"]"], wait("window.copied !== undefined"),
+            answer("window.copied.startsWith('curl ') && window.copied.includes('http://a.example/status/418 ')"),
+            ["click": "role=button[name=\"Mock this answer\"]"],
+            wait(
+                "[...document.querySelectorAll('.actions button')].some((button) => button.textContent.startsWith('Answered by'))"
+            ),
+            ["attribute": "#export", "name": "href"], ["fill": "#text", "with": "status:4xx"],
+            wait("document.querySelector('#export').getAttribute('href').includes('4xx')"),
+        ])
+        #expect(answers == [true, true, "api/export?format=har"])
+        try await world.send("http://a.example/status/418")
+        #expect(try await world.newest().changes.map(\.kind) == [.answered])
+    }
+
     @Test func `a floret is switched and set`() async throws {
         let world = InspectorWorld()
         let answers = try await world.browse(

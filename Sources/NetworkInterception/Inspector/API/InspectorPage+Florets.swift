@@ -45,6 +45,24 @@ extension InspectorPage {
         return HTTPResponse(json: state)
     }
 
+    /// The floret that can answer as a record was answered.
+    var mock: MockFloret? { interceptor.florets.lazy.compactMap { $0 as? MockFloret }.first }
+
+    /// `POST api/records/{id}/mock`: requests like this one are answered so from now on. Answers `{floret, isEnabled}`.
+    func mockRecord(_ path: PathParameters) async throws -> HTTPResponse {
+        let record = try await record(path)
+        guard let mock else {
+            throw HTTPProblem(
+                status: 409, code: "no_mock", title: "No mock", detail: "This interceptor has no MockFloret.")
+        }
+        do {
+            try mock.replay(record)
+        } catch let error as InterceptionError {
+            throw HTTPProblem(status: 409, code: error.code.rawValue, title: "Not mocked", detail: error.reason)
+        }
+        return HTTPResponse(json: ["floret": .string(mock.name), "isEnabled": .bool(mock.enabled)])
+    }
+
     private static func flag(_ field: String, in request: HTTPRequest) async throws -> Bool {
         guard let flag = (try? await request.body.json(upTo: 1024))?[field]?.boolValue else {
             throw HTTPProblem.invalid(field, "\(field) is true or false.")

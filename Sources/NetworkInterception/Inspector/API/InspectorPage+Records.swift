@@ -5,12 +5,13 @@ import Primitives
 /// Reading records.
 extension InspectorPage {
     private static let pageLimit = 1000
+    private static let exportLimit = 10_000
+    private static let gathering = Duration.milliseconds(40)
 
-    /// `GET api/records?limit=&after=&text=&method=&host=&status=`: newest first. `next` is to be given as `after` for
-    /// more; `position` is where `api/updates` goes on.
+    /// `GET api/records?limit=&after=` and the items of a `RecordQuery`: newest first. `next` is to be given as `after`
+    /// for more; `position` is where `api/updates` goes on.
     func list(_ request: HTTPRequest) async throws -> HTTPResponse {
         let query = try Self.query(of: request)
-        let filter = try RecordFilter(query)
         let limit = query["limit"].map { Int($0) ?? 0 } ?? 200
         guard (1...Self.pageLimit).contains(limit) else {
             throw HTTPProblem.invalid("limit", "limit is a whole number from 1 to \(Self.pageLimit).")
@@ -22,17 +23,8 @@ extension InspectorPage {
             last = try await interceptor.storage.record(Self.id(text, "after"))
             guard last != nil else { return Self.page([], next: nil, position) }
         }
-        var found: [JSONValue] = []
-        while true {
-            let batch = await interceptor.storage.records(200, after: last)
-            for record in batch {
-                last = record
-                guard filter.selects(record) else { continue }
-                found.append(record.summary)
-                if found.count == limit { return Self.page(found, next: record.id, position) }
-            }
-            guard batch.count == 200, !Task.isCancelled else { return Self.page(found, next: nil, position) }
-        }
+        let found = await interceptor.storage.records(limit, after: last, matching: RecordQuery(query))
+        return Self.page(found.map(\.summary), next: found.count == limit ? found.last?.id : nil, position)
     }
 
     private static func page(
@@ -48,6 +40,7 @@ extension InspectorPage {
     func details(_ path: PathParameters) async throws -> HTTPResponse {
         var json = try await record(path).details
         json["canResend"] = .bool(configuration.transport != nil)
+        json["canMock"] = .bool(mock != nil && json["response"] != nil)
         return HTTPResponse(json: json)
     }
 
@@ -64,11 +57,33 @@ extension InspectorPage {
         guard let body else {
             throw HTTPProblem(status: 404, code: "not_found", title: "Not found", detail: "There is no such body.")
         }
-        return HTTPResponse(
+        let isForCurl = path["part"] == "designated"
+        let name = isForCurl ? CurlCommand(record).file?.name : nil
+        return Self.file(name ?? "\(record.id.uuidString.lowercased())-\(path["part"])", body)
+    }
+
+    /// `GET api/export?format=har|postman` and the items of a `RecordQuery`: the newest records as a file.
+    func export(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let query = try Self.query(of: request)
+        let records = await interceptor.storage.records(Self.exportLimit, after: nil, matching: RecordQuery(query))
+        switch query["format"] ?? "har" {
+        case "har":
+            var options = HARDocument.ExportOptions()
+            options.redaction = interceptor.configuration.redaction
+            return Self.file("traffic.har", .bytes(HARDocument(records, options: options).encoded()))
+        case "postman":
+            let collection = PostmanCollection(records, name: configuration.title)
+            return Self.file("traffic.postman_collection.json", .bytes(collection.encoded()))
+        default: throw HTTPProblem.invalid("format", "format is har or postman.")
+        }
+    }
+
+    /// Bytes to be kept, never to be shown.
+    private static func file(_ name: String, _ body: HTTPBody) -> HTTPResponse {
+        HTTPResponse(
             status: 200,
             headers: [
-                "Content-Type": "application/octet-stream",
-                "Content-Disposition": "attachment; filename=\"\(record.id.uuidString.lowercased())-\(path["part"])\"",
+                "Content-Type": "application/octet-stream", "Content-Disposition": "attachment; filename=\"\(name)\"",
             ], body: body)
     }
 
@@ -109,7 +124,7 @@ extension InspectorPage {
     /// ids of what is not selected any more. `event: reset` says that something was missed: read everything again.
     func updates(_ request: HTTPRequest) throws -> HTTPResponse {
         let query = try Self.query(of: request)
-        let filter = try RecordFilter(query)
+        let filter = RecordQuery(query)
         let since = request.headers["Last-Event-ID"] ?? query["since"]
         let position = Locked(since.flatMap { InspectorFeed.Position($0) } ?? feed.position)
         let greeting = Locked("retry: 1000\n\n" as String?)
@@ -121,6 +136,8 @@ extension InspectorPage {
                 return greeting
             }
             if let first { return Array(first.utf8) }
+            // What comes in quick succession is told at once, so that watching costs busy traffic little.
+            try? await wait(Self.gathering)
             switch await feed.events(after: position.withLock { $0 }, silence: { try? await wait(silence) }) {
             case .closed: return nil
             case .silence: return Array(":\n\n".utf8)
@@ -142,7 +159,7 @@ extension InspectorPage {
 
     /// Each record once, as it is now, in the order in which they began to change.
     private static func changes(
-        _ events: [InspectorFeed.Event], _ filter: RecordFilter, _ storage: any RecordStorage
+        _ events: [InspectorFeed.Event], _ filter: RecordQuery, _ storage: any RecordStorage
     ) async -> JSONValue {
         var seen: Set<Record.ID> = []
         var records: [JSONValue] = []
@@ -155,7 +172,7 @@ extension InspectorPage {
             case .record(let id):
                 guard seen.insert(id).inserted else { continue }
                 let record = await storage.record(id)
-                if let record, filter.selects(record) {
+                if let record, filter.matches(record) {
                     records.append(record.summary)
                 } else {
                     gone.append(.string(id.uuidString))

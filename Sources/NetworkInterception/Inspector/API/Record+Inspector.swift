@@ -31,6 +31,9 @@ extension Record {
     /// Everything about it.
     var details: JSONValue {
         var json = summary
+        let curl = CurlCommand(self)
+        json["curl"] = .string(curl.text)
+        json["curlFile"] = curl.file.map { .string($0.name) }
         json["original"] = Self.json(originalRequest, bodies.original)
         if let difference = RequestDifference(from: originalRequest, to: designatedRequest) {
             json["designated"] = Self.json(designatedRequest, bodies.designated)

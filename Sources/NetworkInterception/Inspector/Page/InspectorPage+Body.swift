@@ -22,6 +22,7 @@ extension InspectorPage {
         <span id="connection" class="soft" role="status"></span>
         <button type="button" id="run" hidden></button>
         <button type="button" id="compose" hidden>New request</button>
+        <a id="export" class="button" href="api/export?format=har" download>Export HAR</a>
         <button type="button" id="clear">Clear</button>
         </div>
         </header>
@@ -46,7 +47,7 @@ extension InspectorPage {
         """
         <form role="search" id="filter">
         <label class="hidden-label" for="text">Search</label>
-        <input id="text" name="text" type="search" placeholder="Search URLs, headers and bodies" autocomplete="off" spellcheck="false">
+        <input id="text" name="text" type="search" placeholder="Search, as in: refused status:5xx host:*.example.com" autocomplete="off" spellcheck="false">
         <label class="hidden-label" for="method">Method</label>
         <select id="method" name="method"><option value="">Any method</option>\
         \(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"].map { name -> HTML in "<option>\(name)</option>" }.joined())</select>

@@ -40,14 +40,19 @@ extension InspectorPage {
               record.size === undefined ? null : sized(record.size), record.type,
             ].filter(Boolean).join(" · ");
             const actions = [
-              record.curl && make("button", { type: "button", click: (event) => copy(record.curl, event.target, "Copied") }, "Copy as cURL"),
+              make("button", { type: "button", click: (event) => copy(record.curl, event.target) }, "Copy as cURL"),
+              record.curlFile && make("a", { class: "button", href: "api/records/" + record.id + "/designated", download: true }, "Its body, " + record.curlFile),
+              record.canMock && make("button", { type: "button", click: (event) => answerOn(event.target, async () => {
+                const { floret, isEnabled } = await ask("POST", "records/" + record.id + "/mock", {});
+                return isEnabled ? "Answered by " + floret + " from now on" : "Mocked, but " + floret + " is off";
+              }) }, "Mock this answer"),
               record.canResend && make("button", { type: "button", click: () => openSheet(record) }, "Edit and resend"),
             ].filter(Boolean);
             return [
               make("p", { class: "back" }, make("a", { href: "#" }, "All requests")),
               make("div", { class: "title" }, pill(record), make("h2", {}, record.method + " " + record.path)),
               make("p", { class: "soft facts" }, make("span", {}, record.host), make("span", {}, facts)),
-              actions.length > 0 && make("div", { class: "actions" }, actions),
+              make("div", { class: "actions" }, actions),
               record.error && make("p", { class: "fault" }, record.error),
               this.waterfall(record.timing.phases),
               this.changes(record),
@@ -113,7 +118,7 @@ extension InspectorPage {
             const all = first.length < text.length && make("button", { type: "button", click: (event) => { code.textContent = text; event.target.remove(); } }, "Show all " + sized(text.length));
             return make("div", {}, make("p", { class: "soft facts" }, make("span", {}, notes),
               body.bytes > 0 && make("a", { href: "api/records/" + id + "/" + part, download: true }, "Download"),
-              body.kind !== "binary" && text && make("button", { type: "button", class: "link", click: (event) => copy(text, event.target, "Copied") }, "Copy")),
+              body.kind !== "binary" && text && make("button", { type: "button", class: "link", click: (event) => copy(text, event.target) }, "Copy")),
               code, all, body.isShortened && make("p", { class: "soft" }, "The rest is in the download."));
           },
 

@@ -24,6 +24,9 @@ extension InspectorPage {
           async load() {
             const number = ++this.number;
             this.isLoading = true;
+            const query = this.query();
+            query.set("format", "har");
+            $("export").setAttribute("href", "api/export?" + query);
             const first = await this.fetchPage(null);
             if (number !== this.number) return first.position;
             this.records = [];

@@ -34,6 +34,7 @@ extension InspectorPage {
           return (value < 10 ? value.toFixed(1) : Math.round(value)) + " " + steps[step];
         };
         const timed = (milliseconds) => {
+          if (milliseconds < 0.005) return "0 ms";
           if (milliseconds < 1) return milliseconds.toFixed(2) + " ms";
           if (milliseconds < 1000) return (milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)) + " ms";
           return milliseconds < 60000 ? (milliseconds / 1000).toFixed(milliseconds < 10000 ? 2 : 1) + " s" : Math.round(milliseconds / 60000) + " min";
@@ -56,16 +57,20 @@ extension InspectorPage {
           return make("span", { class: "pill " + tone, title: spoken }, word);
         };
 
-        const copy = async (text, button, said) => {
+        // Does it, and the button says for a moment what came of it.
+        const answerOn = async (button, work) => {
           const before = button.textContent;
           try {
-            await navigator.clipboard.writeText(text);
-            button.textContent = said;
-          } catch {
-            button.textContent = "Could not copy";
+            button.textContent = await work();
+          } catch (error) {
+            button.textContent = error.message;
           }
-          setTimeout(() => { button.textContent = before; }, 1600);
+          setTimeout(() => { button.textContent = before; }, 2400);
         };
+        const copy = (text, button) => answerOn(button, async () => {
+          await navigator.clipboard.writeText(text).catch(() => { throw new Error("Could not copy"); });
+          return "Copied";
+        });
 
         // What is known of the interceptor, and which view is open.
         const page = { state: { isRunning: true, canSend: false, hasTrace: false, florets: [], reports: [] }, trace: [], view: "traffic" };

@@ -58,6 +58,7 @@ extension InspectorPage {
           $("send-body").value = sheet.body || "";
           const notes = [
             left.length > 0 && "Redacted, so left out: " + left.join(", ") + ".",
+            isRedacted(original.body.text) && "A part of the body was redacted.",
             sheet.body === null && "The body is sent as it was recorded unless you write another.",
           ].filter(Boolean);
           $("send-note").textContent = notes.join(" ");

@@ -11,8 +11,9 @@ extension InspectorPage {
         nav a[aria-current] { background: var(--accent-soft); color: var(--accent); font-weight: 600; }
         .tools { margin-left: auto; display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; font-size: .94rem; }
         #connection:empty { margin-right: -.5rem; }
-        button { padding: .34rem .8rem; min-height: 2.1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); cursor: pointer; font-size: .92rem; }
-        button:hover:not(:disabled) { border-color: var(--accent); color: var(--accent); }
+        button, .button { padding: .34rem .8rem; min-height: 2.1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); cursor: pointer; font-size: .92rem; }
+        .button { color: var(--ink); text-decoration: none; display: inline-flex; align-items: center; }
+        button:hover:not(:disabled), .button:hover { border-color: var(--accent); color: var(--accent); }
         button:disabled { opacity: .6; cursor: default; }
         button.main { background: var(--accent); border-color: var(--accent); color: var(--on-accent); font-weight: 600; }
         button.main:hover:not(:disabled) { color: var(--on-accent); filter: brightness(1.08); }
@@ -74,6 +75,7 @@ extension InspectorPage {
           html:not(.chosen) .detail { display: none; }
           .detail { padding-inline: 1rem; overflow: visible; }
           .tools { margin-left: 0; }
+          .tools button, .tools .button { padding-inline: .6rem; font-size: .88rem; }
         }
         """
 
