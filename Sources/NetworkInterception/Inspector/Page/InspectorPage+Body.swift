@@ -56,7 +56,8 @@ extension InspectorPage {
         <option value="3xx">Redirection</option><option value="4xx">Client error</option>\
         <option value="5xx">Server error</option><option value="failed">No answer</option>\
         <option value="underway">Under way</option></select>
-        <output id="count" class="soft" for="text method status" aria-live="polite"></output>
+        <span id="count" class="soft"></span>
+        <output id="said" class="hidden-label" for="text method status" aria-live="polite"></output>
         </form>
         """
     }

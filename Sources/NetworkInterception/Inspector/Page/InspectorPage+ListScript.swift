@@ -47,6 +47,7 @@ extension InspectorPage {
             }
             this.isLoading = false;
             this.sayCount();
+            say(this.records.length > 0 ? $("count").textContent : $("empty").textContent);
           },
 
           fetchPage(after) {

@@ -57,6 +57,9 @@ extension InspectorPage {
           return make("span", { class: "pill " + tone, title: spoken }, word);
         };
 
+        // For those who hear the page: what came of something they did, not what happens by itself.
+        const say = (text) => { $("said").textContent = text; };
+
         // Does it, and the button says for a moment what came of it.
         const answerOn = async (button, work) => {
           const before = button.textContent;
@@ -65,6 +68,7 @@ extension InspectorPage {
           } catch (error) {
             button.textContent = error.message;
           }
+          say(button.textContent);
           setTimeout(() => { button.textContent = before; }, 2400);
         };
         const copy = (text, button) => answerOn(button, async () => {
