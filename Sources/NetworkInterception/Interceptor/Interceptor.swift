@@ -71,12 +71,6 @@ public final class Interceptor: Sendable {
         guard configuration.recordSelector.selects(record) else { return nil }
         return interceptable.filter(\.enabled)
     }
-
-    /// Stores the record without its secrets.
-    func keep(_ record: Record) async {
-        let modified = configuration.preStorageRecordModifier?(record) ?? record
-        await storage.store(configuration.redaction.redacted(modified))
-    }
 }
 
 // MARK: - Endings nobody waits for

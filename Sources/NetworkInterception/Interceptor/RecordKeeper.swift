@@ -13,6 +13,8 @@ final class RecordKeeper: Sendable {
         /// Streams are replaced by empty ones: who keeps a record must not keep what is on its way.
         var record: Record
         var notes = Notes()
+        /// What was stored last, before and after its redaction.
+        var last: (plain: Record, redacted: Record)?
         var isAnswered = false
         var isDirty = false
         var isStoring = false
@@ -114,7 +116,14 @@ extension RecordKeeper {
             return !state.isStoring
         }
         guard isFree else { return await othersHaveStored() }
-        while let (record, notes) = unstored() { await interceptor.keep(merged(record, notes)) }
+        while let (record, notes) = unstored() {
+            let configuration = interceptor.configuration
+            let whole = merged(record, notes)
+            let plain = configuration.preStorageRecordModifier?(whole) ?? whole
+            let redacted = configuration.redaction.redacted(plain, after: state.withLock { $0.last })
+            state.withLock { $0.last = (plain, redacted) }
+            await interceptor.storage.store(redacted)
+        }
     }
 
     /// Stores without making a reader wait who gives up where nobody can wait.
@@ -156,6 +165,31 @@ extension RecordKeeper {
             whole.result = .success(response)
         }
         return whole
+    }
+}
+
+extension Redaction {
+    /// The record without its secrets. Requests that are the same in the state before are not looked through again.
+    fileprivate func redacted(_ record: Record, after before: (plain: Record, redacted: Record)?) -> Record {
+        guard let before, record.originalRequest.isEqual(to: before.plain.originalRequest),
+            record.designatedRequest.isEqual(to: before.plain.designatedRequest)
+        else { return redacted(record) }
+        var rest = record
+        rest.originalRequest = Self.nothing
+        rest.designatedRequest = Self.nothing
+        rest = redacted(rest)
+        rest.originalRequest = before.redacted.originalRequest
+        rest.designatedRequest = before.redacted.designatedRequest
+        return rest
+    }
+
+    private static let nothing = HTTPRequest(method: .get, url: "")
+}
+
+extension HTTPRequest {
+    fileprivate func isEqual(to other: HTTPRequest) -> Bool {
+        method == other.method && url == other.url && timeout == other.timeout && headers == other.headers
+            && body.buffered == other.body.buffered
     }
 }
 

@@ -50,6 +50,36 @@ import Testing
         #expect(Set([sent.id, answered.id, ended.id]).count == 1)
     }
 
+    @Test func `every state is stored without secrets, also when only some of it changed since the one before`()
+        async throws
+    {
+        let interceptor = Interceptor.running([
+            Probe(after: { record in
+                record.designatedRequest.headers["Cookie"] = "later-secret"
+                guard case .success(var response)? = record.result else { return }
+                response.headers["Set-Cookie"] = "answered-secret"
+                record.result = .success(response)
+            })
+        ])
+        let transport = interceptor.transport(
+            wrapping: AnyTransport { _ in HTTPResponse(status: 200, body: .stream(HTTPBodyStream([[1]]))) })
+        var updates = interceptor.storage.updates.makeAsyncIterator()
+        let answer = try await transport.send(
+            HTTPRequest(
+                method: .post, url: "http://a/", headers: ["Authorization": "early-secret", "Accept": "*/*"],
+                body: .text("plain")))
+        #expect(answer.headers["Set-Cookie"] == "answered-secret")
+        _ = try await answer.body.collect(upTo: 10)
+        for state in ["sent", "answered", "ended"] {
+            let record = try #require(await updates.next())
+            #expect(!"\(record)".contains("-secret"), "\(state)")
+            #expect(record.originalRequest.headers["Authorization"] == "[redacted]", "\(state)")
+            #expect(record.designatedRequest.headers["Accept"] == "*/*", "\(state)")
+            #expect(record.originalRequest.body.buffered == Array("plain".utf8), "\(state)")
+            #expect(record.designatedRequest.headers.contains("Cookie") == (state != "sent"), "\(state)")
+        }
+    }
+
     @Test func `a streamed answer is handed on when its head is there, piece by piece`() async throws {
         let more = Gate()
         let pieces = Locked<[[UInt8]]>([[1], [2]])
