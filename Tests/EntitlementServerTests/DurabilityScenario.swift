@@ -64,8 +64,8 @@ struct DurabilityScenario: Sendable {
 
     // MARK: - One run
 
-    func open(_ folder: ServerBench.Folder) async throws -> ServerBench {
-        try await ServerBench(folder: folder, configure: { $0.makeGrantID = { "grant" } })
+    func open(_ folder: ServerBench.Folder, foldedPages: Int = 12_000) async throws -> ServerBench {
+        try await ServerBench(folder: folder, foldedPages: foldedPages, configure: { $0.makeGrantID = { "grant" } })
     }
 
     enum Outcome: Equatable {

@@ -21,8 +21,11 @@ import Testing
         let leftovers: [ServerBench.Folder]
     }
 
-    @Test func `after a power cut at any moment everything acknowledged is there, and nothing half done`() async throws
-    {
+    /// With a log that is folded hardly ever, and one that always is.
+    @Test(arguments: [12_000, 8])
+    func `after a power cut at any moment everything acknowledged is there, and nothing half done`(
+        foldedPages: Int
+    ) async throws {
         let scenario = try await Self.scenario.value
         let folder = try ServerBench.Folder(copyOf: scenario.template.url)
         let acknowledged = Locked(0)
@@ -37,7 +40,7 @@ import Testing
             }
             moments.withLock { $0.append(moment) }
         }
-        let bench = try await scenario.open(folder)
+        let bench = try await scenario.open(folder, foldedPages: foldedPages)
         for step in scenario.steps {
             #expect(try await scenario.take(step, at: bench) == .done)
             acknowledged.withLock { $0 += 1 }

@@ -1,13 +1,13 @@
 import Foundation
 import HTTPCore
 import Primitives
-import SQLStorage
 import SignedData
 import StoreModel
 import StoreTestSupport
 import Testing
 
 @testable import EntitlementServer
+@testable import SQLStorage
 
 /// A server over a real database file, with a store that signs for it and a clock that only a test moves.
 struct ServerBench: Sendable {
@@ -40,13 +40,15 @@ struct ServerBench: Sendable {
     }
 
     init(
-        environments: [StoreEnvironment] = [.sandbox], folder: Folder? = nil,
+        environments: [StoreEnvironment] = [.sandbox], folder: Folder? = nil, foldedPages: Int = 12_000,
         configure: (inout EntitlementService.Configuration) -> Void = { _ in },
         wrapping wrap: ((any SQLDatabase) -> any SQLDatabase)? = nil
     ) async throws {
         let place = try folder ?? Folder()
         self.folder = place
-        let file = try SQLiteDatabase(path: place.databasePath)
+        var storage = SQLiteDatabase.Configuration()
+        storage.foldedPages = foldedPages
+        let file = try SQLiteDatabase(path: place.databasePath, configuration: storage)
         database = wrap?(file) ?? file
         var configuration = EntitlementService.Configuration(
             database: database,

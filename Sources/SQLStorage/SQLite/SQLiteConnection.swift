@@ -45,6 +45,8 @@ final class SQLiteConnection: @unchecked Sendable {
     private var isClosed = false
     /// How many statements of bodies were run that may change something.
     var writes = 0
+    /// Pages in the log after the last commit.
+    var logLength = 0
     /// Read by the authorizer: whether what is being prepared comes from the engine.
     fileprivate var isEngineSpeaking = false
 
@@ -254,22 +256,22 @@ final class SQLiteConnection: @unchecked Sendable {
                     .cannotOpen,
                     "The database \(path) cannot be opened: its file system cannot hold a write-ahead log.")
             }
-            // The log is folded into the file every 16 MiB: pages that many writes touch are then copied once for all of
-            // them. It is cut back to 64 MiB after a long reader made it grow. What is deleted is overwritten, and what is
-            // set aside to undo one member of a group stays in memory: a file would cost more than all else of a write. On
-            // Apple systems only F_FULLFSYNC reaches the disk; elsewhere those two lines do nothing.
+            // The log is cut back to 64 MiB after a long reader made it grow; `SQLiteLogFolding` sees to the rest. What is
+            // deleted is overwritten, and what is set aside to undo one member of a group stays in memory: a file would
+            // cost more than all else of a write. On Apple systems only F_FULLFSYNC reaches the disk; elsewhere those two
+            // lines do nothing.
             try runInternal(
                 """
                 PRAGMA synchronous = \(durability == .full ? "FULL" : "OFF");
                 PRAGMA fullfsync = \(durability == .full ? "ON" : "OFF");
                 PRAGMA checkpoint_fullfsync = \(durability == .full ? "ON" : "OFF");
-                PRAGMA wal_autocheckpoint = 4000;
                 PRAGMA journal_size_limit = 67108864;
                 PRAGMA cache_size = -32768;
                 PRAGMA secure_delete = ON;
                 PRAGMA temp_store = MEMORY;
                 PRAGMA foreign_keys = ON;
                 """)
+            watchLog()
         case .plain:
             try runInternal("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")
         }

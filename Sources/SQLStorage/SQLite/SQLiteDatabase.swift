@@ -28,6 +28,10 @@ public final class SQLiteDatabase: SQLDatabase {
         /// ends; tools that read or copy the file are not kept out.
         public var isExclusive = false
 
+        /// How many pages are written to the log until it is folded into the file: 48 MiB, so that a page which many
+        /// writes touch is copied once for all of them.
+        var foldedPages = 12_000
+
         public init() {}
     }
 
@@ -83,9 +87,15 @@ public final class SQLiteDatabase: SQLDatabase {
             throw error
         }
         readers = SQLiteReaders(path: path, limits: limits, idleLimit: configuration.idleReaders)
-        writer = SQLiteWriter(connection: connection, groupLimit: configuration.groupLimit) { [readers] in
+        let folding = SQLiteLogFolding(pages: configuration.foldedPages) {
+            try SQLiteConnection(path: path, mode: .write(durability), limits: limits)
+        }
+        writer = SQLiteWriter(
+            connection: connection, groupLimit: configuration.groupLimit, whenCommitted: folding.committed
+        ) { [readers] in
             // The readers go first: the last connection to close must be one that may fold the log into the file.
             readers.close()
+            folding.close()
             connection.close()
             lock?.release()
             file.release()

@@ -28,8 +28,12 @@ final class SQLiteWriter: Sendable {
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Starts the thread, which owns `connection` until it ends by calling `whenEnded`.
-    init(connection: SQLiteConnection, groupLimit: Int, whenEnded: @escaping @Sendable () -> Void) {
+    /// Starts the thread, which owns `connection` until it ends by calling `whenEnded`; after each commit, with everybody
+    /// answered, it calls `whenCommitted`.
+    init(
+        connection: SQLiteConnection, groupLimit: Int, whenCommitted: @escaping @Sendable (SQLiteConnection) -> Void,
+        whenEnded: @escaping @Sendable () -> Void
+    ) {
         path = connection.path
         self.groupLimit = max(1, groupLimit)
         let thread = Thread { [self] in
@@ -39,6 +43,7 @@ final class SQLiteWriter: Sendable {
                 case .group(let members): commit(members, on: connection)
                 case .alone(let task): task(connection)
                 }
+                whenCommitted(connection)
             }
             whenEnded()
             let closers = state.withLock { state in

@@ -10,13 +10,15 @@ import Testing
 
     init() throws { folder = try TestFolder() }
 
-    @Test(arguments: [1, 2, 10, 100, 500])
+    @Test(arguments: [(1, 12_000), (2, 12_000), (10, 12_000), (100, 12_000), (500, 12_000), (500, 5), (2000, 5)])
     func `a killed process loses nothing that was acknowledged and leaves nothing half done`(
-        _ acknowledgements: Int
+        _ acknowledgements: Int, foldedPages: Int
     ) async throws {
         await #expect(processExitsWith: .signal(SIGKILL)) {
-            [path = folder.file() as String, journal = folder.file("journal") as String, acknowledgements] in
-            try await Victim(path: path, journal: journal).writeUntilKilled(after: acknowledgements)
+            [path = folder.file() as String, journal = folder.file("journal") as String, acknowledgements, foldedPages]
+            in
+            try await Victim(path: path, journal: journal, foldedPages: foldedPages)
+                .writeUntilKilled(after: acknowledgements)
         }
         let acknowledged = try Victim.acknowledged(in: folder.file("journal"))
         #expect(acknowledged.count >= acknowledgements)
@@ -110,9 +112,12 @@ private struct Victim: Sendable {
 
     let path: String
     let journal: String
+    let foldedPages: Int
 
     func writeUntilKilled(after limit: Int) async throws {
-        let database = try SQLiteDatabase(path: path)
+        var configuration = SQLiteDatabase.Configuration()
+        configuration.foldedPages = foldedPages
+        let database = try SQLiteDatabase(path: path, configuration: configuration)
         try database.migrate([Self.schema])
         // What write(2) has taken survives the process, though not a power failure: enough for a witness.
         let file = open(journal, O_WRONLY | O_CREAT | O_APPEND, 0o600)
