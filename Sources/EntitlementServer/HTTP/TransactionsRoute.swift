@@ -97,17 +97,23 @@ struct TransactionsRoute: Sendable {
     private static func body(
         _ customer: [UInt8], acknowledged: [TransactionID], rejected: [RejectedTransaction]
     ) -> [UInt8] {
-        let more: JSONValue = [
-            "acknowledgedTransactionIDs": .array(acknowledged.map { .string($0.rawValue) }),
-            "rejected": .array(
+        var more = JSONWriter()
+        more.raw(",\"acknowledgedTransactionIDs\":[")
+        for (index, transaction) in acknowledged.enumerated() {
+            if index > 0 { more.raw(",") }
+            more.write(transaction.rawValue)
+        }
+        more.raw("],\"rejected\":")
+        more.write(
+            .array(
                 rejected.map {
                     [
                         "index": .number($0.index), "code": .string($0.code), "detail": .string($0.detail),
                         "retryable": .bool($0.retryable),
                     ]
-                }),
-        ]
-        return customer.dropLast() + [UInt8(ascii: ",")] + more.encoded().dropFirst()
+                }))
+        more.raw("}")
+        return customer.dropLast() + more.bytes
     }
 }
 

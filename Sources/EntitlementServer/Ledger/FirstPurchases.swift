@@ -1,5 +1,5 @@
 import Foundation
-import Primitives
+import SignedData
 import StoreModel
 
 /// The first answer of a customer: what follows from all that is known about them.
@@ -11,7 +11,7 @@ struct FirstAnswer: Sendable {
 
     init(_ answer: Customer) {
         let content = answer.wireContent()
-        digest = SHA256.hash(content)
+        digest = MessageDigest.sha256(content)
         stored = StoredAnswer(answer, around: content, digest, revision: 1)
         isEmpty = answer.isEmpty
     }
@@ -24,17 +24,22 @@ struct FirstAnswer: Sendable {
 /// its own look at the book confirms, and works out the rest itself; so a wrong guess costs time and nothing else.
 struct FirstPurchases: Sendable {
     private let customer: CustomerID
+    private let token: UUID
     private let digests: Set<[UInt8]>
     private let answer: FirstAnswer
 
     /// - Parameter facts: All that the request says in the book.
     init(of customer: CustomerID, _ facts: [PresentedFact], in book: Book, by rules: AppRules, at now: Date) {
         self.customer = customer
+        token = customer.appAccountToken
         digests = Set(facts.map(\.row.digest))
         var state = CustomerState()
         for fact in facts { state.apply(fact.content) }
         answer = FirstAnswer(rules.reducer.customer(customer, in: book.environment, state, at: now))
     }
+
+    /// The token of purchases, if it is that of `customer`.
+    func token(of customer: CustomerID) -> UUID? { customer == self.customer ? token : nil }
 
     /// The answer, if it is that of `customer` with these facts and still true.
     func answer(of customer: CustomerID, with facts: [PresentedFact.Content], at now: Date) -> FirstAnswer? {

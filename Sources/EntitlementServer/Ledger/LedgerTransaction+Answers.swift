@@ -1,6 +1,7 @@
 import Foundation
 import Primitives
 import SQLStorage
+import SignedData
 import StoreModel
 
 extension LedgerTransaction {
@@ -47,7 +48,7 @@ extension LedgerTransaction {
         }
         let answer = try answer(of: customer)
         let content = answer.wireContent()
-        let digest = SHA256.hash(content)
+        let digest = MessageDigest.sha256(content)
         let row = try connection.first(
             """
             SELECT revision, answer, etag, content_digest, valid_from FROM customer
@@ -202,7 +203,7 @@ extension Customer {
     var isEmpty: Bool { features.isEmpty && subscriptions.isEmpty && purchases.isEmpty }
 
     /// Equal for answers that say the same, whenever they were computed.
-    var contentDigest: [UInt8] { SHA256.hash(wireContent()) }
+    var contentDigest: [UInt8] { MessageDigest.sha256(wireContent()) }
 }
 
 extension StoredAnswer {
@@ -224,7 +225,7 @@ extension StoredAnswer {
     /// and the instant are all there is in its bytes, so that they make the ETag.
     init(_ customer: Customer, around content: [UInt8], _ digest: [UInt8], revision: Int64) {
         let validFrom = Date(milliseconds: customer.asOf.milliseconds)
-        let tag = SHA256.hash(digest + Array(String(validFrom.milliseconds).utf8)).prefix(16)
+        let tag = MessageDigest.sha256(digest + Array(String(validFrom.milliseconds).utf8)).prefix(16)
         self.init(
             revision: revision, bytes: customer.wireBytes(around: content), etag: "\"\(Base64.encodeURL(tag))\"",
             validFrom: validFrom, validUntil: customer.validUntil)

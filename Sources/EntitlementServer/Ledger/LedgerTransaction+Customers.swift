@@ -11,7 +11,7 @@ extension LedgerTransaction {
     ///   then written once, with their answer.
     @discardableResult
     mutating func register(_ asked: CustomerID, isPresenting: Bool = false) throws -> CustomerID {
-        let token = asked.appAccountToken
+        let token = foreseen?.token(of: asked) ?? asked.appAccountToken
         let place = try place(of: asked, bearing: token)
         if place.isKnown { return asked }
         if let customer = place.customer { return customer }

@@ -137,4 +137,27 @@ extension Schema {
             CREATE INDEX event_by_age ON event (created_at);
             """
         ])
+
+    /// The kinds of a claim one by one: for a list of three SQLite makes a table, for each row that is written.
+    static let claims = SQLMigration(
+        "0006 claims",
+        [
+            .sqlite: """
+            CREATE TABLE stated_claim (
+                sequence INTEGER NOT NULL PRIMARY KEY,
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                original_transaction_id TEXT NOT NULL,
+                customer TEXT NOT NULL,
+                claimed_at INTEGER NOT NULL,
+                kind TEXT NOT NULL CHECK (kind = 'presented' OR kind = 'shared' OR kind = 'transferred')
+            ) STRICT;
+            INSERT INTO stated_claim (sequence, app, environment, original_transaction_id, customer, claimed_at, kind)
+            SELECT sequence, app, environment, original_transaction_id, customer, claimed_at, kind FROM claim;
+            DROP TABLE claim;
+            ALTER TABLE stated_claim RENAME TO claim;
+            CREATE INDEX claim_of_purchase ON claim (app, environment, original_transaction_id, sequence);
+            CREATE INDEX claim_of_customer ON claim (app, environment, customer);
+            """
+        ])
 }

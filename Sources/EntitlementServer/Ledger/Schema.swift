@@ -114,6 +114,7 @@ enum Schema {
         ingestion,
         webhooks,
         headers,
+        claims,
     ]
 }
 

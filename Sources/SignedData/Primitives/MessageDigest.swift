@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// SHA-256 by OpenSSL, which uses the processor's own instructions; `Primitives.SHA256` is for modules without it.
-enum MessageDigest {
+package enum MessageDigest {
     // Unsafe: OpenSSL's algorithm objects do not change after they are fetched and may be used by all threads.
     nonisolated(unsafe) private static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
 
@@ -15,7 +15,7 @@ enum MessageDigest {
         }
     }
 
-    static func sha256(_ bytes: [UInt8]) -> [UInt8] { bytes.withUnsafeBytes { sha256($0) } }
+    package static func sha256(_ bytes: [UInt8]) -> [UInt8] { bytes.withUnsafeBytes { sha256($0) } }
 }
 
 /// A SHA-256 digest as a key of a dictionary: hashed by eight of its bytes, which are as good as random.
