@@ -175,6 +175,25 @@ import Testing
         }
     }
 
+    @Test func `a session in a HAR file is replayed`() async throws {
+        let folder = try ScratchFolder()
+        let file = try folder.write(
+            "florets.json", #"{"florets": [{"floret": "mock", "mode": "forced", "har": "session.har"}]}"#)
+        #expect(throws: InterceptionError(.invalidFile, "")) { try FloretsFile(contentsOfFile: file) }
+        var record = Record(HTTPRequest(method: .get, url: "http://a.example/x"))
+        record.result = .success(Response(status: 203, body: .text("as it was")))
+        record.timing = .init(
+            started: Date(timeIntervalSince1970: 1), sent: Date(timeIntervalSince1970: 1),
+            answered: Date(timeIntervalSince1970: 2), ended: Date(timeIntervalSince1970: 2))
+        try folder.write("session.har", String(decoding: HARDocument([record]).encoded(), as: UTF8.self))
+        let scene = FloretScene(try FloretsFile(contentsOfFile: file).florets)
+        let answer = try await scene.send(.get, "http://a.example/x")
+        #expect(answer.status == 203)
+        #expect(try await answer.body.text() == "as it was")
+        try folder.write("session.har", "{}")
+        #expect(throws: InterceptionError(.invalidFile, "")) { try FloretsFile(contentsOfFile: file) }
+    }
+
     @Test func `an answer's body may be a file beside this one`() async throws {
         let folder = try ScratchFolder()
         try folder.write("bodies/picture.bin", "pixels")

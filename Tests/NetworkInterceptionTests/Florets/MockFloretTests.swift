@@ -280,6 +280,9 @@ import Testing
             name: "query left out", asked: request("http://a.example/x?p=1"), configure: { $0.ignoresQuery = true },
             reason: nil),
         .init(
+            name: "secret query item", recorded: request("http://a.example/x?token=1"),
+            asked: request("http://a.example/x?token=2"), reason: nil),
+        .init(
             name: "secret header", recorded: request("http://a.example/x", .get, ["Authorization": "Bearer 1"]),
             asked: request("http://a.example/x", .get, ["Authorization": "Bearer 2"]),
             configure: { $0.headers = ["Authorization"] }, reason: nil),

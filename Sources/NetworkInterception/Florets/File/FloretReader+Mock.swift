@@ -1,11 +1,14 @@
 import HTTPCore
+import Primitives
 
 extension FloretReader {
     private enum Mode: String, CaseIterable { case record, mock, forced }
+    /// The largest HAR file that is read.
+    private static let maximumSessionBytes = 256 << 20
 
     func mock(_ value: FileValue) throws -> MockFloret {
         _ = try value.object(
-            "floret", "enabled", "mode", "folder", "rules", "then", "ignoreHost", "ignorePort", "ignoreQuery",
+            "floret", "enabled", "mode", "folder", "har", "rules", "then", "ignoreHost", "ignorePort", "ignoreQuery",
             "ignoreQueryItems", "headers", "body", "ignoreBodyItems")
         func names(_ name: String) throws -> [String] { try value[name]?.array().map { try $0.text() } ?? [] }
         let mode: MockFloret.Mode =
@@ -15,10 +18,6 @@ extension FloretReader {
             case .forced: .mock(forced: true)
             }
         let rules = try value["rules"]?.array().map(mockRule) ?? []
-        guard let place = value["folder"] else {
-            if mode == .record { throw value.refusal("must have a \"folder\" to record to") }
-            return MockFloret(mode, rules: rules)
-        }
         var configuration = MockFloret.Configuration.standard
         configuration.redaction = redaction
         configuration.whenUsedUp = try value["then"]?.oneOf(MockFloret.WhenUsedUp.self) ?? .repeatLast
@@ -29,9 +28,34 @@ extension FloretReader {
         configuration.matching.headers = try names("headers")
         configuration.matching.comparesBody = try value["body"]?.bool() ?? false
         configuration.matching.ignoredBodyItems = Set(try names("ignoreBodyItems"))
-        let path = try place.text()
-        return try MockFloret(
-            mode, folder: path.hasPrefix("/") ? path : "\(folder)/\(path)", rules: rules, configuration: configuration)
+        let mock: MockFloret
+        if let folder = value["folder"] {
+            mock = try MockFloret(mode, folder: path(folder), rules: rules, configuration: configuration)
+        } else if mode == .record {
+            throw value.refusal("must have a \"folder\" to record to")
+        } else {
+            mock = MockFloret(mode, rules: rules, configuration: configuration)
+        }
+        if let session = value["har"] { mock.replay(try records(session)) }
+        return mock
+    }
+
+    private func path(_ value: FileValue) throws -> String {
+        let path = try value.text()
+        return path.hasPrefix("/") ? path : "\(folder)/\(path)"
+    }
+
+    /// What a HAR file tells, oldest first.
+    private func records(_ value: FileValue) throws -> [Record] {
+        let path = try path(value)
+        let content: [UInt8]?
+        do { content = try DurableFile.read(path, upTo: Self.maximumSessionBytes) } catch {
+            throw value.refusal("cannot be read", error)
+        }
+        guard let content else { throw value.refusal("is no file that there is") }
+        do { return try HARDocument(parsing: content).records } catch {
+            throw InterceptionError(error.code, "\(path): \(error.reason)", underlying: error.underlying)
+        }
     }
 
     private func mockRule(_ value: FileValue) throws -> MockFloret.Rule {
