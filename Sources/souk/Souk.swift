@@ -21,12 +21,12 @@ enum Souk {
         SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
         CatalogCommands.encrypt,
         PolicyCommands.lint, HubCommands.graph, HARCommands.lint, HARCommands.show, HARReplay.command,
-        LedgerCommands.replay, InspectCommand.command, VersionCommand.command,
+        LedgerCommands.replay, InspectCommand.command, InterceptCommand.command, VersionCommand.command,
     ]
 
     /// Commands that later versions will have.
     private static let notBuilt: Set<String> = [
-        "intercept", "bench",
+        "bench"
     ]
 
     static func main() async {

@@ -1,0 +1,115 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import HTTPListener
+import Primitives
+import StoreTestSupport
+import Testing
+
+/// `souk intercept` between a client and a server that know nothing of it.
+@Suite(.timeLimit(.minutes(3))) struct InterceptCommandTests {
+    /// Answers with what it was asked, and counts.
+    private final class Backend: HTTPHandler {
+        let asked = Locked<[HTTPRequest]>([])
+
+        func respond(to request: HTTPRequest) -> HTTPReply {
+            asked.withLock { $0.append(request) }
+            return .ready(
+                HTTPResponse(
+                    status: 200, headers: ["Content-Type": "application/json", "Set-Cookie": "session=planted-cookie"],
+                    body: .text(#"{"price":7,"target":"\#(request.url)"}"#)))
+        }
+    }
+
+    private func get(_ url: String, _ headers: HTTPHeaders = [:]) async throws -> HTTPResponse {
+        var response = try await CurlTransport().send(HTTPRequest(method: .get, url: url, headers: headers))
+        response.body = .bytes(try await response.body.collect(upTo: 1 << 20))
+        return response
+    }
+
+    @Test func `what passes is unchanged, and recorded without its secrets in a file that outlives it`() async throws {
+        let folder = try TemporaryFolder()
+        let backend = Backend()
+        try await withLoopbackServer(backend) { upstream in
+            let service = try SoukService([
+                "intercept", "--listen", "127.0.0.1:0", "--upstream", upstream + "/base", "--records",
+                folder.file("records"),
+            ])
+            let answer = try await get(service.url + "/plans?x=1", ["Authorization": "Bearer planted-bearer"])
+            #expect(answer.headers["Set-Cookie"] == "session=planted-cookie")
+            #expect(answer.body.buffered == Array(#"{"price":7,"target":"/base/plans?x=1"}"#.utf8))
+            let inspector = try #require(service.greeting["inspector"]?.stringValue)
+            let page = try await get(inspector)
+            #expect(page.status == 200 && page.headers["Content-Type"] == "text/html; charset=utf-8")
+            #expect(service.stop() == 0)
+        }
+        let request = try #require(backend.asked.withLock { $0.first })
+        #expect(request.headers["Authorization"] == "Bearer planted-bearer")
+        let kept = try FileManager.default.contentsOfDirectory(atPath: folder.path).map { name in
+            try Data(contentsOf: URL(fileURLWithPath: folder.file(name)))
+        }
+        #expect(kept.contains { $0.range(of: Data("/base/plans?x=1".utf8)) != nil })
+        #expect(!kept.contains { $0.range(of: Data("planted".utf8)) != nil })
+    }
+
+    @Test func `florets of a file change what passes`() async throws {
+        let folder = try TemporaryFolder()
+        let florets = try folder.write(
+            "florets.json",
+            """
+            {"florets": [{
+              "floret": "findReplace",
+              "request": [{"change": "setHeader", "name": "X-Souk", "value": "seen"}],
+              "response": [{"change": "replace", "in": "body", "text": "7", "with": "8"}]
+            }]}
+            """)
+        let backend = Backend()
+        try await withLoopbackServer(backend) { upstream in
+            let service = try SoukService([
+                "intercept", "--listen", "127.0.0.1:0", "--upstream", upstream, "--florets", florets,
+            ])
+            let answer = try await get(service.url + "/plans")
+            #expect(answer.body.buffered == Array(#"{"price":8,"target":"/plans"}"#.utf8))
+            #expect(service.stop() == 0)
+        }
+        #expect(backend.asked.withLock { $0.first?.headers["X-Souk"] } == "seen")
+    }
+
+    @Test func `it ends while an answer still streams`() async throws {
+        let begun = AnyHTTPHandler { _ in
+            let isFirst = Locked(true)
+            let stream = HTTPBodyStream {
+                let first = isFirst.withLock { first in
+                    defer { first = false }
+                    return first
+                }
+                if first { return [1] }
+                try await Task.sleep(for: .seconds(600))
+                return nil
+            }
+            return .ready(HTTPResponse(status: 200, body: .stream(stream)))
+        }
+        try await withLoopbackServer(begun, stopGracePeriod: .zero) { upstream in
+            let service = try SoukService(["intercept", "--listen", "127.0.0.1:0", "--upstream", upstream])
+            let answer = try await CurlTransport().send(HTTPRequest(method: .get, url: service.url + "/"))
+            guard case .stream(let stream) = answer.body else { return #expect(Bool(false), "it came at once") }
+            #expect(try await stream.next() == [1])
+            #expect(service.stop() == 0)
+        }
+    }
+
+    @Test(arguments: [
+        (["--upstream", "http://127.0.0.1:1"], "--listen"),
+        (["--listen", "127.0.0.1:0"], "--upstream"),
+        (["--listen", "8080", "--upstream", "http://127.0.0.1:1"], "HOST:PORT"),
+        (["--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:1"], "http"),
+        (["--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:1", "--florets", "/nowhere"], "/nowhere"),
+        (["--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:1", "--records", "/nowhere/r"], "/nowhere/r"),
+    ])
+    func `misuse is one sentence that says what is meant`(arguments: [String], word: String) async throws {
+        let outcome = try await SoukExecutable.run(["intercept"] + arguments)
+        #expect(outcome.status == 2)
+        #expect(outcome.errors.contains(word) && outcome.errors.split(separator: "\n").count == 1)
+        #expect(outcome.output.isEmpty)
+    }
+}
