@@ -1,7 +1,6 @@
 import CurlTransport
 import Foundation
 import HTTPCore
-import HTTPListener
 import Primitives
 import StoreTestSupport
 import Testing
