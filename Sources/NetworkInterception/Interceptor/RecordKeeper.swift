@@ -195,6 +195,9 @@ extension HTTPRequest {
 
 extension Record {
     fileprivate var withoutSources: Record {
+        guard originalRequest.body.isStream || designatedRequest.body.isStream || response?.body.isStream == true else {
+            return self
+        }
         var record = self
         record.originalRequest.body.dropSource()
         record.designatedRequest.body.dropSource()
@@ -207,6 +210,8 @@ extension Record {
 }
 
 extension HTTPBody {
+    fileprivate var isStream: Bool { if case .stream = self { true } else { false } }
+
     fileprivate mutating func dropSource() {
         if case .stream = self { self = .stream(HTTPBodyStream(next: { nil })) }
     }

@@ -17,6 +17,8 @@ public final class MemoryRecordStorage: RecordStorage {
     private let clock: any WallClock
     private let state = Locked(State())
     private let news = Broadcast<Record>()
+    /// Whether anybody ever asked for `updates`; most of the time nobody does.
+    private let isHeard = OneWayFlag()
 
     /// `clock` judges the age of records.
     public init(capacity: RecordCapacity = .standard, clock: any WallClock = SystemClock()) {
@@ -24,7 +26,10 @@ public final class MemoryRecordStorage: RecordStorage {
         self.clock = clock
     }
 
-    public var updates: AsyncStream<Record> { news.stream() }
+    public var updates: AsyncStream<Record> {
+        isHeard.set()
+        return news.stream()
+    }
 
     public func store(_ record: Record) async {
         let oldest = oldestAllowed()
@@ -32,7 +37,7 @@ public final class MemoryRecordStorage: RecordStorage {
             state.put(record)
             state.trim(to: capacity, startedSince: oldest)
         }
-        news.send(record)
+        if isHeard.isSet { news.send(record) }
     }
 
     public func records(_ count: Int, after record: Record?) async -> [Record] {
@@ -101,9 +106,11 @@ extension MemoryRecordStorage.State {
     /// Of what is too large the newest stays.
     fileprivate mutating func trim(to capacity: RecordCapacity, startedSince oldest: Date?) {
         while first < next {
+            let isOver = records.count > 1 && (records.count > capacity.records || byteCount > capacity.bytes)
+            // Nobody need look at the record then.
+            if !isOver, oldest == nil { return }
             if let record = records[first] {
-                let isOver = records.count > capacity.records || byteCount > capacity.bytes
-                guard record.isOlder(than: oldest) || (isOver && records.count > 1) else { return }
+                guard isOver || record.isOlder(than: oldest) else { return }
                 take(first)
             }
             if first < next { first += 1 }
