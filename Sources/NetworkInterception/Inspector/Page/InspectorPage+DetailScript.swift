@@ -19,6 +19,8 @@ extension InspectorPage {
           refresh() { clearTimeout(this.waiting); this.waiting = setTimeout(() => this.read(false), 120); },
 
           async read(isOther) {
+            // Nothing may be chosen any more when a refresh comes to its turn.
+            if (this.id === null) return;
             const number = ++this.number, box = $("detail");
             let content;
             try {
