@@ -6,9 +6,9 @@ import HTTPCore
 ///     let listener = HTTPListener(handler: proxy)
 ///
 /// Messages pass as they came, but for what belongs to one connection (RFC 9110 section 7.6.1), `Host`, which names the
-/// server, and a `Location` at the server, which is turned to point here. Unlike what section 7.6.3 asks of proxies no
-/// `Via` is added: being watched is not to change what is watched. Answers stream. A server that gives no answer, or half
-/// of one, is told as it is: the client's connection is closed there.
+/// server, and a `Location` at the server, which is turned to point here, over plain http. Unlike what section 7.6.3 asks
+/// of proxies no `Via` is added: being watched is not to change what is watched. Answers stream. A server that gives no
+/// answer, or half of one, is told as it is: the client's connection is closed there.
 ///
 /// It speaks HTTP/1.1 to both sides. A WebSocket's handshake is refused (501); every other `Upgrade`, HTTP/2's too, is
 /// left out, as RFC 9110 section 7.8 allows, so the exchange stays with HTTP/1.1.

@@ -52,11 +52,11 @@ extension [UInt8] {
 final class SecretNames: Sendable {
     private let names: Set<[UInt8]>
     /// By a name's first letter the last letters it may have, as bits. Nearly all names are told apart by these.
+    // Unsafe: written by `init`, before anybody else can reach it, and only read from then on.
     nonisolated(unsafe) private let ends: UnsafeMutablePointer<UInt32>
 
     init(_ names: Set<String>) {
         self.names = Set(names.map { Self.normal($0.utf8) }).subtracting([[]])
-        // Written here only.
         ends = .allocate(capacity: 32)
         ends.initialize(repeating: 0, count: 32)
         for name in self.names { ends[Int(name[0] & 31)] |= 1 << UInt32(name[name.count - 1] & 31) }
