@@ -37,7 +37,7 @@ public final class URLSessionTransport: HTTPTransport {
         session = URLSession(configuration: settings, delegate: delegate, delegateQueue: nil)
     }
 
-    deinit { session.invalidateAndCancel() }
+    deinit { session.invalidateElsewhere() }
 
     /// Throws `HTTPError`: `invalidURL`, `timeout`, `cancelled`, `bodyTooLarge`, or what the session reported.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -92,7 +92,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
 
     /// Ends the waiting at once: a session's word that a task was cancelled may come late or not at all.
     func abandon(_ task: URLSessionTask) {
-        task.cancel()
+        task.cancelElsewhere()
         let exchange = exchanges.withLock { [key = task.taskIdentifier] in $0.removeValue(forKey: key) }
         exchange?.answer.deliver(.failure(HTTPError(.cancelled, "The request was cancelled.")))
     }
@@ -107,7 +107,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
             return nil
         }
         guard let refused else { return }
-        dataTask.cancel()
+        dataTask.cancelElsewhere()
         refused.answer.deliver(
             .failure(HTTPError(.bodyTooLarge, "The answer's body is longer than the \(limit) bytes allowed.")))
     }
@@ -132,34 +132,5 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         completionHandler(nil)
-    }
-}
-
-extension HTTPHeaders {
-    fileprivate init(_ response: HTTPURLResponse) {
-        let fields = response.allHeaderFields.compactMap { name, value -> Field? in
-            guard let name = name as? String, let value = value as? String else { return nil }
-            return Field(name: name, value: value)
-        }
-        self.init(fields.sorted { $0.name < $1.name })
-    }
-}
-
-extension HTTPError {
-    fileprivate init(reportedBySession error: any Error) {
-        let code: Code =
-            switch (error as? URLError)?.code {
-            case .timedOut: .timeout
-            case .cancelled: .cancelled
-            case .cannotFindHost, .dnsLookupFailed: .hostNotFound
-            case .cannotConnectToHost, .notConnectedToInternet: .connectionFailed
-            case .networkConnectionLost: .connectionLost
-            case .badURL, .unsupportedURL: .invalidURL
-            case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
-                .serverCertificateHasUnknownRoot:
-                .tlsFailed
-            default: .protocolError
-            }
-        self.init(code, "The request failed (\(code.rawValue)); see the underlying error.", underlying: error)
     }
 }

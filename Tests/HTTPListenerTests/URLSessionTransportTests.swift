@@ -4,6 +4,10 @@ import HTTPListener
 import Primitives
 import Testing
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 @Suite struct URLSessionTransportTests {
     private let handler = AnyHTTPHandler { request in
         switch request.path {
@@ -96,5 +100,32 @@ import Testing
         await #expect(throws: HTTPError(.invalidURL, "")) {
             try await URLSessionTransport().send(HTTPRequest(method: .get, url: url))
         }
+    }
+
+    /// Holds the queue that all sessions work on until another thread has let go of a transport.
+    private final class Holding: URLProtocol {
+        static let wasReleased = Locked<Bool?>(nil)
+        override class func canInit(with request: URLRequest) -> Bool { true }
+        override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+        override func startLoading() {
+            let released = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                _ = URLSessionTransport()
+                released.signal()
+            }
+            let outcome = released.wait(timeout: .now() + 10)
+            Self.wasReleased.withLock { $0 = outcome == .success }
+            client?.urlProtocol(self, didFailWithError: URLError(.cancelled))
+        }
+        override func stopLoading() {}
+    }
+
+    @Test func `whoever lets go of a transport waits for no session`() async throws {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.protocolClasses = [Holding.self]
+        let session = URLSession(configuration: configuration)
+        await #expect(throws: URLError.self) { try await session.data(from: #require(URL(string: "http://a.example"))) }
+        #expect(Holding.wasReleased.withLock { $0 } == true)
+        session.invalidateAndCancel()
     }
 }

@@ -114,11 +114,15 @@ private final class Attachment: Sendable {
         }
         let type = numbered(Never.self, number)
         let attachment = Attachment(interceptor, configuration, type, transport)
-        registry.withLock { registry in
-            registry.attachments = registry.attachments.filter { $0.value.interceptor != nil }
+        let known = registry.withLock { registry in
             registry.attachments[ObjectIdentifier(type)] = attachment
+            return registry.attachments
         }
         configuration.protocolClasses = [type] + classes
+        let orphans = known.filter { $0.value.interceptor == nil }.keys
+        // They are handed out of the lock and end here: who lets go of a transport may have to wait for somebody who
+        // wants the lock.
+        registry.withLock { registry in orphans.map { registry.attachments.removeValue(forKey: $0) } }
     }
 
     /// What the florets let through goes here: what comes after this interceptor in its configuration.

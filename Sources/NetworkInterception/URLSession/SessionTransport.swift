@@ -15,8 +15,6 @@ final class SessionTransport: HTTPTransport {
     /// The request as the app made it, for what `HTTPRequest` has no place: cache policy, cookies, cellular access.
     @TaskLocal static var template: URLRequest?
 
-    fileprivate static let cancellations = DispatchQueue(label: "NetworkInterception.cancellations")
-
     private let session: URLSession
     private let delegate = SessionDelegate()
 
@@ -24,7 +22,7 @@ final class SessionTransport: HTTPTransport {
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 
-    deinit { session.invalidateAndCancel() }
+    deinit { session.invalidateElsewhere() }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         var prepared = try prepared(request)
@@ -61,12 +59,6 @@ final class SessionTransport: HTTPTransport {
         if let timeout = request.timeout { prepared.timeoutInterval = timeout / .seconds(1) }
         return prepared
     }
-}
-
-extension URLSessionTask {
-    /// Cancels from a queue of its own: who gives up may stand on the one queue that all sessions work on, and on Linux
-    /// `cancel()` waits for that queue.
-    fileprivate func cancelElsewhere() { SessionTransport.cancellations.async { self.cancel() } }
 }
 
 private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
@@ -177,39 +169,4 @@ private final class SpooledBody: Sendable {
     }
 
     deinit { try? FileManager.default.removeItem(at: file) }
-}
-
-extension HTTPHeaders {
-    fileprivate init(_ response: HTTPURLResponse) {
-        let fields = response.allHeaderFields.compactMap { name, value -> Field? in
-            guard let name = name as? String, let value = value as? String else { return nil }
-            return Field(name: name, value: value)
-        }
-        self.init(fields.sorted { $0.name < $1.name })
-    }
-}
-
-// MARK: - Errors of both worlds
-
-extension HTTPError {
-    private static let pairs: [(URLError.Code, Code)] = [
-        (.timedOut, .timeout), (.cancelled, .cancelled), (.cannotFindHost, .hostNotFound),
-        (.dnsLookupFailed, .hostNotFound), (.cannotConnectToHost, .connectionFailed),
-        (.notConnectedToInternet, .connectionFailed), (.networkConnectionLost, .connectionLost),
-        (.networkConnectionLost, .noAnswer), (.badURL, .invalidURL), (.unsupportedURL, .invalidURL),
-        (.secureConnectionFailed, .tlsFailed), (.serverCertificateUntrusted, .tlsFailed),
-        (.serverCertificateHasBadDate, .tlsFailed), (.serverCertificateHasUnknownRoot, .tlsFailed),
-        (.dataLengthExceedsMaximum, .bodyTooLarge), (.cannotParseResponse, .protocolError),
-        (.unsupportedURL, .unsupported),
-    ]
-
-    fileprivate init(reportedBySession error: any Error) {
-        let code = Self.pairs.first { $0.0 == (error as? URLError)?.code }?.1 ?? .protocolError
-        self.init(code, "The request failed (\(code.rawValue)); see the underlying error.", underlying: error)
-    }
-
-    /// As an app of URLSession expects it: the session's own error where there is one.
-    var asURLError: URLError {
-        underlying as? URLError ?? URLError(Self.pairs.first { $0.1 == code }?.0 ?? .badServerResponse)
-    }
 }

@@ -320,4 +320,26 @@ import Testing
             #expect(await interceptor.records.count == 1000)
         }
     }
+
+    /// A transport that tells, when it is let go, whether another thread could install an interceptor meanwhile.
+    private final class Witness: HTTPTransport {
+        let couldInstall: AsyncStream<Bool>.Continuation
+        init(_ couldInstall: AsyncStream<Bool>.Continuation) { self.couldInstall = couldInstall }
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse { HTTPResponse(status: 200) }
+        deinit {
+            let installed = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                Interceptor([]).install(in: .ephemeral)
+                installed.signal()
+            }
+            couldInstall.yield(installed.wait(timeout: .now() + 10) == .success)
+        }
+    }
+
+    @Test func `what a gone interceptor leaves behind is let go where nobody waits for it`() async {
+        let (answers, couldInstall) = AsyncStream.makeStream(of: Bool.self)
+        Interceptor([]).install(in: .ephemeral, over: Witness(couldInstall))
+        Interceptor([]).install(in: .ephemeral)
+        #expect(await answers.first { _ in true } == true)
+    }
 }
