@@ -15,23 +15,27 @@ extension HARDocument {
         public init() {}
     }
 
-    /// The records as a file, the earliest first.
+    /// The records as a file, the earliest first; those that began at one time stay in the order of the others, which is
+    /// a storage's, the newest first, or that of a file.
     ///
     /// What was sent is the entry's request. Beside what HAR knows stands, under names with an underscore as browsers use
     /// them: `_id`, `_original` (what the app asked, where a floret changed it), `_changes`, and for a request without an
     /// answer, whose status is 0, `_error`, `_errorKind` and `_errorCode`, or `_underway`. A body that is no UTF-8 text is
     /// base64; of a request that is said by `_encoding`.
     public init(_ records: [Record], options: ExportOptions = ExportOptions()) {
-        let ordered = records.enumerated().sorted { left, right in
-            let (one, other) = (left.element.timing.started, right.element.timing.started)
-            return (one ?? .distantPast, right.offset) < (other ?? .distantPast, left.offset)
+        let instants = records.map { $0.timing.started ?? .distantPast }
+        let isNewestFirst = zip(instants, instants.dropFirst()).contains { $0 > $1 }
+        let ordered = zip(instants, records).enumerated().sorted { left, right in
+            let (one, other) = isNewestFirst ? (right.offset, left.offset) : (left.offset, right.offset)
+            return (left.element.0, one) < (right.element.0, other)
         }
         let writer = HARWriter(options: options)
         self.init(json: [
             "log": [
                 "version": "1.2",
                 "creator": ["name": .string(options.creator.name), "version": .string(options.creator.version)],
-                "pages": [], "entries": .array(ordered.map { writer.entry(options.redaction.redacted($0.element)) }),
+                "pages": [],
+                "entries": .array(ordered.map { writer.entry(options.redaction.redactedAsDecoded($0.element.1)) }),
             ]
         ])
     }
@@ -170,7 +174,13 @@ private struct HARWriter {
 
     /// The items of the query, decoded where they can be.
     private static func query(_ request: HTTPRequest) -> JSONValue {
-        .array((request.query?.items ?? []).map { ["name": .string($0.name), "value": .string($0.value)] })
+        let items =
+            request.query?.items.map { ($0.name, $0.value) }
+            ?? request.target.drop { $0 != "?" }.dropFirst().split(separator: "&").map { item in
+                let name = item.prefix { $0 != "=" }
+                return (String(name), String(item.dropFirst(name.count + 1)))
+            }
+        return .array(items.map { ["name": .string($0), "value": .string($1)] })
     }
 
     private static func cookies(_ header: String) -> [JSONValue] {

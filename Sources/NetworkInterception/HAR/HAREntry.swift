@@ -31,8 +31,7 @@ public struct HAREntry: Sendable, Hashable {
             let body = Self.content(response?["content"])
             record.result = .success(
                 Response(status: status, headers: Self.headers(response?["headers"]), body: .bytes(body)))
-            let size = max(response?["content"]?["size"]?.intValue ?? body.count, body.count)
-            record.bodies.response = .init(byteCount: size, isCut: size > body.count)
+            record.bodies.response = Self.passage(of: response?["content"], body)
         } else if response?["_underway"]?.boolValue != true {
             let reason = [response?["_error"], response?["statusText"]].compactMap { $0?.stringValue }.first {
                 !$0.isEmpty
@@ -54,15 +53,22 @@ public struct HAREntry: Sendable, Hashable {
         return record
     }
 
+    /// In milliseconds, some four months: a time that is longer is not believed.
+    private static let longest = 1e10
+
     private var timing: Record.Timing {
         guard let started else { return .init() }
+        func milliseconds(_ time: JSONValue?) -> Double { min(max(0, time?.doubleValue ?? 0), Self.longest) }
         func span(_ names: String...) -> Double {
-            names.reduce(0) { $0 + max(0, json["timings"]?[$1]?.doubleValue ?? 0) } / 1000
+            names.reduce(0) { $0 + milliseconds(json["timings"]?[$1]) } / 1000
         }
-        let sent = started.addingTimeInterval(span("blocked", "dns", "connect"))
-        let answered = sent.addingTimeInterval(span("send", "wait"))
-        return .init(
-            started: started, sent: sent, answered: answered, ended: answered.addingTimeInterval(span("receive")))
+        let (before, received) = (span("blocked", "dns", "connect"), span("receive"))
+        var waited = span("send", "wait")
+        // Who does not tell the parts may tell the whole.
+        if before + waited + received == 0 { waited = milliseconds(json["time"]) / 1000 }
+        let sent = started.addingTimeInterval(before)
+        let answered = sent.addingTimeInterval(waited)
+        return .init(started: started, sent: sent, answered: answered, ended: answered.addingTimeInterval(received))
     }
 
     /// RFC 3339, and offsets without a colon, which ISO 8601 allows too.
@@ -79,14 +85,16 @@ public struct HAREntry: Sendable, Hashable {
             headers: headers(json?["headers"]), body: .bytes(posted(json?["postData"])))
     }
 
-    /// HTTP/2 has what is no header among its headers (`:method`); that is told otherwise.
+    /// HTTP/2 has what is no header among its headers (`:method`); that is told otherwise. Some writers put the lines of
+    /// one name, as `Set-Cookie` has them, into one value.
     private static func headers(_ json: JSONValue?) -> HTTPHeaders {
         HTTPHeaders(
-            (json?.arrayValue ?? []).compactMap { header in
+            (json?.arrayValue ?? []).flatMap { header -> [HTTPHeaders.Field] in
                 guard let name = header["name"]?.stringValue, let value = header["value"]?.stringValue,
                     !name.hasPrefix(":")
-                else { return nil }
-                return .init(name: name, value: value)
+                else { return [] }
+                let lines = value.split { ["\n", "\r", "\r\n"].contains($0) }
+                return (lines.isEmpty ? [""] : lines).map { .init(name: name, value: String($0)) }
             })
     }
 
@@ -95,10 +103,17 @@ public struct HAREntry: Sendable, Hashable {
             let encoding = (json?["_encoding"] ?? json?["encoding"])?.stringValue
             return decoded(text, encoding)
         }
+        guard !isUntoldForm(json) else { return [] }
         let items = (json?["params"]?.arrayValue ?? []).map {
             ($0["name"]?.stringValue ?? "", $0["value"]?.stringValue ?? "")
         }
         return Array(HTTPQuery(items).encoded.utf8)
+    }
+
+    /// Whether this is a multipart form of which only the parts are told: what stood between them is not known.
+    private static func isUntoldForm(_ json: JSONValue?) -> Bool {
+        json?["mimeType"]?.stringValue?.lowercased().hasPrefix("multipart/") == true
+            && json?["params"]?.arrayValue?.isEmpty == false && json?["text"]?.stringValue?.isEmpty != false
     }
 
     private static func content(_ json: JSONValue?) -> [UInt8] {
@@ -120,6 +135,17 @@ public struct HAREntry: Sendable, Hashable {
     private static func passage(_ json: JSONValue?, _ body: HTTPBody) -> Record.Passage {
         let recorded = body.buffered?.count ?? 0
         let size = max(json?["bodySize"]?.intValue ?? recorded, recorded)
-        return .init(byteCount: size, isCut: size > recorded)
+        return .init(byteCount: size, isCut: size > recorded || isUntoldForm(json?["postData"]))
+    }
+
+    /// A text has other bytes in UTF-8 than it came in, and none for a byte order mark; otherwise what is shorter than its
+    /// size is cut.
+    private static func passage(of content: JSONValue?, _ body: [UInt8]) -> Record.Passage {
+        let size = max(content?["size"]?.intValue ?? body.count, body.count)
+        let isText = !body.isEmpty && content?["encoding"]?.stringValue?.isEmpty != false
+        let isWide = ["utf-16", "utf-32"].contains {
+            content?["mimeType"]?.stringValue?.lowercased().contains($0) == true
+        }
+        return .init(byteCount: size, isCut: size > body.count && !(isText && (isWide || size - body.count == 3)))
     }
 }

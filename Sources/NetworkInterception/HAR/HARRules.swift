@@ -11,9 +11,13 @@ enum HARRules {
     private struct Member: Sendable {
         enum Need: Sendable {
             case required
+            /// It has to be there, but some write `null`, as Charles does for what HTTP/2 does not have.
+            case nullable
             /// Browsers leave it out, or write `null`: that is doubtful only.
             case expected
             case optional
+            /// Nobody here reads it, and browsers write it in their own ways: what is wrong with it is doubtful only.
+            case incidental
         }
 
         let name: String
@@ -25,6 +29,10 @@ enum HARRules {
         names.map { Member(name: $0, shape: shape, need: .required) }
     }
 
+    private static func nullable(_ shape: Shape, _ names: String...) -> [Member] {
+        names.map { Member(name: $0, shape: shape, need: .nullable) }
+    }
+
     private static func expected(_ shape: Shape, _ names: String...) -> [Member] {
         names.map { Member(name: $0, shape: shape, need: .expected) }
     }
@@ -33,42 +41,46 @@ enum HARRules {
         names.map { Member(name: $0, shape: shape, need: .optional) }
     }
 
+    private static func incidental(_ shape: Shape, _ names: String...) -> [Member] {
+        names.map { Member(name: $0, shape: shape, need: .incidental) }
+    }
+
     private static func object(_ members: [Member]...) -> Shape { .object(members.flatMap { $0 }) }
 
-    private static let comment = optional(.text, "comment")
-    private static let program = object(required(.text, "name", "version"), comment)
+    private static let comment = incidental(.text, "comment")
+    private static let program = object(required(.text, "name"), nullable(.text, "version"), comment)
     private static let pair = object(required(.text, "name", "value"), comment)
     private static let cookie = object(
-        required(.text, "name", "value"), optional(.text, "path", "domain", "expires"),
-        optional(.flag, "httpOnly", "secure"), comment)
+        required(.text, "name", "value"), incidental(.text, "path", "domain", "expires"),
+        incidental(.flag, "httpOnly", "secure"), comment)
     private static let parameter = object(
-        required(.text, "name"), optional(.text, "value", "fileName", "contentType"), comment)
+        required(.text, "name"), optional(.text, "value"), incidental(.text, "fileName", "contentType"), comment)
     private static let postData = object(
         expected(.text, "mimeType"), optional(.list(parameter), "params"), optional(.text, "text"), comment)
     private static let request = object(
-        required(.text, "method", "url", "httpVersion"), required(.list(cookie), "cookies"),
-        required(.list(pair), "headers", "queryString"), required(.number, "headersSize", "bodySize"),
+        required(.text, "method", "url"), nullable(.text, "httpVersion"), required(.list(cookie), "cookies"),
+        required(.list(pair), "headers", "queryString"), expected(.number, "headersSize", "bodySize"),
         optional(postData, "postData"), comment)
     private static let content = object(
-        expected(.number, "size"), expected(.text, "mimeType"), optional(.number, "compression"),
+        expected(.number, "size"), expected(.text, "mimeType"), incidental(.number, "compression"),
         optional(.text, "text", "encoding"), comment)
     private static let response = object(
-        required(.number, "status"), required(.text, "statusText", "httpVersion"), required(.list(cookie), "cookies"),
-        required(.list(pair), "headers"), required(content, "content"), required(.text, "redirectURL"),
-        required(.number, "headersSize", "bodySize"), comment)
+        nullable(.number, "status"), nullable(.text, "statusText", "httpVersion"),
+        required(.list(cookie), "cookies"), required(.list(pair), "headers"), required(content, "content"),
+        nullable(.text, "redirectURL"), expected(.number, "headersSize", "bodySize"), comment)
     private static let cacheState = object(
         optional(.text, "expires", "lastAccess", "eTag"), optional(.number, "hitCount"), comment)
-    private static let cache = object(optional(cacheState, "beforeRequest", "afterRequest"), comment)
+    private static let cache = object(incidental(cacheState, "beforeRequest", "afterRequest"), comment)
     private static let timings = object(
         optional(.number, "blocked", "dns", "connect"), expected(.number, "send", "wait", "receive"),
         optional(.number, "ssl"), comment)
     private static let entry = object(
-        optional(.text, "pageref"), required(.date, "startedDateTime"), expected(.number, "time"),
-        required(request, "request"), required(response, "response"), required(cache, "cache"),
-        required(timings, "timings"), optional(.text, "serverIPAddress", "connection"), comment)
+        optional(.text, "pageref"), nullable(.date, "startedDateTime"), expected(.number, "time"),
+        required(request, "request"), required(response, "response"), nullable(cache, "cache"),
+        nullable(timings, "timings"), incidental(.text, "serverIPAddress", "connection"), comment)
     private static let page = object(
-        required(.date, "startedDateTime"), required(.text, "id", "title"),
-        required(object(optional(.number, "onContentLoad", "onLoad"), comment), "pageTimings"), comment)
+        nullable(.date, "startedDateTime"), required(.text, "id"), nullable(.text, "title"),
+        nullable(object(incidental(.number, "onContentLoad", "onLoad"), comment), "pageTimings"), comment)
     private static let log = object(
         required(.text, "version"), required(program, "creator"), optional(program, "browser"),
         optional(.list(page), "pages"), required(.list(entry), "entries"), comment)
@@ -97,6 +109,7 @@ enum HARRules {
         mutating func value(_ json: JSONValue, _ shape: Shape, at pointer: String) {
             switch (shape, json) {
             case (.text, .string), (.number, .number), (.flag, .bool): break
+            case (.date, .string("")): warning(pointer, "nothing stands where a date and time should")
             case (.date, .string(let text)):
                 if HAREntry.date(text) == nil { error(pointer, "this is no date and time as ISO 8601 writes them") }
             case (.list(let shape), .array(let elements)):
@@ -112,14 +125,18 @@ enum HARRules {
         }
 
         private mutating func check(_ member: Member, _ json: JSONValue?, in pointer: String) {
-            if let json, !json.isNull { return value(json, member.shape, at: "\(pointer)/\(member.name)") }
-            let isNumber = if case .number = member.shape { true } else { false }
+            if let json, !json.isNull {
+                let earlier = findings.count
+                value(json, member.shape, at: "\(pointer)/\(member.name)")
+                guard member.need == .incidental else { return }
+                findings[earlier...] = ArraySlice(
+                    findings[earlier...].map { HARFinding(isError: false, pointer: $0.pointer, reason: $0.reason) })
+                return
+            }
             switch member.need {
-            case .optional: break
-            // What JavaScript cannot count it writes as null.
-            case .required where isNumber && json != nil:
-                warning("\(pointer)/\(member.name)", "null stands where a number should")
-            case .required: error(pointer, "the member \"\(member.name)\" is missing")
+            case .optional, .incidental: break
+            case .nullable where json != nil: warning("\(pointer)/\(member.name)", "null stands here")
+            case .required, .nullable: error(pointer, "the member \"\(member.name)\" is missing")
             case .expected: warning(pointer, "the member \"\(member.name)\" is missing")
             }
         }

@@ -65,7 +65,7 @@ struct RecordsFile: Sendable {
         let archive = try HARCommands.read(path)
         for warning in archive.warnings { Terminal.note("warning: \(path) \(warning.pointer): \(warning.reason)") }
         let memory = MemoryRecordStorage(capacity: RecordCapacity(records: .max, bytes: .max))
-        for record in archive.records { await memory.store(Redaction.standard.redacted(record)) }
+        for record in archive.records { await memory.store(Redaction.standard.redactedAsDecoded(record)) }
         (storage, database) = (memory, nil)
     }
 
