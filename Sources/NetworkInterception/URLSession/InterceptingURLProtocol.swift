@@ -20,8 +20,9 @@ extension Interceptor {
     /// The interceptor is not kept alive: when it is gone, and while it pauses, sessions work as if it had never been.
     ///
     /// Redirects are followed here, each one a request and a record of its own; the session's delegate is not asked about
-    /// them. An answer 401 reaches the app at once, on Linux without its `WWW-Authenticate`, over which URLSession would
-    /// wait for ever. Download tasks fail with `InterceptionError.unsupported`.
+    /// them. On Linux it is asked for a password as URLSession asks (Basic); a 401 that nobody has one for reaches the
+    /// app at once, without its `WWW-Authenticate`, over which URLSession would wait for ever. Download tasks fail with
+    /// `InterceptionError.unsupported`.
     public func install(in configuration: URLSessionConfiguration, over transport: (any HTTPTransport)? = nil) {
         Attachment.attach(self, to: configuration, over: transport)
     }

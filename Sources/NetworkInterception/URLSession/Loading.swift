@@ -15,6 +15,8 @@ final class Loading: @unchecked Sendable {
         var work: Task<Void, Never>?
         var held: [@Sendable () -> Void] = []
         var isHeld = false
+        /// The app thinks about a credential.
+        var isAsking = false
         var isOver = false
         var lastSign = ContinuousClock.now
     }
@@ -75,23 +77,66 @@ final class Loading: @unchecked Sendable {
     private func load() async {
         do {
             var next = try asked()
-            for _ in 0...HTTPRequest.mostRedirects {
+            var (redirects, refusals) = (0, 0)
+            while true {
                 let response = try await SessionTransport.$template.withValue(request) {
                     try await transport.send(next)
                 }
                 sign()
-                guard var redirected = next.redirected(by: response) else {
-                    return try await deliver(response, from: next.url)
+                if let redirected = next.redirected(by: response) {
+                    redirects += 1
+                    guard redirects <= HTTPRequest.mostRedirects else { throw URLError(.httpTooManyRedirects) }
+                    await finish(response)
+                    next = redirected
+                } else if let authorization = try await authorization(after: response, from: next.url, refusals) {
+                    refusals += 1
+                    next.headers["Authorization"] = authorization
+                } else {
+                    return end { client, it in client.urlProtocolDidFinishLoading(it) }
                 }
-                // Read to its end, so that the connection can be used again; a long one is let go.
-                _ = try? await response.body.collect(upTo: 64 << 10)
-                if case .stream = redirected.body { redirected.body = try bodyAnew() }
-                next = redirected
+                if case .stream = next.body { next.body = try bodyAnew() }
             }
-            throw URLError(.httpTooManyRedirects)
         } catch {
             fail(error)
         }
+    }
+
+    /// Gives the app the answer. When it asks for a credential and the app has one: that, for a further request.
+    private func authorization(
+        after response: HTTPResponse, from url: String, _ refusals: Int
+    ) async throws -> String? {
+        let challenge = BasicChallenge(response, from: url, refusals: refusals)
+        // A data delegate is told of every answer, as URLSession tells it; who awaits one gets the last.
+        let isTold = challenge == nil || surroundings.takesPieces
+        if isTold { try await deliver(response, from: url) }
+        guard let challenge else { return nil }
+        let verdict = await verdict(on: challenge)
+        if case .none = verdict {
+            if !isTold { try await deliver(response, from: url) }
+            return nil
+        }
+        if !isTold { await finish(response) }
+        guard case .authorization(let value) = verdict else { throw URLError(.cancelled) }
+        return value
+    }
+
+    private func verdict(on challenge: BasicChallenge) async -> BasicChallenge.Verdict {
+        let (answers, answer) = AsyncStream.makeStream(of: BasicChallenge.Verdict.self)
+        state.withLock { $0.isAsking = true }
+        defer {
+            state.withLock { state in
+                state.isAsking = false
+                state.lastSign = .now
+            }
+        }
+        let asked = Unchecked(challenge)
+        tell { _, it in asked.value.ask(it.task) { answer.yield($0) } }
+        return await answers.first { _ in true } ?? .cancelled
+    }
+
+    /// Reads an answer that nobody gets to its end, so that the connection can be used again; a long one is let go.
+    private func finish(_ response: HTTPResponse) async {
+        _ = try? await response.body.collect(upTo: 64 << 10)
     }
 
     /// The request as `HTTPRequest` has it: what the session adds is added, so that florets see it.
@@ -157,18 +202,18 @@ final class Loading: @unchecked Sendable {
             }
         }
         if !whole.isEmpty { tell { [whole] client, it in client.urlProtocol(it, didLoad: whole) } }
-        end { client, it in client.urlProtocolDidFinishLoading(it) }
     }
 
     private func fields(of response: HTTPResponse) -> [String: String] {
-        var fields: [String: String] = [:]
-        for field in response.headers {
-            #if !canImport(Darwin)
-                if response.status == 401, field.name.equalsIgnoringCase("WWW-Authenticate") { continue }
-            #endif
-            let name = fields.keys.first { $0.equalsIgnoringCase(field.name) } ?? field.name
-            fields[name] = fields[name].map { "\($0), \(field.value)" } ?? field.value
-        }
+        var fields = response.headers.joined
+        #if !canImport(Darwin)
+            // URLSession would wait for a credential, for ever where there is none.
+            if response.status == 401, !surroundings.cancelsChallenges,
+                let name = fields.keys.first(where: { $0.equalsIgnoringCase("WWW-Authenticate") })
+            {
+                fields[name] = nil
+            }
+        #endif
         return fields
     }
 
@@ -223,11 +268,23 @@ final class Loading: @unchecked Sendable {
     private func watchTheClock() async {
         let limit = Duration.seconds(surroundings.timeout)
         while true {
-            let (isHeld, lastSign) = state.withLock { ($0.isHeld, $0.lastSign) }
+            let (isHeld, lastSign) = state.withLock { ($0.isHeld || $0.isAsking, $0.lastSign) }
             let left = isHeld ? limit : limit - (.now - lastSign)
             if left <= .zero { return fail(URLError(.timedOut)) }
             do { try await Task.sleep(for: left) } catch { return }
         }
+    }
+}
+
+extension HTTPHeaders {
+    /// One value a name, as URLSession has headers.
+    var joined: [String: String] {
+        var fields: [String: String] = [:]
+        for field in self {
+            let name = fields.keys.first { $0.equalsIgnoringCase(field.name) } ?? field.name
+            fields[name] = fields[name].map { "\($0), \(field.value)" } ?? field.value
+        }
+        return fields
     }
 }
 

@@ -61,7 +61,7 @@ final class SessionTransport: HTTPTransport {
     }
 }
 
-private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
+final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
         let answer = Handover<HTTPResponse>()
         /// Removed when the exchange is over.
@@ -71,7 +71,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
 
     private let exchanges = Locked<[Int: Exchange]>([:])
 
-    func begin(_ task: URLSessionTask, _ upload: SpooledBody?) -> Handover<HTTPResponse> {
+    fileprivate func begin(_ task: URLSessionTask, _ upload: SpooledBody?) -> Handover<HTTPResponse> {
         let (key, exchange) = (task.taskIdentifier, Exchange(upload: upload))
         exchanges.withLock { $0[key] = exchange }
         task.resume()
@@ -79,7 +79,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
     }
 
     /// Ends the waiting for the head at once: a session's word that a task was cancelled may come late or not at all.
-    func abandon(_ task: URLSessionTask) {
+    fileprivate func abandon(_ task: URLSessionTask) {
         let exchange = exchanges.withLock { [key = task.taskIdentifier] exchanges in
             exchanges[key]?.body == nil ? exchanges.removeValue(forKey: key) : nil
         }

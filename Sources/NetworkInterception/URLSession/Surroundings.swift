@@ -15,17 +15,28 @@ struct Surroundings: @unchecked Sendable {
     let tell: (@escaping @Sendable () -> Void) -> Void
     /// Whether the app gets the body in pieces. Of several pieces a completion handler would only get the last.
     let takesPieces: Bool
+    /// Whether the session's delegate ends every challenge: it is a `SessionTransport`, watched by a further interceptor.
+    let cancelsChallenges: Bool
     /// The body of an upload that does not stand in the request.
     let upload: (@Sendable () -> HTTPBody)?
     let additionalHeaders: [String: String]
     let timeout: TimeInterval
     let resourceTimeout: TimeInterval
 
+    static func session(of task: URLSessionTask) -> URLSession? {
+        #if canImport(Darwin)
+            nil
+        #else
+            member("session", of: task) as? URLSession
+        #endif
+    }
+
     #if canImport(Darwin)
         init?(_ urlProtocol: URLProtocol, _ task: URLSessionTask) {
             let loop = Unchecked(RunLoop.current)
             tell = { step in loop.value.perform(step) }
             takesPieces = true
+            cancelsChallenges = false
             upload = nil
             additionalHeaders = [:]
             timeout = urlProtocol.request.timeoutInterval
@@ -34,10 +45,11 @@ struct Surroundings: @unchecked Sendable {
     #else
         init?(_ urlProtocol: URLProtocol, _ task: URLSessionTask) {
             guard let queue = member("workQueue", of: task) as? DispatchQueue,
-                let session = member("session", of: task) as? URLSession
+                let session = Self.session(of: task)
             else { return nil }
             tell = { step in queue.async(execute: step) }
             takesPieces = Self.takesPieces(task, session)
+            cancelsChallenges = session.delegate is SessionDelegate
             upload = Self.upload(of: task)
             let settings = session.configuration
             additionalHeaders = Dictionary(
