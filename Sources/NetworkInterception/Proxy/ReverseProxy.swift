@@ -6,7 +6,7 @@ import HTTPCore
 ///     let listener = HTTPListener(handler: proxy)
 ///
 /// Messages pass as they came, but for what belongs to one connection (RFC 9110 section 7.6.1), `Host`, which names the
-/// server, and a `Location` at the server, which is turned to point here, over plain http. Unlike what section 7.6.3 asks
+/// server, and a `Location` behind this proxy, which is turned to point here, over plain http. Unlike what section 7.6.3 asks
 /// of proxies no `Via` is added: being watched is not to change what is watched. Answers stream. A server that gives no
 /// answer, or half of one, is told as it is: the client's connection is closed there.
 ///
@@ -81,14 +81,26 @@ public struct ReverseProxy: HTTPHandler {
     private func here(_ response: HTTPResponse, _ host: String?) -> HTTPResponse {
         var response = response
         response.headers = response.headers.endToEnd
-        if let location = response.headers["Location"], let host, location.lowercased().hasPrefix(origin.lowercased()) {
-            let rest = location.dropFirst(origin.count)
-            if rest.isEmpty || "/?#".contains(rest.first ?? "/") {
-                let path = rest.hasPrefix(prefix + "/") ? rest.dropFirst(prefix.count) : rest
-                response.headers["Location"] = "http://\(host)\(path)"
-            }
+        if let location = response.headers["Location"], let host, let place = self.place(location, host) {
+            response.headers["Location"] = place
         }
         return response
+    }
+
+    /// Where a client goes that is told to go to `location`; `nil` when it may go there as it is told to.
+    private func place(_ location: String, _ host: String) -> String? {
+        let isAbsolute = location.lowercased().hasPrefix(origin.lowercased())
+        // What has no path of its own begins where the request went.
+        guard isAbsolute || (!prefix.isEmpty && location.hasPrefix("/") && !location.hasPrefix("//")) else {
+            return nil
+        }
+        let target = isAbsolute ? location.dropFirst(origin.count) : location[...]
+        let below = target.dropFirst(prefix.count)
+        guard target.hasPrefix(prefix), below.isEmpty || "/?#".contains(below.first ?? "/") else {
+            // At the server, but not behind this proxy; or at another server, whose name only begins alike.
+            return isAbsolute ? nil : origin + location
+        }
+        return isAbsolute ? "http://\(host)\(below)" : below.hasPrefix("/") ? String(below) : "/\(below)"
     }
 
     private static func answer(to error: any Error) -> HTTPResponse {

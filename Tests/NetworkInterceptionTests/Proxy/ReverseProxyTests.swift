@@ -94,6 +94,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("/base/next", "/next"), ("/base", "/"), ("/base?x=1", "/?x=1"), ("SERVER/base", "HERE"),
+        ("SERVER/base?x=1", "HERE?x=1"), ("SERVER/base/next", "HERE/next"), ("SERVER/other", nil),
+        ("SERVER/basement", nil), ("SERVER0/base/x", nil), ("next", nil), ("?x=1", nil), ("//else.example/base", nil),
+        ("/other", "SERVER/other"), ("/basement", "SERVER/basement"),
+    ])
+    func `a redirect keeps to what is behind the proxy where the server's URL has a path`(
+        location: String, expected: String?
+    ) async throws {
+        let server = "http://shop.example:8080"
+        let location = location.replacing("SERVER", with: server)
+        let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 302, headers: ["Location": location])) }
+        let proxy = try ReverseProxy(upstream: server + "/base", over: InProcessTransport(handler))
+        let reply = await proxy.respond(
+            to: HTTPRequest(method: .get, url: "/in", headers: ["Host": "here.example"])
+        ).response()
+        let place = expected.map {
+            $0.replacing("SERVER", with: server).replacing("HERE", with: "http://here.example")
+        }
+        #expect(reply.headers["Location"] == place ?? location)
+    }
+
     @Test func `an upload arrives whole, and a long answer byte for byte`() async throws {
         let handler = AnyHTTPHandler { request in
             let body = request.body.buffered ?? []
