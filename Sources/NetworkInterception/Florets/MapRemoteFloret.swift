@@ -71,7 +71,8 @@ extension MapRemoteFloret {
         public enum Scheme: String, Sendable, Hashable, CaseIterable { case http, https }
 
         public var `protocol`: Scheme?
-        /// Compared without case; as a source `*.example.com` is every host below `example.com`.
+        /// Compared without case; as a source `*.example.com` is every host below `example.com`. An address of IPv6 with
+        /// or without its brackets.
         public var host: String?
         /// As a source it also matches the protocol's own port where the URL names none.
         public var port: Int?
@@ -85,7 +86,7 @@ extension MapRemoteFloret {
             protocol: Scheme? = nil, host: String? = nil, port: Int? = nil, path: String? = nil, query: String? = nil
         ) {
             self.protocol = `protocol`
-            self.host = host
+            self.host = host.map { $0.filter { $0 == ":" }.count > 1 && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
             self.port = port
             self.path = path
             self.query = query.map { $0.hasPrefix("?") ? String($0.dropFirst()) : $0 }

@@ -152,6 +152,16 @@ import Testing
         #expect(try await scene.send(.get, "http://a/text").body.text() == "abc")
     }
 
+    @Test func `a fault of the answer is for the request as it was asked, wherever it was sent`() async throws {
+        let scene = FloretScene([
+            FaultFloret([.init(.drop(.afterSending), .host("a.example") && .path("/x"))]),
+            MapRemoteFloret([.init("away", from: .init(path: "/x"), to: .init(host: "b.example", path: "/y"))]),
+        ])
+        await #expect(throws: HTTPError(.connectionLost, "")) { try await scene.send(.get, "http://a.example/x") }
+        #expect(scene.last?.url == "/y")
+        #expect(try await scene.send(.get, "http://b.example/x").status == 200)
+    }
+
     @Test func `the screen counts, switches and begins anew`() async throws {
         let floret = FaultFloret([.init(.drop(.beforeSending), name: "No network")])
         let scene = FloretScene([floret])

@@ -53,6 +53,15 @@ import Testing
         #expect(Mapping("m", from: example.from, to: example.to).url(for: example.url) == example.result)
     }
 
+    @Test func `an address of IPv6 has brackets in a URL, wherever it comes from`() {
+        for address in ["::1", "[::1]"] {
+            let away = MapRemoteFloret.Mapping("away", from: .init(host: "a"), to: .init(host: address, port: 8080))
+            #expect(away.url(for: "http://a/x") == "http://[::1]:8080/x")
+            let back = MapRemoteFloret.Mapping("back", from: .init(host: address), to: .init(host: "a"))
+            #expect(back.url(for: "http://[::1]:8080/x") == "http://a:8080/x")
+        }
+    }
+
     @Test func `mappings follow one another, each switchable, and the Host header goes along`() async throws {
         let floret = MapRemoteFloret([
             .init("first", from: .init(host: "a.example"), to: .init(host: "b.example")),

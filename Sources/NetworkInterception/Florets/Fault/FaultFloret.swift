@@ -17,7 +17,7 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
     public struct Rule: Sendable {
         public var name: String
         public var fault: Fault
-        /// Asked before the request; a fault of the answer asks again when the answer is there.
+        /// Asked before the request; a fault of the answer asks again when the answer is there, of the request as it was.
         public var selector: RecordSelector
         /// From 0, never, to 1, always.
         public var probability: Double
@@ -54,8 +54,16 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
         var off: Set<Int> = []
         var requests: UInt64 = 0
         var counts: [Count]
-        /// The number of each request under way whose answer meets a fault, and the rules it meets.
-        var awaited: [Record.ID: (request: UInt64, rules: [Int])] = [:]
+        /// Each request under way whose answer meets a fault.
+        var awaited: [Record.ID: Awaited] = [:]
+    }
+
+    private struct Awaited {
+        let number: UInt64
+        /// As it was asked: florets that follow may send another one.
+        let request: HTTPRequest
+        /// The rules it meets.
+        let rules: [Int]
     }
 
     public let rules: [Rule]
@@ -122,16 +130,22 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
                 later.append(index)
             }
         }
-        if !later.isEmpty { state.withLock { [later] in $0.awaited[record.id] = (request, later) } }
+        if !later.isEmpty {
+            let awaited = Awaited(number: request, request: record.designatedRequest, rules: later)
+            state.withLock { $0.awaited[record.id] = awaited }
+        }
         return record
     }
 
     public func didRespond(_ record: Record) async -> Record {
-        guard let (request, hit) = state.withLock({ $0.awaited.removeValue(forKey: record.id) }) else { return record }
+        guard let awaited = state.withLock({ $0.awaited.removeValue(forKey: record.id) }) else { return record }
         var record = record
-        for index in hit where rules[index].selector.selects(record) {
+        for index in awaited.rules {
+            var asked = record
+            asked.designatedRequest = awaited.request
+            guard rules[index].selector.selects(asked) else { continue }
             guard case .success(let response)? = record.result,
-                let result = rules[index].fault.result(insteadOf: response, seed: seed, request: request)
+                let result = rules[index].fault.result(insteadOf: response, seed: seed, request: awaited.number)
             else { continue }
             count(index)
             record.result = result
