@@ -1,3 +1,4 @@
+import Foundation
 import PluginHub
 import Primitives
 
@@ -62,6 +63,11 @@ struct FileValue {
 
     /// Seconds, up to an hour.
     func duration() throws -> Duration { .seconds(try double(0...3600)) }
+
+    func date() throws -> Date {
+        guard let date = try RFC3339.date(from: text()) else { throw refusal("must be a date and time (RFC 3339)") }
+        return date
+    }
 
     func array() throws -> [FileValue] {
         guard let array = json.arrayValue else { throw refusal("must be a list") }

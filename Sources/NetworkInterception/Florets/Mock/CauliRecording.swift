@@ -7,16 +7,17 @@ struct CauliRecording {
     let root: String
     let file: String
 
-    /// When its request began, as Cauli counts (seconds since 2001), and the exchange.
-    func recording() throws -> (started: Double, recording: MockRecording) {
+    /// The exchange. Cauli tells when its request began, in seconds since 2001.
+    func recording() throws -> MockRecording {
         let json = try json()
         let asked = try json.required("designatedRequest")
         let headers = try asked["allHTTPHeaderFields"].map(headers) ?? [:]
         let request = HTTPRequest(
             method: .init(try asked["httpMethod"]?.text() ?? "GET"), url: try asked.required("url").text(),
             headers: headers, body: .bytes(try asked["bodyFilename"].map(content) ?? []))
-        let recording = MockRecording(path: file, request: request) { try result(self.json()) }
-        return (json["requestStarted"]?.json.doubleValue ?? 0, recording)
+        let started = json["requestStarted"]?.json.doubleValue.map(Date.init(timeIntervalSinceReferenceDate:))
+        let recording = MockRecording(path: file, request: request, recorded: started) { try result(self.json()) }
+        return recording
     }
 
     private func result(_ json: FileValue) throws -> Result<Response, any Error> {

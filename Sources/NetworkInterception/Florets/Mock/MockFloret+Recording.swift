@@ -2,10 +2,12 @@ import HTTPCore
 
 extension MockFloret {
     public func didRespond(_ record: Record) async -> Record {
+        let asked = state.withLock { $0.asked.removeValue(forKey: record.id) }
         // What another floret answered is not what the server says.
-        guard mode == .record, folder != nil, record.timing.sent != nil, case .success(var response)? = record.result
+        guard let asked, mode == .record, folder != nil, record.timing.sent != nil,
+            case .success(var response)? = record.result
         else { return record }
-        guard let body = record.designatedRequest.body.buffered, body.count <= configuration.maximumBodyBytes else {
+        guard let body = asked.body.buffered, body.count <= configuration.maximumBodyBytes else {
             Interceptor.current?.report(
                 .leftUnchanged, floret: name,
                 "A request with more than \(configuration.maximumBodyBytes) bytes was not recorded.")
@@ -21,6 +23,7 @@ extension MockFloret {
                 return
             }
             var whole = record
+            (whole.originalRequest, whole.designatedRequest) = (asked, asked)
             whole.result = .success(Response(status: response.status, headers: response.headers, body: .bytes(bytes)))
             do {
                 try write(whole)

@@ -38,6 +38,6 @@ extension MockRecording {
         var request = record.designatedRequest
         request.body = .bytes(request.body.buffered ?? [])
         let answer = response
-        self.init(path: "record \(record.id)", request: request) { .success(answer) }
+        self.init(path: "record \(record.id)", request: request, recorded: record.timing.answered) { .success(answer) }
     }
 }

@@ -69,6 +69,8 @@ public final class MockFloret: InterceptableFloret {
         var recordings: [MockKey: [MockRecording]] = [:]
         /// Recordings used of each request.
         var replayed: [MockKey: Int] = [:]
+        /// Requests whose answers will be recorded, as they were asked: florets that follow may send others.
+        var asked: [Record.ID: HTTPRequest] = [:]
         /// The last number taken in each folder.
         var numbers: [String: Int] = [:]
         var counts = Counts()
@@ -104,6 +106,7 @@ public final class MockFloret: InterceptableFloret {
             for recording in try files.recordings() {
                 state.recordings[configuration.key(of: recording.request), default: []].append(recording)
             }
+            state.recordings = state.recordings.mapValues(\.inOrder)
         }
         self.rules = rules
         self.configuration = configuration
@@ -191,7 +194,10 @@ extension MockFloret {
             record.designatedRequest.body = await record.designatedRequest.body.gathered(
                 upTo: configuration.maximumBodyBytes)
         }
-        guard case .mock(let isForced) = mode else { return record }
+        guard case .mock(let isForced) = mode else {
+            state.withLock { [record] in $0.asked[record.id] = record.designatedRequest }
+            return record
+        }
         for mapping in mappings {
             if let response = await mapping(record.designatedRequest, self) { return answered(record, response) }
         }

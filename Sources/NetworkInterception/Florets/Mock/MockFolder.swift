@@ -28,8 +28,7 @@ struct MockFolder: Sendable {
         }
         let cauli = files.filter { $0 == "record.json" || $0.hasSuffix("/record.json") }
         let foreign = try cauli.map { try CauliRecording(root: path, file: $0).recording() }
-            .sorted { ($0.started, $0.recording.path) < ($1.started, $1.recording.path) }
-        return try files.filter(isRecording).map(recording) + foreign.map(\.recording)
+        return try files.filter(isRecording).map(recording) + foreign
     }
 
     /// A JSON file beside the recordings, as a body's, is none of them.
@@ -40,8 +39,8 @@ struct MockFolder: Sendable {
 
     private func recording(_ file: String) throws -> MockRecording {
         let read = Self.reader(root: path, file: file)
-        let request = try read().request
-        return MockRecording(path: file, request: request) { try read().result }
+        let now = try read()
+        return MockRecording(path: file, request: now.request, recorded: now.recorded) { try read().result }
     }
 
     private static func reader(root: String, file: String) -> @Sendable () throws -> MockFile {

@@ -15,9 +15,10 @@ extension MockFloret {
         public var ignoredQueryItems: Set<String> = []
         /// Headers that count as well.
         public var headers: [String] = []
-        /// The body counts as well: JSON by its values, a form by its items, everything else byte for byte.
+        /// The body counts as well: JSON by its values, a form by its items or parts, whatever
+        /// stands between them, everything else byte for byte.
         public var comparesBody = false
-        /// Members of a JSON body, or items of a form, that do not count.
+        /// Members of a JSON body, or items or parts of a form, that do not count.
         public var ignoredBodyItems: Set<String> = []
 
         public init() {}
@@ -29,7 +30,7 @@ extension MockFloret {
 /// What counts of a request when it is looked for among recordings.
 struct MockKey: Hashable {
     enum Body: Hashable {
-        case none, bytes([UInt8]), json(JSONValue), form([HTTPQuery.Item])
+        case none, bytes([UInt8]), json(JSONValue), form([HTTPQuery.Item]), parts([MultipartForm.Part])
     }
 
     let method: String
@@ -70,6 +71,9 @@ struct MockKey: Hashable {
         }
         if type.hasPrefix("application/x-www-form-urlencoded"), let text = String(validating: bytes, as: UTF8.self) {
             return .form(items(text).filter { !ignored.contains($0.name) }.inOrder)
+        }
+        if let form = MultipartForm(bytes, contentType: request.headers["Content-Type"] ?? "") {
+            return .parts(form.parts.filter { !ignored.contains($0.name) })
         }
         return .bytes(bytes)
     }
@@ -116,6 +120,8 @@ extension MockKey {
             difference.note(2, "the body differs at \"\(theirs.pointer(toDifferenceFrom: mine) ?? "")\"")
         case (.form(let mine), .form(let theirs)):
             noteItems("item of the form", mine, theirs, in: &difference, showsValues: false)
+        case (.parts(let mine), .parts(let theirs)):
+            noteItems("part of the form", mine.map(\.item), theirs.map(\.item), in: &difference, showsValues: false)
         case (.bytes(let mine), .bytes(let theirs)):
             let same = zip(mine, theirs).prefix { $0 == $1 }.count
             difference.note(2, "the body differs at byte \(same)")

@@ -8,7 +8,21 @@ struct MockRecording: Sendable {
     let path: String
     /// Its body is bytes.
     let request: HTTPRequest
+    /// When the answer came, where that is known.
+    let recorded: Date?
     let answer: @Sendable () throws -> Result<Response, any Error>
+}
+
+extension [MockRecording] {
+    /// The recordings of one request in the order in which they were made. In one folder they are numbered; requests that
+    /// are told apart when they are recorded and count as one later are in several.
+    var inOrder: [MockRecording] {
+        let folders = Set(map { ($0.path as NSString).deletingLastPathComponent })
+        guard folders.count > 1 else { return self }
+        return enumerated().sorted {
+            ($0.element.recorded ?? .distantPast, $0.offset) < ($1.element.recorded ?? .distantPast, $1.offset)
+        }.map(\.element)
+    }
 }
 
 /// The file of one recorded exchange. Documentation/Formats.md describes it.
@@ -18,6 +32,7 @@ struct MockFile {
     static let maximumBytes = 64 << 20
 
     let request: HTTPRequest
+    let recorded: Date?
     let result: Result<Response, any Error>
 
     /// The file's content; bodies of both have to be bytes.
@@ -41,6 +56,7 @@ struct MockFile {
         let file = try FileValue(json: json, pointer: "").object("format", "recorded", "request", "answer", "failure")
         let format = try file.required("format")
         guard try format.text() == Self.format else { throw format.refusal("must be \"\(Self.format)\"") }
+        recorded = try file["recorded"]?.date()
         let reader = MessageReader(folder: folder)
         let asked = try file.required("request").object("method", "url", "headers", "text", "base64", "json", "file")
         let message = try reader.message(asked)
