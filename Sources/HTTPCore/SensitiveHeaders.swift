@@ -10,16 +10,25 @@ public struct SensitiveHeaders: Sendable {
         "X-Amz-Security-Token", "X-Goog-Api-Key", "Stripe-Signature",
     ])
 
-    private let names: Set<String>
+    /// By their lengths, because few names are as long as one that is looked for.
+    private let names: [[String]]
 
-    public init(_ names: some Sequence<String>) { self.names = Set(names.map { $0.lowercased() }) }
+    public init(_ names: some Sequence<String>) {
+        let names = Set(names.map { $0.lowercased() })
+        self.names = (0...(names.map(\.utf8.count).max() ?? 0)).map { length in
+            names.filter { $0.utf8.count == length }
+        }
+    }
 
     /// These and more.
     public func adding(_ more: some Sequence<String>) -> SensitiveHeaders {
-        SensitiveHeaders(Array(names) + Array(more))
+        SensitiveHeaders(names.joined() + Array(more))
     }
 
-    public func contains(_ name: String) -> Bool { names.contains(name.lowercased()) }
+    public func contains(_ name: String) -> Bool {
+        let length = name.utf8.count
+        return length < names.count && names[length].contains { $0.equalsIgnoringCase(name) }
+    }
 
     /// The same fields, spelling and order, with every secret value replaced.
     public func redacted(_ headers: HTTPHeaders) -> HTTPHeaders {

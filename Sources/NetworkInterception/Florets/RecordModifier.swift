@@ -122,8 +122,9 @@ extension RecordModifier {
                 var record = record
                 var complaint: String?
                 if side == .request {
-                    complaint = await change.apply(
-                        to: &record.designatedRequest.body, &record.designatedRequest.headers)
+                    var request = record.designatedRequest
+                    complaint = await change.apply(to: &request.body, &request.headers)
+                    record.designatedRequest = request
                 } else if case .success(var response)? = record.result {
                     complaint = await change.apply(to: &response.body, &response.headers)
                     record.result = .success(response)

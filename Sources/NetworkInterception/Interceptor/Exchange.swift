@@ -3,27 +3,24 @@ import HTTPCore
 
 /// One request on its way through the florets and the network.
 struct Exchange: Sendable {
-    private let first: Record
     private let florets: [any InterceptableFloret]
     private let interceptor: Interceptor
     private let keeper: RecordKeeper
 
-    init(_ record: Record, _ florets: [any InterceptableFloret], _ interceptor: Interceptor) {
-        first = record
+    init(_ florets: [any InterceptableFloret], _ interceptor: Interceptor) {
         self.florets = florets
         self.interceptor = interceptor
-        keeper = RecordKeeper(record, interceptor)
+        keeper = RecordKeeper(interceptor)
     }
 
-    /// What the app gets: the answer, or the failure thrown.
+    /// What the app gets of what `record` asks for: the answer, or the failure thrown.
     ///
     /// Florets are asked in the app's task, so they hear when it is cancelled. Whatever they make of that, nothing is sent
     /// any more, and the call throws `HTTPError.cancelled`. A transport that answers nevertheless is believed.
-    func run(over transport: any HTTPTransport) async throws -> HTTPResponse {
+    func run(_ record: consuming Record, over transport: any HTTPTransport) async throws -> HTTPResponse {
         let clock = interceptor.configuration.clock
         // Who was cancelled before is for the transport to refuse.
         var isHeeded = Task.isCancelled
-        var record = first
         record.timing.started = clock.now()
         record.originalRequest.body = keeper.watched(record.originalRequest.body, as: .original)
         record.designatedRequest.body = record.originalRequest.body
@@ -32,32 +29,31 @@ struct Exchange: Sendable {
         if record.result == nil {
             record.designatedRequest.body = keeper.watched(record.designatedRequest.body, as: .designated)
             record.timing.sent = clock.now()
-            await keeper.keep(record)
+            await keeper.keep(&record)
             record.result = await Self.answer(to: record.designatedRequest, from: transport)
             isHeeded = Task.isCancelled
         }
         record.timing.answered = clock.now()
         record = await asked(record) { await $0.didRespond($1) }
         if !isHeeded, Task.isCancelled { record.giveUp() }
-        return try await delivered(record)
+        return try await delivered(&record)
     }
 
     /// Stores how the exchange ended and hands the answer on; an answer that streams is stored again when it was read.
-    private func delivered(_ record: Record) async throws -> HTTPResponse {
-        var record = record
+    private func delivered(_ record: inout Record) async throws -> HTTPResponse {
         let result = record.result ?? .failure(Self.noResult)
         record.result = result
         let isKept = interceptor.configuration.recordSelector.selects(record)
         if case .success(var response) = result, isKept, case .stream(let stream) = response.body {
-            await keeper.keep(record, isAnswered: true)
+            await keeper.keep(&record, isAnswered: true)
             response.body = .stream(keeper.watched(answer: stream))
             return response
         }
         if isKept {
             record.timing.ended = record.timing.answered
-            await keeper.keep(record, isAnswered: true)
+            await keeper.keep(&record, isAnswered: true)
         } else {
-            await keeper.forget()
+            await keeper.forget(record.id)
         }
         return try result.get()
     }
@@ -86,6 +82,7 @@ extension Exchange {
             var record = record
             for floret in florets {
                 let answer = await ask(floret, record)
+                if answer.isUntouched(since: record) { continue }
                 if let kind = record.change(to: answer) {
                     record.changes.append(.init(floret: floret.name, kind: kind))
                 }

@@ -17,6 +17,6 @@ public struct InterceptingTransport: HTTPTransport {
         guard interceptor.isRunning else { return try await transport.send(request) }
         let record = Record(request)
         guard let florets = interceptor.florets(for: record) else { return try await transport.send(request) }
-        return try await Exchange(record, florets, interceptor).run(over: transport)
+        return try await Exchange(florets, interceptor).run(record, over: transport)
     }
 }

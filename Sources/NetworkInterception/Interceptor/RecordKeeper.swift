@@ -11,7 +11,7 @@ final class RecordKeeper: Sendable {
 
     private struct State {
         /// Streams are replaced by empty ones: who keeps a record must not keep what is on its way.
-        var record: Record
+        var record: Record?
         var notes = Notes()
         /// What was stored last, before and after its redaction.
         var last: (plain: Record, redacted: Record)?
@@ -32,14 +32,17 @@ final class RecordKeeper: Sendable {
     private let limit: Int
     private let state: Locked<State>
 
-    init(_ record: Record, _ interceptor: Interceptor) {
+    init(_ interceptor: Interceptor) {
         self.interceptor = interceptor
         limit = interceptor.configuration.maximumRecordedBytes
-        state = Locked(State(record: record))
+        state = Locked(State())
     }
 
-    /// Stores the record as it stands. Bodies that are streams have what passed of them.
-    func keep(_ record: Record, isAnswered: Bool = false) async {
+    /// Stores the record as it stands, and tells it what is known of its bodies. Those that are streams are stored as far
+    /// as they have passed.
+    func keep(_ record: inout Record, isAnswered: Bool = false) async {
+        // What a record is told while nobody shares it need not be told to a copy.
+        record.bodies = record.passages(state.withLock { $0.notes.passages }, limit)
         let kept = record.withoutSources
         state.withLock { state in
             state.record = kept
@@ -49,11 +52,8 @@ final class RecordKeeper: Sendable {
     }
 
     /// Takes the record out of the storage; what its bodies note from now on is not stored.
-    func forget() async {
-        let id = state.withLock { state in
-            state.isAnswered = false
-            return state.record.id
-        }
+    func forget(_ id: Record.ID) async {
+        state.withLock { $0.isAnswered = false }
         await interceptor.storage.remove(id)
     }
 
@@ -73,7 +73,7 @@ final class RecordKeeper: Sendable {
         let tapped = HTTPBody.stream(stream).tapped(upTo: limit) { [self] bytes, passage in
             note(bytes, passage, .response)
             let now = interceptor.configuration.clock.now()
-            state.withLock { $0.record.timing.ended = now }
+            state.withLock { $0.record?.timing.ended = now }
         }
         guard case .stream(let source) = tapped else { return stream }
         return HTTPBodyStream(
@@ -117,10 +117,9 @@ extension RecordKeeper {
         }
         guard isFree else { return await othersHaveStored() }
         while let (record, notes) = unstored() {
-            let configuration = interceptor.configuration
             let whole = merged(record, notes)
-            let plain = configuration.preStorageRecordModifier?(whole) ?? whole
-            let redacted = configuration.redaction.redacted(plain, after: state.withLock { $0.last })
+            let plain = interceptor.configuration.preStorageRecordModifier?(whole) ?? whole
+            let redacted = interceptor.configuration.redaction.redacted(plain, after: state.withLock { $0.last })
             state.withLock { $0.last = (plain, redacted) }
             await interceptor.storage.store(redacted)
         }
@@ -132,9 +131,9 @@ extension RecordKeeper {
     /// What is to be stored next; when there is nothing, others may store again.
     private func unstored() -> (Record, Notes)? {
         let (newest, waiting) = state.withLock { state -> ((Record, Notes)?, [CheckedContinuation<Void, Never>]) in
-            guard !state.isDirty else {
+            if state.isDirty, let record = state.record {
                 state.isDirty = false
-                return ((state.record, state.notes), [])
+                return ((record, state.notes), [])
             }
             defer { state.waiting = [] }
             state.isStoring = false
@@ -154,14 +153,17 @@ extension RecordKeeper {
         }
     }
 
-    /// What `record` says, with bodies as bytes and what their taps have noted.
+    /// What `record` says, with bodies as bytes and what their taps have noted. Most have nothing to be changed.
     private func merged(_ record: Record, _ notes: Notes) -> Record {
         var whole = record
-        whole.bodies = notes.passages
-        whole.originalRequest.body.settle(notes.original, &whole.bodies.original, limit)
-        whole.designatedRequest.body.settle(notes.designated, &whole.bodies.designated, limit)
-        if case .success(var response)? = whole.result {
-            response.body.settle(notes.response, &whole.bodies.response, limit)
+        let bodies = record.passages(notes.passages, limit)
+        if whole.bodies != bodies { whole.bodies = bodies }
+        if let body = record.originalRequest.body.settled(notes.original, limit) { whole.originalRequest.body = body }
+        if let body = record.designatedRequest.body.settled(notes.designated, limit) {
+            whole.designatedRequest.body = body
+        }
+        if case .success(var response)? = record.result, let body = response.body.settled(notes.response, limit) {
+            response.body = body
             whole.result = .success(response)
         }
         return whole
@@ -174,16 +176,12 @@ extension Redaction {
         guard let before, record.originalRequest.isEqual(to: before.plain.originalRequest),
             record.designatedRequest.isEqual(to: before.plain.designatedRequest)
         else { return redacted(record) }
-        var rest = record
-        rest.originalRequest = Self.nothing
-        rest.designatedRequest = Self.nothing
-        rest = redacted(rest)
-        rest.originalRequest = before.redacted.originalRequest
-        rest.designatedRequest = before.redacted.designatedRequest
-        return rest
+        var newest = record
+        newest.originalRequest = before.redacted.originalRequest
+        newest.designatedRequest = before.redacted.designatedRequest
+        newest.result = record.result.map { redacted($0) }
+        return newest
     }
-
-    private static let nothing = HTTPRequest(method: .get, url: "")
 }
 
 extension HTTPRequest {
@@ -194,6 +192,14 @@ extension HTTPRequest {
 }
 
 extension Record {
+    /// What is known of its bodies. What a stream's tap has noted says more than its first bytes do.
+    fileprivate func passages(_ noted: Bodies, _ limit: Int) -> Bodies {
+        Bodies(
+            original: noted.original ?? Passage(originalRequest.body, limit),
+            designated: noted.designated ?? Passage(designatedRequest.body, limit),
+            response: noted.response ?? response.map { Passage($0.body, limit) })
+    }
+
     fileprivate var withoutSources: Record {
         guard originalRequest.body.isStream || designatedRequest.body.isStream || response?.body.isStream == true else {
             return self
@@ -216,16 +222,20 @@ extension HTTPBody {
         if case .stream = self { self = .stream(HTTPBodyStream(next: { nil })) }
     }
 
-    /// Becomes what is stored of it: bytes up to the limit; for a stream what its tap noted.
-    fileprivate mutating func settle(_ noted: [UInt8]?, _ passage: inout Record.Passage?, _ limit: Int) {
+    /// What is stored of it, where that is something else: bytes up to the limit; for a stream what its tap noted.
+    fileprivate func settled(_ noted: [UInt8]?, _ limit: Int) -> HTTPBody? {
         switch self {
-        case .bytes(let bytes):
-            // What a stream's tap has noted says more than its first bytes do.
-            passage = passage ?? Record.Passage(byteCount: bytes.count, isCut: bytes.count > limit)
-            if bytes.count > limit { self = .bytes(Array(bytes[..<limit])) }
-        case .stream:
-            passage = passage ?? Record.Passage(byteCount: 0, end: .underway)
-            self = .bytes(noted ?? [])
+        case .bytes(let bytes): bytes.count > limit ? .bytes(Array(bytes[..<limit])) : nil
+        case .stream: .bytes(noted ?? [])
+        }
+    }
+}
+
+extension Record.Passage {
+    fileprivate init(_ body: HTTPBody, _ limit: Int) {
+        switch body {
+        case .bytes(let bytes): self.init(byteCount: bytes.count, isCut: bytes.count > limit)
+        case .stream: self.init(byteCount: 0, end: .underway)
         }
     }
 }

@@ -4,12 +4,18 @@ import Primitives
 
 /// The newest records, in memory. When one more would be over a limit, the oldest go.
 public final class MemoryRecordStorage: RecordStorage {
+    fileprivate struct Entry {
+        let record: Record
+        let byteCount: Int
+    }
+
     fileprivate struct State {
-        /// By sequence number; what was stored first is at `first`.
-        var records: [UInt64: Record] = [:]
-        var numbers: [Record.ID: UInt64] = [:]
-        var first: UInt64 = 0
-        var next: UInt64 = 0
+        /// By their numbers from `base` on, in the order they came first; `nil` where one was taken out.
+        var entries: [Entry?] = []
+        var base = 0
+        /// None older is there.
+        var first = 0
+        var numbers: [Record.ID: Int] = [:]
         var byteCount = 0
     }
 
@@ -33,8 +39,9 @@ public final class MemoryRecordStorage: RecordStorage {
 
     public func store(_ record: Record) async {
         let oldest = oldestAllowed()
+        let entry = Entry(record: record, byteCount: record.recordedBytes)
         state.withLock { [capacity] state in
-            state.put(record)
+            state.put(entry)
             state.trim(to: capacity, startedSince: oldest)
         }
         if isHeard.isSet { news.send(record) }
@@ -52,7 +59,7 @@ public final class MemoryRecordStorage: RecordStorage {
     }
 
     public func record(_ id: Record.ID) async -> Record? {
-        let record = state.withLock { state in state.numbers[id].flatMap { state.records[$0] } }
+        let record = state.withLock { state in state.numbers[id].flatMap { state[$0]?.record } }
         return record.flatMap { $0.isOlder(than: oldestAllowed()) ? nil : $0 }
     }
 
@@ -68,28 +75,34 @@ public final class MemoryRecordStorage: RecordStorage {
 
     public func removeAll() async {
         state.withLock { state in
-            state = State(first: state.next, next: state.next)
+            state = State(base: state.next, first: state.next)
         }
     }
 }
 
 extension MemoryRecordStorage.State {
-    fileprivate mutating func put(_ record: Record) {
-        let number = numbers[record.id] ?? next
-        if let old = records.updateValue(record, forKey: number) {
-            byteCount -= old.recordedBytes
+    /// The number of who comes next.
+    fileprivate var next: Int { base + entries.count }
+
+    fileprivate subscript(number: Int) -> MemoryRecordStorage.Entry? { entries[number - base] }
+
+    fileprivate mutating func put(_ entry: MemoryRecordStorage.Entry) {
+        if let number = numbers[entry.record.id] {
+            byteCount -= self[number]?.byteCount ?? 0
+            entries[number - base] = entry
         } else {
-            numbers[record.id] = number
-            next += 1
+            numbers[entry.record.id] = next
+            entries.append(entry)
         }
-        byteCount += record.recordedBytes
+        byteCount += entry.byteCount
     }
 
-    fileprivate mutating func take(_ number: UInt64) {
-        guard let record = records.removeValue(forKey: number) else { return }
-        numbers[record.id] = nil
-        byteCount -= record.recordedBytes
-        while next > first, records[next - 1] == nil { next -= 1 }
+    fileprivate mutating func take(_ number: Int) {
+        guard let entry = self[number] else { return }
+        entries[number - base] = nil
+        numbers[entry.record.id] = nil
+        byteCount -= entry.byteCount
+        while next > first, self[next - 1] == nil { entries.removeLast() }
     }
 
     /// Newest first: `count` of those older than `id`, or all.
@@ -98,7 +111,7 @@ extension MemoryRecordStorage.State {
         var found: [Record] = []
         while found.count < count ?? .max, number > first {
             number -= 1
-            if let record = records[number] { found.append(record) }
+            if let entry = self[number] { found.append(entry.record) }
         }
         return found
     }
@@ -106,14 +119,18 @@ extension MemoryRecordStorage.State {
     /// Of what is too large the newest stays.
     fileprivate mutating func trim(to capacity: RecordCapacity, startedSince oldest: Date?) {
         while first < next {
-            let isOver = records.count > 1 && (records.count > capacity.records || byteCount > capacity.bytes)
+            let isOver = numbers.count > 1 && (numbers.count > capacity.records || byteCount > capacity.bytes)
             // Nobody need look at the record then.
-            if !isOver, oldest == nil { return }
-            if let record = records[first] {
-                guard isOver || record.isOlder(than: oldest) else { return }
+            if !isOver, oldest == nil { break }
+            if let entry = self[first] {
+                guard isOver || entry.record.isOlder(than: oldest) else { break }
                 take(first)
             }
             if first < next { first += 1 }
         }
+        // Seldom, so that each one pays little for it.
+        guard first - base > 64, first - base > entries.count / 2 else { return }
+        entries.removeFirst(first - base)
+        base = first
     }
 }

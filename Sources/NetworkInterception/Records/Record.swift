@@ -17,32 +17,72 @@ public typealias Response = HTTPResponse
 /// that is a `.stream` is still on its way: who reads it takes it from everybody else, so look at it while it passes
 /// (`HTTPBody.tapped`), or let `BodyStreamFloret` make it bytes first. In a `RecordStorage` all bodies are bytes.
 public struct Record: Sendable, Identifiable {
+    private var content: Content
+
     /// Records of one id are one record at different times.
-    public let id: UUID
+    public var id: UUID { content.id }
     /// What the app asked for; changing it changes only what is recorded.
-    public var originalRequest: HTTPRequest
+    public var originalRequest: HTTPRequest {
+        get { content.originalRequest }
+        _modify {
+            own()
+            yield &content.originalRequest
+        }
+    }
     /// What is sent.
-    public var designatedRequest: HTTPRequest
+    public var designatedRequest: HTTPRequest {
+        get { content.designatedRequest }
+        _modify {
+            own()
+            yield &content.designatedRequest
+        }
+    }
     /// How it ended; `nil` while there is no answer.
-    public var result: Result<Response, any Error>?
+    public var result: Result<Response, any Error>? {
+        get { content.result }
+        _modify {
+            own()
+            yield &content.result
+        }
+    }
     /// When it was asked, answered and over.
-    public var timing: Timing
+    public var timing: Timing {
+        get { content.timing }
+        _modify {
+            own()
+            yield &content.timing
+        }
+    }
     /// What is known of the bodies beside their bytes. Only the interceptor has something to say here.
-    public var bodies: Bodies
+    public var bodies: Bodies {
+        get { content.bodies }
+        _modify {
+            own()
+            yield &content.bodies
+        }
+    }
     /// Florets that changed the record or answered, by name, in the order they did. Kept by the interceptor.
-    public var changes: [Change]
+    public var changes: [Change] {
+        get { content.changes }
+        _modify {
+            own()
+            yield &content.changes
+        }
+    }
 
     /// A record of a request that was not sent yet.
     public init(_ request: HTTPRequest) { self.init(request, id: .unique()) }
 
     /// A record under an id that is known, such as one that is read from a file.
     public init(_ request: HTTPRequest, id: UUID, timing: Timing = Timing()) {
-        self.id = id
-        originalRequest = request
-        designatedRequest = request
-        self.timing = timing
-        bodies = Bodies()
-        changes = []
+        content = Content(id: id, request: request, timing: timing)
+    }
+
+    /// Whether nothing was written to either since one was the other.
+    func isUntouched(since other: Record) -> Bool { content === other.content }
+
+    private mutating func own() {
+        if !isKnownUniquelyReferenced(&content) { content = Content(content) }
     }
 
     /// The answer, when there is one.
@@ -50,6 +90,49 @@ public struct Record: Sendable, Identifiable {
 
     /// Why there is no answer, when it failed.
     public var failure: (any Error)? { if case .failure(let error)? = result { error } else { nil } }
+}
+
+extension Record: CustomReflectable {
+    /// What it has, as `print` and debuggers show it.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "id": id, "originalRequest": originalRequest, "designatedRequest": designatedRequest,
+                "result": result as Any, "timing": timing, "bodies": bodies, "changes": changes,
+            ], displayStyle: .struct)
+    }
+}
+
+/// What a record holds, in one place: florets, tables and storages hand records on, and seldom change one.
+///
+/// Sendable: it is written only by a record that holds the last reference to it. For the same reason the run time need not
+/// watch over accesses that overlap.
+private final class Content: @unchecked Sendable {
+    let id: UUID
+    @exclusivity(unchecked) var originalRequest: HTTPRequest
+    @exclusivity(unchecked) var designatedRequest: HTTPRequest
+    @exclusivity(unchecked) var result: Result<Response, any Error>?
+    @exclusivity(unchecked) var timing: Record.Timing
+    @exclusivity(unchecked) var bodies = Record.Bodies()
+    @exclusivity(unchecked) var changes: [Record.Change] = []
+
+    init(id: UUID, request: HTTPRequest, timing: Record.Timing) {
+        self.id = id
+        originalRequest = request
+        designatedRequest = request
+        self.timing = timing
+    }
+
+    init(_ other: Content) {
+        id = other.id
+        originalRequest = other.originalRequest
+        designatedRequest = other.designatedRequest
+        result = other.result
+        timing = other.timing
+        bodies = other.bodies
+        changes = other.changes
+    }
 }
 
 extension Record {

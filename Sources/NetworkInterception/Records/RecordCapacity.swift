@@ -34,5 +34,5 @@ extension HTTPRequest {
 }
 
 extension HTTPHeaders {
-    fileprivate var byteCount: Int { reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
+    fileprivate var byteCount: Int { fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
 }

@@ -95,15 +95,25 @@ public struct Redaction: Sendable {
             record.designatedRequest.isBuffered(as: record.originalRequest)
             ? original : redacted(record.designatedRequest, rules)
         record.originalRequest = original
-        switch record.result {
-        case .success(var response)?:
+        record.result = record.result.map { redacted($0, rules) }
+        return record
+    }
+
+    /// How a request ended, without its secrets.
+    func redacted(_ result: Result<Response, any Error>) -> Result<Response, any Error> {
+        rules.map { redacted(result, $0) } ?? result
+    }
+
+    private func redacted(
+        _ result: Result<Response, any Error>, _ rules: SecretRules
+    ) -> Result<Response, any Error> {
+        switch result {
+        case .success(var response):
             response.body = redacted(response.body, response.headers, rules)
             response.headers = redacted(response.headers, rules)
-            record.result = .success(response)
-        case .failure(let error)?: record.result = .failure(redacted(error, rules))
-        case nil: break
+            return .success(response)
+        case .failure(let error): return .failure(redacted(error, rules))
         }
-        return record
     }
 
     /// Whether something was taken out of this text, so that it is not what was sent.

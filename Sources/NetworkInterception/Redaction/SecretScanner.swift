@@ -14,6 +14,10 @@ struct SecretScanner {
     static let replacementOfUser = "redacted"
     private static let markInQuery = Array(replacementInQuery.utf8)
     private static let markOfUser = Array(replacementOfUser.utf8)
+    private static let numeric = ASCIISet("+-.eE0123456789")
+    private static let afterAuthority = ASCIISet.blank.union("/?#\\\"'<>")
+    private static let afterName = ASCIISet.blank.union("&#?/\"'<>\\;")
+    private static let afterValue = ASCIISet.blank.union("&#\"'<>\\")
 
     let text: UnsafeBufferPointer<UInt8>
     let rules: SecretRules
@@ -164,7 +168,7 @@ extension SecretScanner {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             hide(start..<endOfNest(from: start, escapes: escapes), quote + Self.mark + quote)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            let end = end(from: start) { !"+-.eE0123456789".utf8.contains($0) }
+            let end = end(from: start) { !Self.numeric.contains($0) }
             hide(start..<end, quote + Self.mark + quote)
         default: return
         }
@@ -284,7 +288,7 @@ extension SecretScanner {
         position += 1
         let start = stands("://", at: colon) ? colon + 3 : stands(":\\/\\/", at: colon) ? colon + 5 : text.count
         guard start < text.count else { return }
-        let end = end(from: start) { $0 <= 0x20 || "/?#\\\"'<>".utf8.contains($0) }
+        let end = end(from: start) { Self.afterAuthority.contains($0) }
         if let at = text[start..<end].lastIndex(of: UInt8(ascii: "@")) {
             hide(start..<at, Self.markOfUser)
         } else if end == text.count, text[start] != UInt8(ascii: "["),
@@ -303,11 +307,11 @@ extension SecretScanner {
         let limit = min(text.count, start + Self.longestName)
         var equals = start
         while equals < limit, text[equals] != UInt8(ascii: "=") {
-            guard text[equals] > 0x20, !"&#?/\"'<>\\;".utf8.contains(text[equals]) else { return }
+            guard !Self.afterName.contains(text[equals]) else { return }
             equals += 1
         }
         guard equals < limit else { return }
-        let value = equals + 1..<end(from: equals + 1) { $0 <= 0x20 || "&#\"'<>\\".utf8.contains($0) }
+        let value = equals + 1..<end(from: equals + 1) { Self.afterValue.contains($0) }
         let name = text[start..<equals]
         let isEscaped = name.contains(UInt8(ascii: "%"))
         if isEscaped ? rules.queryItems.contains(Self.decoded(name)) : rules.queryItems.contains(text, start..<equals) {
@@ -342,5 +346,36 @@ extension SecretScanner {
 extension UInt8 {
     fileprivate var isAlphanumeric: Bool {
         (0x30...0x39).contains(self) || (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self)
+    }
+}
+
+/// Some of ASCII, told in one step.
+private struct ASCIISet {
+    private var bits: (low: UInt64, high: UInt64)
+
+    init(_ characters: StaticString) {
+        bits = (0, 0)
+        characters.withUTF8Buffer { $0.forEach { insert($0) } }
+    }
+
+    /// Blanks and control characters.
+    static let blank: ASCIISet = {
+        var set = ASCIISet("")
+        for byte: UInt8 in 0...0x20 { set.insert(byte) }
+        return set
+    }()
+
+    func union(_ characters: StaticString) -> ASCIISet {
+        var set = self
+        characters.withUTF8Buffer { $0.forEach { set.insert($0) } }
+        return set
+    }
+
+    private mutating func insert(_ byte: UInt8) {
+        if byte < 64 { bits.low |= 1 << UInt64(byte) } else { bits.high |= 1 << UInt64(byte - 64) }
+    }
+
+    func contains(_ byte: UInt8) -> Bool {
+        byte < 0x80 && (byte < 64 ? bits.low >> UInt64(byte) : bits.high >> UInt64(byte - 64)) & 1 == 1
     }
 }

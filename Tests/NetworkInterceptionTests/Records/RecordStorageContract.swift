@@ -112,6 +112,36 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
+    func `whatever is stored, changed and taken out, it holds what a plain list would`(_ kind: Kind) async throws {
+        var random = SeededNumbers(state: 10)
+        let storage = try storage(kind, RecordCapacity(records: 20))
+        var list: [Record] = []
+        var removed: [Record] = []
+        for number in 0..<1500 {
+            let chosen = list.indices.randomElement(using: &random)
+            switch (Int.random(in: 0..<100, using: &random), chosen) {
+            case (0, _):
+                removed += list
+                list = []
+                await storage.removeAll()
+            case (1..<10, let index?):
+                removed.append(list.remove(at: index))
+                await storage.remove(removed[removed.count - 1].id)
+            case (10..<30, let index?):
+                list[index].originalRequest.url = "http://a/\(number)"
+                await storage.store(list[index])
+            default:
+                var record = removed.popLast() ?? record(0)
+                record.originalRequest.url = "http://a/\(number)"
+                list = (list + [record]).suffix(20)
+                await storage.store(record)
+            }
+            #expect(await storage.records(.max, after: nil).map(\.id) == list.reversed().map(\.id))
+            #expect(await urls(storage) == list.reversed().map { String($0.originalRequest.url.dropFirst(9)) })
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
     func `each reader of updates hears of every record that is stored`(_ kind: Kind) async throws {
         let storage = try storage(kind)
         await storage.store(record(0))

@@ -39,7 +39,7 @@ extension InspectorPage {
         }
         var answer: JSONValue = ["id": .string(record.id.uuidString)]
         do {
-            let response = try await Exchange(record, florets, interceptor).run(over: transport)
+            let response = try await Exchange(florets, interceptor).run(record, over: transport)
             answer["status"] = .number(response.status)
             if case .stream(let stream) = response.body {
                 var read = 0
