@@ -1,0 +1,62 @@
+import HTTPCore
+import NetworkInterception
+import Testing
+
+/// Answers that code and rules give.
+@Suite struct MockRuleTests {
+    @Test func `mappings are asked in the order they were added, before rules, and can be removed`() async throws {
+        let mock = MockFloret(rules: [.init(.path("/a"), [Response(status: 203)])])
+        let scene = FloretScene([mock])
+        let silent = mock.addMapping { _, _ in nil }
+        let byPath = mock.addMapping(forURLPath: "/a") { request, _ in
+            Response(status: 201, body: .text(request.method.rawValue))
+        }
+        mock.addMapping(forURL: "http://a.example/a?x=1") { _, _ in Response(status: 202) }
+        #expect(try await scene.send(.put, "http://a.example/a?x=1").body.text() == "PUT")
+        mock.removeMapping(byPath)
+        mock.removeMapping(silent)
+        #expect(try await scene.send(.get, "http://a.example/a?x=1").status == 202)
+        #expect(try await scene.send(.get, "http://a.example/a?x=2").status == 203)
+        #expect(try await scene.send(.get, "http://a.example/b").status == 200)
+        #expect(scene.arrived.withLock { $0.count } == 1)
+        #expect(mock.counts == .init(answered: 3, missed: 1))
+    }
+
+    @Test(arguments: [
+        (MockFloret.WhenUsedUp.repeatLast, [1, 2, 2, 2, 2]), (.cycle, [1, 2, 1, 2, 1]), (.fail, [1, 2, 9, 9, 9]),
+    ])
+    func `a sequence is answered in order, and what follows it is chosen`(
+        whenUsedUp: MockFloret.WhenUsedUp, expected: [Int]
+    ) async throws {
+        let mock = MockFloret(rules: [
+            .init(.all(), [Response(status: 201), Response(status: 202)], whenUsedUp: whenUsedUp),
+            .init(.all(), [Response(status: 209)]),
+        ])
+        let scene = FloretScene([mock])
+        for status in expected { #expect(try await scene.send().status == 200 + status) }
+        mock.rewind()
+        #expect(try await scene.send().status == 201)
+    }
+
+    @Test func `rules look at the body, also when it streams`() async throws {
+        let mock = MockFloret(rules: [
+            .init(.bodyJSON(["user": ["name": "anna"]]), [Response(status: 201)]),
+            .init(.method(.post) && .body(containing: "berta"), [Response(status: 202)]),
+        ])
+        let scene = FloretScene([mock])
+        #expect(try await scene.send(.post, body: .pieces(#"{"user": {"na"#, #"me": "anna", "id": 1}}"#)).status == 201)
+        #expect(try await scene.send(.post, body: .text(#"{"user": "berta"}"#)).status == 202)
+        let passed = try await scene.send(.post, body: .pieces("ca", "rla"))
+        #expect(try await passed.body.text() == "carla")
+    }
+
+    @Test func `each of many requests at once gets its own answer of a sequence`() async throws {
+        let mock = MockFloret(rules: [.init(.all(), (0..<100).map { Response(status: 200 + $0) }, whenUsedUp: .fail)])
+        let scene = FloretScene([mock])
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<100 { group.addTask { try await scene.send().status } }
+            return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
+        }
+        #expect(statuses.count == 100)
+    }
+}
