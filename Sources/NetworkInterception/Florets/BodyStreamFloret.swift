@@ -9,20 +9,20 @@ import Primitives
 public final class BodyStreamFloret: InterceptableFloret {
     public let maximumConvertedByteSize: Int
     private let selector: RecordSelector
-    private let isOn: Locked<Bool>
+    private let power: Switch
 
     /// - Parameter selector: whose bodies; asked before the request and again when there is an answer.
     public init(maximumConvertedByteSize: Int = 50 << 10, selector: RecordSelector = .all(), enabled: Bool = true) {
         self.maximumConvertedByteSize = max(0, maximumConvertedByteSize)
         self.selector = selector
-        isOn = Locked(enabled)
+        power = Switch(enabled)
     }
 
     public var summary: String? { "Bodies of up to \(maximumConvertedByteSize) bytes are at hand for other florets." }
 
     public var enabled: Bool {
-        get { isOn.withLock { $0 } }
-        set { isOn.withLock { $0 = newValue } }
+        get { power.isOn }
+        set { power.isOn = newValue }
     }
 
     public func willRequest(_ record: Record) async -> Record {

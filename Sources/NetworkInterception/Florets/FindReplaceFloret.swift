@@ -15,7 +15,7 @@ public final class FindReplaceFloret: InterceptableFloret, DisplayableFloret {
     public let summary: String?
     private let willRequestModifiers: [RecordModifier]
     private let didRespondModifiers: [RecordModifier]
-    private let isOn: Locked<Bool>
+    private let power: Switch
 
     public init(
         willRequest willRequestModifiers: [RecordModifier] = [], didRespond didRespondModifiers: [RecordModifier] = [],
@@ -25,12 +25,12 @@ public final class FindReplaceFloret: InterceptableFloret, DisplayableFloret {
         self.didRespondModifiers = didRespondModifiers
         self.name = name
         self.summary = summary
-        isOn = Locked(enabled)
+        power = Switch(enabled)
     }
 
     public var enabled: Bool {
-        get { isOn.withLock { $0 } }
-        set { isOn.withLock { $0 = newValue } }
+        get { power.isOn }
+        set { power.isOn = newValue }
     }
 
     public func willRequest(_ record: Record) async -> Record {

@@ -16,29 +16,32 @@ import Primitives
 public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
     /// The mappings in the order they are applied.
     public let mappings: [Mapping]
-    private let state: Locked<(enabled: Bool, off: Set<Int>)>
+    private let power: Switch
+    /// The mappings that are switched off.
+    private let off: Locked<Set<Int>>
 
     public init(_ mappings: [Mapping], enabled: Bool = true) {
         self.mappings = mappings
-        state = Locked((enabled, Set(mappings.indices.filter { !mappings[$0].isInitiallyEnabled })))
+        power = Switch(enabled)
+        off = Locked(Set(mappings.indices.filter { !mappings[$0].isInitiallyEnabled }))
     }
 
     public var summary: String? { "Sends requests elsewhere." }
 
     public var enabled: Bool {
-        get { state.withLock { $0.enabled } }
-        set { state.withLock { $0.enabled = newValue } }
+        get { power.isOn }
+        set { power.isOn = newValue }
     }
 
     /// Switches all mappings of this name on or off, from the next request on.
     public func setMapping(_ name: String, enabled: Bool) {
         let indices = mappings.indices.filter { mappings[$0].name == name }
-        state.withLock { if enabled { $0.off.subtract(indices) } else { $0.off.formUnion(indices) } }
+        off.withLock { if enabled { $0.subtract(indices) } else { $0.formUnion(indices) } }
     }
 
     public func willRequest(_ record: Record) async -> Record {
         guard record.result == nil else { return record }
-        let off = state.withLock { $0.off }
+        let off = off.withLock { $0 }
         var record = record
         for (index, mapping) in mappings.enumerated() where !off.contains(index) {
             guard let url = mapping.url(for: record.designatedRequest.url) else { continue }
@@ -48,7 +51,7 @@ public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
     }
 
     public func view(_ interceptor: Interceptor) -> ViewDocument? {
-        let off = state.withLock { $0.off }
+        let off = off.withLock { $0 }
         let rows: [ViewDocument.Row] = mappings.enumerated().map { index, mapping in
             .toggle(
                 id: "mapping\(index)", label: "\(mapping.name): \(mapping.source) → \(mapping.destination)",
@@ -61,7 +64,7 @@ public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
         guard action.id == "mapRemote.switch" else { throw unknown(action) }
         let index = try action.index("mapping", below: mappings.count)
         let isOn = try action.bool("mapping\(index)")
-        state.withLock { if isOn { $0.off.remove(index) } else { $0.off.insert(index) } }
+        off.withLock { if isOn { $0.remove(index) } else { $0.insert(index) } }
     }
 }
 

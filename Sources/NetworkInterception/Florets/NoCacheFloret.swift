@@ -8,15 +8,15 @@ import Primitives
 /// the same has answered nothing: the request fails with `HTTPError.protocolError`, and an app that kept no copy need not
 /// know about 304.
 public final class NoCacheFloret: InterceptableFloret {
-    private let isOn: Locked<Bool>
+    private let power: Switch
 
-    public init(enabled: Bool = true) { isOn = Locked(enabled) }
+    public init(enabled: Bool = true) { power = Switch(enabled) }
 
     public var summary: String? { "Nothing is taken from a cache, and nothing is put there." }
 
     public var enabled: Bool {
-        get { isOn.withLock { $0 } }
-        set { isOn.withLock { $0 = newValue } }
+        get { power.isOn }
+        set { power.isOn = newValue }
     }
 
     public func willRequest(_ record: Record) async -> Record {

@@ -23,7 +23,8 @@ public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
         }
     }
 
-    private let state: Locked<(enabled: Bool, limits: Limits)>
+    private let power: Switch
+    private let current: Locked<Limits>
     private let wait: @Sendable (Duration) async throws -> Void
 
     /// - Parameter wait: returns after that long, or throws when its task is cancelled.
@@ -31,21 +32,22 @@ public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
         _ limits: Limits, enabled: Bool = true,
         wait: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
-        state = Locked((enabled, limits))
+        power = Switch(enabled)
+        current = Locked(limits)
         self.wait = wait
     }
 
     public var summary: String? { "Makes the network slow." }
 
     public var enabled: Bool {
-        get { state.withLock { $0.enabled } }
-        set { state.withLock { $0.enabled = newValue } }
+        get { power.isOn }
+        set { power.isOn = newValue }
     }
 
     /// Holds for requests and answers from now on.
     public var limits: Limits {
-        get { state.withLock { $0.limits } }
-        set { state.withLock { $0.limits = newValue } }
+        get { current.withLock { $0 } }
+        set { current.withLock { $0 = newValue } }
     }
 
     public func willRequest(_ record: Record) async -> Record {

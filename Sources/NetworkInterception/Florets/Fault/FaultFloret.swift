@@ -50,7 +50,6 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
     }
 
     private struct State {
-        var isOn: Bool
         var off: Set<Int> = []
         var requests: UInt64 = 0
         var counts: [Count]
@@ -68,6 +67,7 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
 
     public let rules: [Rule]
     public let seed: UInt64
+    private let power: Switch
     private let state: Locked<State>
     private let wait: @Sendable (Duration) async throws -> Void
 
@@ -79,14 +79,15 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
         self.rules = rules
         self.seed = seed
         self.wait = wait
-        state = Locked(State(isOn: enabled, counts: rules.map { _ in Count() }))
+        power = Switch(enabled)
+        state = Locked(State(counts: rules.map { _ in Count() }))
     }
 
     public var summary: String? { "Lets requests go wrong as networks do." }
 
     public var enabled: Bool {
-        get { state.withLock { $0.isOn } }
-        set { state.withLock { $0.isOn = newValue } }
+        get { power.isOn }
+        set { power.isOn = newValue }
     }
 
     /// What became of each rule, in their order.

@@ -60,7 +60,6 @@ public final class MockFloret: InterceptableFloret {
     typealias Mapping = @Sendable (HTTPRequest, MockFloret) async -> Response?
 
     struct State {
-        var isOn = true
         var mode: Mode
         var mappings: [(token: MappingToken, answer: Mapping)] = []
         var mappingCount = 0
@@ -80,6 +79,7 @@ public final class MockFloret: InterceptableFloret {
     public let rules: [Rule]
     public let configuration: Configuration
     let folder: MockFolder?
+    private let power = Switch(true)
     let state: Locked<State>
 
     /// A floret without a folder.
@@ -117,8 +117,8 @@ public final class MockFloret: InterceptableFloret {
     public var summary: String? { "Answers requests without the network." }
 
     public var enabled: Bool {
-        get { state.withLock { $0.isOn } }
-        set { state.withLock { $0.isOn = newValue } }
+        get { power.isOn }
+        set { power.isOn = newValue }
     }
 
     /// Holds for requests that begin from now on.

@@ -1,0 +1,13 @@
+import Primitives
+
+/// Whether something is on. Any thread may look and switch.
+final class Switch: Sendable {
+    private let state: Locked<Bool>
+
+    init(_ isOn: Bool) { state = Locked(isOn) }
+
+    var isOn: Bool {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+}
