@@ -133,11 +133,8 @@ extension HTTPHeaders {
         return HTTPHeaders(fields.filter { !own.contains($0.name.lowercased()) })
     }
 
-    /// The members of a list field, in lower case.
+    /// The members of a list of tokens, in lower case. A token has no white space (RFC 9110 section 5.6.2).
     fileprivate func tokens(of name: String) -> [String] {
-        values(name).flatMap { $0.split(separator: ",") }.map { token in
-            String(token.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
-                .lowercased()
-        }
+        values(name).flatMap { $0.split { ", \t".contains($0) } }.map { $0.lowercased() }
     }
 }
