@@ -5,7 +5,7 @@ import Primitives
 /// Shows the records of its interceptor as a screen: newest first, page by page, searched, one of them in detail.
 ///
 /// A screen is drawn at once, so it shows what was loaded last: `inspector.refresh` loads the newest, `inspector.search`
-/// those whose method, URL or status has a text in it, `inspector.older` the next page, `inspector.show` one record, and
+/// those that a `RecordQuery` describes, `inspector.older` the next page, `inspector.show` one record, and
 /// `inspector.list` goes back.
 public final class InspectorFloret: DisplayableFloret {
     /// Records on a page.
@@ -50,15 +50,8 @@ public final class InspectorFloret: DisplayableFloret {
 
     private func load(after last: Record?, from storage: any RecordStorage) async {
         let search = state.withLock { $0.search }
-        var found: [Record] = []
-        var last = last
-        while found.count <= Self.pageSize {
-            let records = await storage.records(100, after: last)
-            found += records.filter { $0.mentions(search) }
-            last = records.last
-            if records.count < 100 { break }
-        }
-        state.withLock { [found] state in
+        let found = await storage.records(Self.pageSize + 1, after: last, matching: RecordQuery(search))
+        state.withLock { state in
             state.page = Array(found.prefix(Self.pageSize))
             state.hasMore = found.count > Self.pageSize
             state.shown = nil
@@ -75,7 +68,8 @@ public final class InspectorFloret: DisplayableFloret {
             sections: [
                 .init(rows: [
                     .field(
-                        id: "search", label: "Search", value: state.search, placeholder: "method, URL or status",
+                        id: "search", label: "Search", value: state.search,
+                        placeholder: "as in: refused status:5xx host:*.example.com",
                         action: .init("inspector.search"))
                 ]),
                 .init(
@@ -91,14 +85,6 @@ public final class InspectorFloret: DisplayableFloret {
 }
 
 extension Record {
-    fileprivate func mentions(_ text: String) -> Bool {
-        guard !text.isEmpty else { return true }
-        let wanted = text.lowercased()
-        return [designatedRequest.method.rawValue, originalRequest.url, designatedRequest.url, outcome].contains {
-            $0.lowercased().contains(wanted)
-        }
-    }
-
     /// The status, that it failed, or that it is on its way.
     fileprivate var outcome: String {
         switch result {

@@ -23,15 +23,26 @@ import Testing
         #expect(inspector.view(scene.interceptor)?.sections.last?.actions.map(\.id) == ["inspector.refresh"])
     }
 
-    @Test func `records are searched by method, URL and status, without case`() async throws {
+    @Test func `records are searched as everywhere, by a query, and the next page has the same`() async throws {
         let scene = FloretScene([inspector]) { request in Response(status: request.method == .put ? 418 : 200) }
-        try await scene.send(.get, "http://a/Apples")
+        try await scene.send(.get, "http://a/Apples", headers: ["X-Own": "one two"])
         try await scene.send(.put, "http://a/pears")
         let view = try #require(inspector.view(scene.interceptor))
-        for (text, found) in [("aPPLE", ["GET http://a/Apples"]), ("418", ["PUT http://a/pears"]), ("none", [])] {
+        let queries = [
+            ("aPPLE", ["GET http://a/Apples"]), ("418", ["PUT http://a/pears"]), ("none", []),
+            ("method:put status:4xx host:a pears", ["PUT http://a/pears"]), ("method:put apples", []),
+            ("\"x-own: one two\"", ["GET http://a/Apples"]), ("", ["PUT http://a/pears", "GET http://a/Apples"]),
+        ]
+        for (text, found) in queries {
             try await inspector.perform(view.action(setting: "search", to: .string(text)), in: scene.interceptor)
             #expect(rows(scene) == found)
         }
+        for number in 1...25 { try await scene.send(.put, "http://a/\(number)") }
+        try await inspector.perform(view.action(setting: "search", to: "status:200"), in: scene.interceptor)
+        #expect(rows(scene) == ["GET http://a/Apples"])
+        try await inspector.perform(view.action(setting: "search", to: "status:418"), in: scene.interceptor)
+        try await scene.perform(inspector, "inspector.older")
+        #expect(rows(scene) == (1...5).reversed().map { "PUT http://a/\($0)" } + ["PUT http://a/pears"])
     }
 
     @Test func `a record is shown in detail, and the list comes back`() async throws {
