@@ -47,6 +47,8 @@ public final class InspectorPage: HTTPHandler {
         feed = InspectorFeed(clock: interceptor.configuration.clock)
         let updates = interceptor.storage.updates
         follow { [feed] in for await record in updates { feed.note(.record(record.id)) } }
+        let clearings = interceptor.clearings
+        follow { [feed] in for await _ in clearings { feed.note(.cleared) } }
         router.withLock { $0 = routes() }
     }
 

@@ -21,6 +21,7 @@ public final class Interceptor: Sendable {
     private let interceptable: [any InterceptableFloret]
     private let isOn = Locked(false)
     private let reported = Locked<[InterceptionReport]>([])
+    private let clearing = Broadcast<Void>()
     private let lateEndings = Locked<LateEndings>(.init())
 
     public init(_ florets: [any Floret], configuration: Configuration = .standard) {
@@ -49,6 +50,15 @@ public final class Interceptor: Sendable {
     public func transport(wrapping transport: any HTTPTransport) -> any HTTPTransport {
         InterceptingTransport(transport, interceptor: self)
     }
+
+    /// Takes all records out of the storage. What shows them, as an `InspectorPage` and an `InspectorHubPlugin`, hears of it.
+    public func removeRecords() async {
+        await storage.removeAll()
+        clearing.send(())
+    }
+
+    /// Tells when records were taken out.
+    var clearings: AsyncStream<Void> { clearing.stream(keeping: 1) }
 
     /// The newest hundred reports, oldest first.
     public var reports: [InterceptionReport] { reported.withLock { $0 } }

@@ -23,7 +23,7 @@ public protocol RecordStorage: Sendable {
     /// Takes the record of this id out, if it is there.
     func remove(_ id: Record.ID) async
 
-    /// Takes all records out.
+    /// Takes all records out. Who shows them hears of it when it is done by `Interceptor.removeRecords()`.
     func removeAll() async
 }
 

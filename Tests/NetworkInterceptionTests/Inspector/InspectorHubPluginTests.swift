@@ -7,13 +7,14 @@ import StoreTestSupport
 import Testing
 
 @Suite struct InspectorHubPluginTests {
-    /// The rows that the plugin shows once there are `count`.
+    private static let nothing = "Nothing was recorded yet: "
+
+    /// The rows that the plugin shows once there are `count`, and nothing is under way.
     private func rows(_ asking: AskingPlugin, _ payload: JSONObject? = nil, count: Int) async throws -> [String] {
         for _ in 0..<1000 {
-            let rows = try asking.ask(payload).sections[0].rows
-            if rows.count == count, rows.allSatisfy({ !$0.text.hasSuffix("under way") && $0.text.contains(" ") }) {
-                return rows.map(\.text)
-            }
+            let rows = try asking.ask(payload).sections[0].rows.map(\.text)
+            let requests = rows == [Self.nothing] ? [] : rows
+            if requests.count == count, !requests.contains(where: { $0.hasSuffix("under way") }) { return requests }
             try await Task.sleep(for: .milliseconds(5))
         }
         Issue.record("\(count) rows never came")
@@ -40,6 +41,22 @@ import Testing
         #expect(shown[1].hasPrefix("GET http://a.example/status/404: 404, "))
         #expect(shown[2].hasPrefix("GET http://a.example/1: 200, ") && shown[2].hasSuffix(" ms"))
         #expect(try await rows(asking, ["count": 2], count: 2).count == 2)
+        await hub.stop()
+    }
+
+    @Test func `what was cleared is gone, and what comes then is shown alone`() async throws {
+        let world = InspectorWorld()
+        for number in 1...20 { try await world.send("http://a.example/\(number)") }
+        let (hub, asking) = try hub(world.interceptor)
+        for round in 1...3 {
+            try await world.send("http://a.example/more")
+            await world.interceptor.settled()
+            _ = try await world.ask("/api/records", .delete)
+            #expect(try await rows(asking, count: 0).isEmpty)
+            try await world.send("http://a.example/status/\(200 + round)")
+            let shown = try await rows(asking, count: 1)
+            #expect(shown.first?.hasPrefix("GET http://a.example/status/\(200 + round): ") == true)
+        }
         await hub.stop()
     }
 

@@ -89,8 +89,7 @@ extension InspectorPage {
 
     /// `DELETE api/records`.
     func forgetAll() async -> HTTPResponse {
-        await interceptor.storage.removeAll()
-        feed.note(.cleared)
+        await interceptor.removeRecords()
         return HTTPResponse(status: 204)
     }
 

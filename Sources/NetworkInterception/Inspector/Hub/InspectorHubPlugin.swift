@@ -30,25 +30,38 @@ public final class InspectorHubPlugin: PluginProtocol {
 
     public init(messageSender: any MessageSending, interceptor: Interceptor) {
         self.interceptor = interceptor
-        let updates = interceptor.storage.updates
+        let clearings = interceptor.clearings
         messageSender.context?.run { [weak self, storage = interceptor.storage] in
-            self?.take(await storage.records(Self.limit, after: nil))
-            for await record in updates { self?.take([record]) }
+            // After a clearing everything is read anew: of a record on its way here nobody knows whether it is still kept.
+            var isCleared = true
+            while isCleared {
+                isCleared = await withTaskGroup(of: Bool.self) { group in
+                    group.addTask {
+                        let updates = storage.updates
+                        self?.begin(with: await storage.records(Self.limit, after: nil))
+                        for await record in updates { self?.take(record) }
+                        return false
+                    }
+                    group.addTask { await clearings.first { true } != nil }
+                    defer { group.cancelAll() }
+                    return await group.next() ?? false
+                }
+            }
         }
     }
 
     public var policy: Policy { Self.policy }
 
-    private func take(_ records: [Record]) {
+    private func begin(with records: [Record]) { newest.withLock { $0 = records } }
+
+    private func take(_ record: Record) {
         newest.withLock { newest in
-            for record in records.reversed() {
-                if let place = newest.firstIndex(where: { $0.id == record.id }) {
-                    newest[place] = record
-                } else {
-                    newest.insert(record, at: 0)
-                }
+            if let place = newest.firstIndex(where: { $0.id == record.id }) {
+                newest[place] = record
+            } else {
+                newest.insert(record, at: 0)
+                if newest.count > Self.limit { newest.removeLast() }
             }
-            if newest.count > Self.limit { newest.removeLast(newest.count - Self.limit) }
         }
     }
 
