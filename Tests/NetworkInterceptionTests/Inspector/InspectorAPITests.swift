@@ -115,6 +115,15 @@ import Testing
         #expect(postman["item"]?.arrayValue?.count == 3)
         #expect(!postman.text().contains("sesame"))
         #expect(try await world.ask("/api/export?format=pdf").status == 422)
+        let id = try await world.newest().id
+        let single = try await world.ask("/api/records/\(id)/postman")
+        #expect(
+            single.headers["Content-Disposition"]
+                == "attachment; filename=\"\(id.uuidString.lowercased()).postman_collection.json\"")
+        let collection = try await single.body.json()
+        #expect(collection["info"]?["name"] == "GET /status/404")
+        #expect(collection["item"]?.arrayValue == postman["item"]?.arrayValue?.prefix(1).map { $0 })
+        #expect(try await world.ask("/api/records/\(UUID())/postman").status == 404)
     }
 
     @Test func `a record is a command for curl, its body in a file where it is no text`() async throws {

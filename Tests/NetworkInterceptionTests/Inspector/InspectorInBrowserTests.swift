@@ -86,7 +86,7 @@ struct InspectorInBrowserTests {
         #expect(!world.interceptor.isRunning)
     }
 
-    @Test func `an answer is mocked, and a request copied`() async throws {
+    @Test func `an answer is mocked, and a request copied for a shell and for Postman`() async throws {
         let world = InspectorWorld(florets: [MockFloret()])
         try await world.send("http://a.example/status/418")
         let answers = try await world.browse([
@@ -95,6 +95,9 @@ struct InspectorInBrowserTests {
             ["click": ".row"],
             ["click": "role=button[name=\"Copy as cURL\"]"], wait("window.copied !== undefined"),
             answer("window.copied.startsWith('curl ') && window.copied.includes('http://a.example/status/418 ')"),
+            answer("window.copied = undefined"),
+            ["click": "role=button[name=\"Copy as Postman\"]"], wait("window.copied !== undefined"),
+            answer("window.copied"),
             ["click": "role=button[name=\"Mock this answer\"]"],
             wait(
                 "[...document.querySelectorAll('.actions button')].some((button) => button.textContent.startsWith('Answered by'))"
@@ -102,7 +105,12 @@ struct InspectorInBrowserTests {
             ["attribute": "#export", "name": "href"], ["fill": "#text", "with": "status:4xx"],
             wait("document.querySelector('#export').getAttribute('href').includes('4xx')"),
         ])
-        #expect(answers == [true, true, "api/export?format=har"])
+        #expect(answers.count == 5)
+        #expect(answers[0...1] == [true, true] && answers[4] == "api/export?format=har")
+        let collection = try JSONValue(parsing: try #require(answers[3].stringValue))
+        #expect(collection["info"]?["name"] == "GET /status/418")
+        #expect(collection["item"]?.arrayValue?.count == 1)
+        #expect(collection["item"]?[0]?["request"]?["url"]?["raw"] == "http://a.example/status/418")
         try await world.send("http://a.example/status/418")
         #expect(try await world.newest().changes.map(\.kind) == [.answered])
     }

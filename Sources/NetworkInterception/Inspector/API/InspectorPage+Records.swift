@@ -44,10 +44,17 @@ extension InspectorPage {
         return HTTPResponse(json: json)
     }
 
-    /// `GET api/records/{id}/original|designated|response`: a body's recorded bytes, to be kept as a file.
+    /// `GET api/records/{id}/original|designated|response`: a body's recorded bytes, to be kept as a file; `…/postman`: a
+    /// collection of this request alone.
     func download(_ path: PathParameters) async throws -> HTTPResponse {
         let record = try await record(path)
         let body: HTTPBody?
+        if path["part"] == "postman" {
+            let name = "\(record.designatedRequest.method) \(record.designatedRequest.path)"
+            return Self.file(
+                "\(record.id.uuidString.lowercased()).postman_collection.json",
+                .bytes(PostmanCollection([record], name: name).encoded()))
+        }
         switch path["part"] {
         case "original": body = record.originalRequest.body
         case "designated": body = record.designatedRequest.body

@@ -43,6 +43,7 @@ extension InspectorPage {
             ].filter(Boolean).join(" · ");
             const actions = [
               make("button", { type: "button", click: (event) => copy(record.curl, event.target) }, "Copy as cURL"),
+              make("button", { type: "button", click: (event) => copy(read("records/" + record.id + "/postman"), event.target) }, "Copy as Postman"),
               record.curlFile && make("a", { class: "button", href: "api/records/" + record.id + "/designated", download: true }, "Its body, " + record.curlFile),
               record.canMock && make("button", { type: "button", click: (event) => answerOn(event.target, async () => {
                 const { floret, isEnabled } = await ask("POST", "records/" + record.id + "/mock", {});

@@ -16,14 +16,18 @@ extension InspectorPage {
           return element;
         };
 
-        const ask = async (method, path, body) => {
+        // The answer's text; the error of a refusal says what its detail says.
+        const read = async (path, method = "GET", body = undefined) => {
           const headers = { "X-Souk-Inspector": "1" };
           if (body !== undefined) headers["Content-Type"] = "application/json";
           const answer = await fetch("api/" + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
           const text = await answer.text();
-          const json = text ? JSON.parse(text) : null;
-          if (!answer.ok) throw new Error((json && json.detail) || "The inspector answered " + answer.status + ".");
-          return json;
+          if (!answer.ok) throw new Error((text && JSON.parse(text).detail) || "The inspector answered " + answer.status + ".");
+          return text;
+        };
+        const ask = async (method, path, body) => {
+          const text = await read(path, method, body);
+          return text ? JSON.parse(text) : null;
         };
 
         const sized = (bytes) => {
@@ -71,8 +75,10 @@ extension InspectorPage {
           say(button.textContent);
           setTimeout(() => { button.textContent = before; }, 2400);
         };
+        // The text may still be on its way.
         const copy = (text, button) => answerOn(button, async () => {
-          await navigator.clipboard.writeText(text).catch(() => { throw new Error("Could not copy"); });
+          const found = await text;
+          await navigator.clipboard.writeText(found).catch(() => { throw new Error("Could not copy"); });
           return "Copied";
         });
 
