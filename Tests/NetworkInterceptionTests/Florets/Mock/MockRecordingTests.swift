@@ -1,172 +1,94 @@
+import Foundation
 import HTTPCore
 import NetworkInterception
 import Primitives
 import Testing
 
-/// Answers that the network gave once.
+/// What is recorded with one eye on how it will be asked for.
 @Suite struct MockRecordingTests {
-    /// Counts the requests for each URL.
-    private static func counter() -> @Sendable (HTTPRequest) async -> Response {
-        let counts = Locked<[String: Int]>([:])
-        return { request in
-            let count = counts.withLock { counts in
-                counts[request.url, default: 0] += 1
-                return counts[request.url, default: 0]
-            }
-            var response = Response(
-                status: 200, headers: ["Content-Type": "text/plain", "Set-Cookie": "session=hush"],
-                body: .pieces("answer ", "\(count)"))
-            response.headers.add("X-Twice", "1")
-            response.headers.add("X-Twice", "2")
-            return response
-        }
-    }
-
-    @Test func `what was recorded is replayed in its order, without the network`() async throws {
+    @Test func `a recorder before other florets records what it was asked, not what they sent`() async throws {
         let folder = try ScratchFolder()
-        let recording = FloretScene([try MockFloret(.record, folder: folder.path)], server: Self.counter())
-        for text in ["answer 1", "answer 2"] {
-            #expect(try await recording.send(.get, "http://a.example/x?q=1").body.text() == text)
+        func scene(_ mode: MockFloret.Mode) throws -> FloretScene {
+            FloretScene([
+                try MockFloret(mode, folder: folder.path), NoCacheFloret(),
+                MapRemoteFloret([.init("away", from: .init(host: "a.example"), to: .init(host: "b.example"))]),
+            ])
         }
-        #expect(
-            try await recording.send(.post, "http://a.example/x?q=1", body: .pieces("up")).body.text() == "answer 3")
-
-        let replaying = FloretScene([try MockFloret(.mock(forced: true), folder: folder.path)])
-        for text in ["answer 1", "answer 2", "answer 2"] {
-            let answer = try await replaying.send(.get, "http://a.example/x?q=1")
-            #expect(try await answer.body.text() == text)
-            #expect(answer.headers.values("X-Twice") == ["1", "2"])
-        }
-        #expect(try await replaying.send(.post, "http://a.example/x?q=1").body.text() == "answer 3")
+        let recording = try scene(.record)
+        _ = try await recording.send(.put, "http://a.example/x", body: .pieces("o", "ne")).body.text()
+        let replaying = try scene(.mock(forced: true))
+        #expect(try await replaying.send(.put, "http://a.example/x").body.text() == "one")
         #expect(replaying.last == nil)
+        #expect(try folder.text(folder.files()[0]).contains("http://a.example/x"))
     }
 
-    @Test func `recordings survive another recorder, and one floret may change its mode`() async throws {
-        let folder = try ScratchFolder()
-        let server = Self.counter()
-        _ = try await FloretScene([try MockFloret(.record, folder: folder.path)], server: server).send().body.text()
-        let mock = try MockFloret(.record, folder: folder.path)
-        let scene = FloretScene([mock], server: server)
-        _ = try await scene.send().body.text()
-        try await scene.perform(mock, "mock.configure", ["mode": "forced"])
-        #expect(try await scene.send().body.text() == "answer 1")
-        #expect(try await scene.send().body.text() == "answer 2")
-        #expect(folder.files().count == 2)
-    }
-
-    @Test func `any URL of any length has a file name of its own`() async throws {
-        let folder = try ScratchFolder()
-        let scene = FloretScene([try MockFloret(.record, folder: folder.path)])
-        let urls = [
-            "http://a.example/", "http://a.example/..", "http://a.example/%2e%2e/%00", "http://a.example/x y/ü/日本",
-            "http://a.example/" + String(repeating: "long/", count: 2000), "http://a.example/?a=1",
-            "http://a.example/?a=2",
-            "http://a.example/X", "http://a.example/x",
-        ]
-        for url in urls { _ = try await scene.send(.get, url).body.text() }
-        let names = folder.files()
-        #expect(Set(names).count == urls.count)
-        let parts = names.flatMap { $0.split(separator: "/") }
-        #expect(
-            parts.allSatisfy { $0.utf8.count < 120 && $0 != ".." && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } })
-        let replaying = FloretScene([try MockFloret(.mock(forced: true), folder: folder.path)])
-        for url in urls { #expect(try await replaying.send(.get, url).status == 200) }
-    }
-
-    @Test func `secrets are in no file, and a request is found without them`() async throws {
-        let folder = try ScratchFolder()
-        let scene = FloretScene([try MockFloret(.record, folder: folder.path)], server: Self.counter())
-        let headers: HTTPHeaders = ["Authorization": "Bearer hush-hush"]
-        _ = try await scene.send(.get, "http://a.example/me?page=2", headers: headers).body.text()
-        #expect(scene.last?.headers["Authorization"] == "Bearer hush-hush")
-        for file in folder.files() { #expect(!(try folder.text(file)).contains("hush")) }
-        let replaying = FloretScene([try MockFloret(.mock(forced: true), folder: folder.path)])
-        #expect(try await replaying.send(.get, "http://a.example/me?page=2", headers: headers).status == 200)
-    }
-
-    @Test func `an answer that does not come whole, or is too long, is not recorded, and that is reported`()
+    @Test func `requests that count as one are answered in the order they were recorded, whatever their folders`()
         async throws
     {
         let folder = try ScratchFolder()
+        for (name, second, item) in [("c", 1, 7), ("a", 2, 8), ("b", 3, 9)] {
+            try folder.write(
+                "\(name)/0001.json",
+                #"{"format":"souk.mock.1","recorded":"2026-03-01T14:00:0\#(second)Z","request":{"method":"GET","url":"http://a/?t=\#(item)"},"answer":{"text":"\#(second)"}}"#
+            )
+        }
         var configuration = MockFloret.Configuration.standard
-        configuration.maximumBodyBytes = 10
-        let scene = FloretScene([try MockFloret(.record, folder: folder.path, configuration: configuration)]) {
-            request in
-            request.url == "/long"
-                ? Response(status: 200, body: .pieces("0123456", "789ab"))
-                : Response(status: 200, body: .stream(HTTPBodyStream { throw HTTPError(.connectionLost, "gone") }))
-        }
-        #expect(try await scene.send(.get, "http://a/long").body.text() == "0123456789ab")
-        await #expect(throws: HTTPError.self) { try await scene.send(.get, "http://a/lost").body.text() }
-        let upload = try await scene.send(.post, "http://a/upload", body: .text("0123456789ab"))
-        upload.body.cancelled()
-        #expect(folder.files() == [])
-        #expect(scene.interceptor.reports.count == 3)
-    }
-
-    @Test func `bodies of any bytes come back as they were`() async throws {
-        let folder = try ScratchFolder()
-        let bytes = Array(UInt8.min...UInt8.max)
-        let scene = FloretScene([try MockFloret(.record, folder: folder.path)]) { _ in
-            Response(status: 200, headers: ["Content-Length": "256"], body: .bytes(bytes))
-        }
-        _ = try await scene.send()
-        let replaying = FloretScene([try MockFloret(folder: folder.path)])
-        let answer = try await replaying.send()
-        #expect(answer.body.buffered == bytes && answer.headers["Content-Length"] == "256")
-    }
-
-    @Test func `only what the network answered is recorded`() async throws {
-        let folder = try ScratchFolder()
-        try await FloretScene([
-            FaultFloret([.init(.status(503))]), try MockFloret(.record, folder: folder.path),
-        ]).send()
-        #expect(folder.files() == [])
-    }
-
-    @Test func `a record can be replayed, and one without a whole answer is refused`() async throws {
-        let mock = MockFloret()
-        let scene = FloretScene([mock], server: Self.counter())
-        for text in ["answer 1", "answer 2"] { #expect(try await scene.send().body.text() == text) }
-        await scene.interceptor.settled()
-        var record = try #require(await scene.interceptor.storage.records(2, after: nil).last)
-        try mock.replay(record)
-        for _ in 0..<2 { #expect(try await scene.send().body.text() == "answer 1") }
-        #expect(try await scene.send(.put).body.text() == "answer 3")
-        record.bodies.response = .init(byteCount: 100, isCut: true)
-        #expect(throws: InterceptionError(.invalidSetting, "")) { try mock.replay(record) }
-        #expect(throws: InterceptionError(.invalidSetting, "")) {
-            try mock.replay(Record(HTTPRequest(method: .get, url: "http://a/")))
-        }
-    }
-
-    @Test func `a session is replayed in its order, but for what has no whole answer`() async throws {
-        func record(_ url: String, _ response: Response?) -> Record {
-            var record = Record(HTTPRequest(method: .get, url: url))
-            record.result = response.map { .success($0) }
-            return record
-        }
-        let mock = MockFloret(.mock(forced: true))
-        let decoded: HTTPHeaders = ["Content-Encoding": "gzip", "Content-Length": "99"]
-        let encoded = HTTPBody.bytes([0x1F, 0x8B, 0x08, 0x00])
-        let count = mock.replay([
-            record("http://a/x", Response(status: 200, headers: decoded, body: .text("one"))),
-            record("http://a/y", Response(status: 0)), record("http://a/y", nil),
-            record("http://a/x", Response(status: 201, headers: decoded, body: encoded)),
+        configuration.matching.ignoredQueryItems = ["t"]
+        let scene = FloretScene([
+            try MockFloret(.mock(forced: true), folder: folder.path, configuration: configuration)
         ])
-        #expect(count == 2)
-        let scene = FloretScene([mock])
-        let first = try await scene.send(.get, "http://a/x")
-        #expect(try await first.body.text() == "one")
-        #expect(first.headers == ["Content-Length": "3"])
-        let second = try await scene.send(.get, "http://a/x")
-        #expect(second.status == 201 && second.headers["Content-Encoding"] == "gzip")
-        await #expect(throws: InterceptionError(.noMock, "")) { try await scene.send(.get, "http://a/y") }
+        for answer in ["1", "2", "3", "3"] {
+            #expect(try await scene.send(.get, "http://a/?t=5").body.text() == answer)
+        }
     }
-}
 
-extension HTTPBody {
-    fileprivate func cancelled() {
-        if case .stream(let stream) = self { stream.cancel() }
+    @Test func `a time that is none is refused with its place`() throws {
+        let folder = try ScratchFolder()
+        try folder.write(
+            "a/0001.json",
+            #"{"format":"souk.mock.1","recorded":"today","request":{"method":"GET","url":"u"},"answer":{}}"#)
+        let error = #expect(throws: InterceptionError.self) { try MockFloret(folder: folder.path) }
+        #expect(error?.reason.hasSuffix("a/0001.json: /recorded must be a date and time (RFC 3339).") == true)
+    }
+
+    // MARK: - Forms in parts
+
+    /// With this boundary and line end.
+    private func form(_ boundary: String, _ end: String = "\r\n", _ fields: (String, String)...) -> HTTPBody {
+        let parts = fields.map {
+            "--\(boundary)\(end)Content-Disposition: form-data; name=\"\($0.0)\"\(end)\(end)\($0.1)\(end)"
+        }
+        return .text(parts.joined() + "--\(boundary)--\(end)")
+    }
+
+    @Test func `a form in parts is found whatever its boundary, but for what differs or does not count`() async throws {
+        var configuration = MockFloret.Configuration.standard
+        configuration.matching.comparesBody = true
+        configuration.matching.ignoredBodyItems = ["time"]
+        let mock = MockFloret(.mock(forced: true), configuration: configuration)
+        let type = "multipart/form-data; boundary="
+        var record = Record(
+            HTTPRequest(
+                method: .post, url: "http://a.example/", headers: ["Content-Type": type + "one"],
+                body: form("one", "\r\n", ("time", "1"), ("name", "anna"))))
+        record.result = .success(Response(status: 201))
+        try mock.replay(record)
+        let scene = FloretScene([mock])
+        func status(_ boundary: String, _ body: HTTPBody) async throws -> Int {
+            try await scene.send(.post, headers: ["Content-Type": type + boundary], body: body).status
+        }
+        #expect(try await status("\"t w o\"", form("t w o", "\r\n", ("time", "2"), ("name", "anna"))) == 201)
+        #expect(try await status("three; charset=utf-8", form("three", "\r\n", ("name", "anna"))) == 201)
+        for body in [
+            form("x", "\r\n", ("name", "berta")), form("x"), form("x", "\r\n", ("name", "anna"), ("more", "1")),
+            .text("anna"),
+            .text("--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nann"),
+        ] {
+            await #expect(throws: InterceptionError.self) { try await status("x", body) }
+        }
+        let error = await #expect(throws: InterceptionError.self) {
+            try await status("x", form("x", "\r\n", ("name", "berta")))
+        }
+        #expect(error?.reason.contains("the part of the form \"name\" has another value") == true)
     }
 }
