@@ -9,7 +9,8 @@ extension FloretReader {
     func mock(_ value: FileValue) throws -> MockFloret {
         _ = try value.object(
             "floret", "enabled", "mode", "folder", "har", "rules", "then", "ignoreHost", "ignorePort", "ignoreQuery",
-            "ignoreQueryItems", "headers", "body", "ignoreBodyItems")
+            "ignoreQueryItems", "headers", "body", "ignoreBodyItems",
+            "refreshDates")
         func names(_ name: String) throws -> [String] { try value[name]?.array().map { try $0.text() } ?? [] }
         let mode: MockFloret.Mode =
             switch try value["mode"]?.oneOf(Mode.self) ?? .mock {
@@ -21,6 +22,7 @@ extension FloretReader {
         var configuration = MockFloret.Configuration.standard
         configuration.redaction = redaction
         configuration.whenUsedUp = try value["then"]?.oneOf(MockFloret.WhenUsedUp.self) ?? .repeatLast
+        configuration.refreshesDates = try value["refreshDates"]?.bool() ?? false
         configuration.matching.ignoresHost = try value["ignoreHost"]?.bool() ?? false
         configuration.matching.ignoresPort = try value["ignorePort"]?.bool() ?? false
         configuration.matching.ignoresQuery = try value["ignoreQuery"]?.bool() ?? false

@@ -33,11 +33,24 @@ extension MockRecording {
         guard var response = record.response, response.status != 0, let body = response.body.buffered,
             record.bodies.response?.isCut != true
         else { return nil }
-        // What browsers write down is decoded, whatever its headers say; what is encoded is no text.
-        if !body.isEmpty, String(validating: body, as: UTF8.self) != nil { response.headers["Content-Encoding"] = nil }
+        // What browsers write down is decoded, whatever its headers say.
+        if !body.isEmpty, !body.isEncoded(as: response.headers["Content-Encoding"] ?? "") {
+            response.headers["Content-Encoding"] = nil
+        }
         var request = record.designatedRequest
         request.body = .bytes(request.body.buffered ?? [])
         let answer = response
         self.init(path: "record \(record.id)", request: request, recorded: record.timing.answered) { .success(answer) }
+    }
+}
+
+extension [UInt8] {
+    /// What is encoded is no text, and most encodings are known by how they begin.
+    fileprivate func isEncoded(as encoding: String) -> Bool {
+        switch encoding.lowercased() {
+        case "gzip", "x-gzip": starts(with: [0x1F, 0x8B])
+        case "zstd": starts(with: [0x28, 0xB5, 0x2F, 0xFD])
+        default: String(validating: self, as: UTF8.self) == nil
+        }
     }
 }

@@ -26,6 +26,9 @@ public final class MockFloret: InterceptableFloret {
         public var matching = Matching.standard
         /// What follows the last recorded answer of a request.
         public var whenUsedUp = WhenUsedUp.repeatLast
+        /// Whether recorded answers are given as if they came now: `Date`, `Expires`, `Last-Modified` and the end of cookies
+        /// move on by the time since they were recorded. Otherwise they are given as they were.
+        public var refreshesDates = false
         /// What is taken out of recordings.
         public var redaction = Redaction.standard
         /// Bodies of more bytes are not recorded, which is reported.
@@ -206,7 +209,7 @@ extension MockFloret {
         if let recording = nextRecording(key) {
             do {
                 switch try recording.answer() {
-                case .success(let response): return answered(record, response)
+                case .success(let response): return answered(record, refreshed(response, of: recording))
                 case .failure(let error): record.result = .failure(error)
                 }
             } catch {
@@ -223,6 +226,14 @@ extension MockFloret {
         }
         record.result = .failure(InterceptionError(.noMock, reason))
         return record
+    }
+
+    private func refreshed(_ response: Response, of recording: MockRecording) -> Response {
+        guard configuration.refreshesDates, let recorded = recording.recorded else { return response }
+        var response = response
+        let now = (Interceptor.current?.configuration ?? .standard).clock.now()
+        response.headers = response.headers.moved(by: Int64(now.timeIntervalSince(recorded).rounded(.down)))
+        return response
     }
 
     private func answered(_ record: Record, _ response: Response) -> Record {

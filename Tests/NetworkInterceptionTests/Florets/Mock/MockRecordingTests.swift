@@ -2,6 +2,7 @@ import Foundation
 import HTTPCore
 import NetworkInterception
 import Primitives
+import StoreTestSupport
 import Testing
 
 /// What is recorded with one eye on how it will be asked for.
@@ -49,6 +50,88 @@ import Testing
             #"{"format":"souk.mock.1","recorded":"today","request":{"method":"GET","url":"u"},"answer":{}}"#)
         let error = #expect(throws: InterceptionError.self) { try MockFloret(folder: folder.path) }
         #expect(error?.reason.hasSuffix("a/0001.json: /recorded must be a date and time (RFC 3339).") == true)
+    }
+
+    @Test func `what would have come is told of a HEAD request as it was recorded`() async throws {
+        let mock = MockFloret(rules: [.init(.all(), [Response(status: 200, headers: ["Content-Length": "99"])])])
+        let scene = FloretScene([mock])
+        #expect(try await scene.send(.head).headers["Content-Length"] == "99")
+        #expect(try await scene.send(.get).headers["Content-Length"] == "0")
+    }
+
+    @Test func `no more answers of one request are recorded than may be, which is reported`() async throws {
+        let folder = try ScratchFolder()
+        var configuration = MockFloret.Configuration.standard
+        configuration.maximumAnswers = 2
+        let scene = FloretScene([try MockFloret(.record, folder: folder.path, configuration: configuration)])
+        for _ in 0..<3 { _ = try await scene.send().body.text() }
+        _ = try await scene.send(.get, "http://a.example/other").body.text()
+        #expect(folder.files().count == 3)
+        #expect(scene.interceptor.reports.map(\.code) == [.leftUnchanged])
+    }
+
+    @Test func `a session that is replayed again begins again`() async throws {
+        let mock = MockFloret(.mock(forced: true))
+        let session = [201, 202].map { status in
+            var record = Record(HTTPRequest(method: .get, url: "http://a.example/"))
+            record.result = .success(Response(status: status))
+            return record
+        }
+        let scene = FloretScene([mock])
+        for _ in 0..<2 {
+            mock.replay(session)
+            for status in [201, 202, 202] { #expect(try await scene.send().status == status) }
+        }
+    }
+
+    // MARK: - Dates
+
+    @Test func `on demand an answer comes as if it were of now, with its cookies`() async throws {
+        var record = Record(HTTPRequest(method: .get, url: "http://a.example/"))
+        let cookies = [
+            "a=1; Path=/; expires=Sun, 01 Mar 2026 15:00:00 GMT; Secure",
+            "b=Expires=1; Expires=Sun, 01-Mar-2026 13:00:00 GMT",
+            "c=3; Max-Age=60", "d; Expires=soon", "e=5; expires=Fri, 31 Dec 9999 23:59:59 GMT",
+        ]
+        record.result = .success(
+            Response(
+                status: 200,
+                headers: [
+                    "date": "Sun, 01 Mar 2026 14:00:00 GMT", "Expires": "Sun, 01 Mar 2026 14:10:00 GMT",
+                    "Last-Modified": "Sat, 28 Feb 2026 14:00:00 GMT", "X-Date": "Sun, 01 Mar 2026 14:00:00 GMT",
+                ], body: .text("x")))
+        if case .success(var response) = record.result {
+            for cookie in cookies { response.headers.add("Set-Cookie", cookie) }
+            response.headers.add("Expires", "0")
+            record.result = .success(response)
+        }
+        record.timing.answered = RFC3339.date(from: "2026-03-01T14:00:00.5Z")
+        let now = try #require(RFC3339.date(from: "2026-03-03T15:00:01Z"))
+        for isFresh in [false, true] {
+            var configuration = MockFloret.Configuration.standard
+            configuration.refreshesDates = isFresh
+            let mock = MockFloret(.mock(forced: true), configuration: configuration)
+            try mock.replay(record)
+            var setting = Interceptor.Configuration.standard
+            setting.clock = ManualClock(now)
+            let interceptor = Interceptor([mock], configuration: setting)
+            interceptor.run()
+            let answer = try await interceptor.transport(wrapping: FloretScene([]).transport).send(
+                HTTPRequest(method: .get, url: "http://a.example/"))
+            guard isFresh else {
+                #expect(answer.headers == record.response?.headers)
+                continue
+            }
+            #expect(answer.headers["Date"] == "Tue, 03 Mar 2026 15:00:00 GMT")
+            #expect(answer.headers.values("Expires") == ["Tue, 03 Mar 2026 15:10:00 GMT", "0"])
+            #expect(answer.headers["Last-Modified"] == "Mon, 02 Mar 2026 15:00:00 GMT")
+            #expect(answer.headers["X-Date"] == "Sun, 01 Mar 2026 14:00:00 GMT")
+            #expect(
+                answer.headers.values("Set-Cookie") == [
+                    "a=1; Path=/; expires=Tue, 03 Mar 2026 16:00:00 GMT; Secure",
+                    "b=Expires=1; Expires=Tue, 03 Mar 2026 14:00:00 GMT", cookies[2], cookies[3], cookies[4],
+                ])
+        }
     }
 
     // MARK: - Forms in parts

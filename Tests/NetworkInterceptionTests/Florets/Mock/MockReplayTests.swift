@@ -162,6 +162,15 @@ import Testing
         let second = try await scene.send(.get, "http://a/x")
         #expect(second.status == 201 && second.headers["Content-Encoding"] == "gzip")
         await #expect(throws: InterceptionError(.noMock, "")) { try await scene.send(.get, "http://a/y") }
+        for (encoding, bytes, isEncoded) in [
+            ("gzip", [0x89, 0x50], false), ("zstd", [0x28, 0xB5, 0x2F, 0xFD], true), ("ZSTD", [0xFF], false),
+            ("br", [0xFF], true), ("br", [0x41], false),
+        ] as [(String, [UInt8], Bool)] {
+            let response = Response(status: 200, headers: ["Content-Encoding": encoding], body: .bytes(bytes))
+            mock.replay([record("http://a/z", response)])
+            let answer = try await scene.send(.get, "http://a/z")
+            #expect(answer.headers.contains("Content-Encoding") == isEncoded, "\(encoding) \(bytes)")
+        }
     }
 }
 

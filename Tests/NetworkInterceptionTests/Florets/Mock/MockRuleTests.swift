@@ -46,6 +46,11 @@ import Testing
         let scene = FloretScene([mock])
         #expect(try await scene.send(.post, body: .pieces(#"{"user": {"na"#, #"me": "anna", "id": 1}}"#)).status == 201)
         #expect(try await scene.send(.post, body: .text(#"{"user": "berta"}"#)).status == 202)
+        let list = FloretScene([MockFloret(rules: [.init(.bodyJSON([1, 2]), [Response(status: 201)])])])
+        #expect(try await list.send(.post, body: .text("[1, 2]")).status == 201)
+        for other in ["[1]", "[1, 2, 3]", "[2, 1]"] {
+            #expect(try await list.send(.post, body: .text(other)).status == 200)
+        }
         let passed = try await scene.send(.post, body: .pieces("ca", "rla"))
         #expect(try await passed.body.text() == "carla")
     }
