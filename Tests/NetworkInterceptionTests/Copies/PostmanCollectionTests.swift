@@ -50,4 +50,10 @@ import Testing
             ])
         #expect(second?["response"] == [])
     }
+
+    @Test func `an address of IPv6 is a host without a port`() {
+        let record = Record(HTTPRequest(method: .get, url: "http://[2001:db8::1]/"))
+        let url = PostmanCollection([record], name: "One").json["item"]?[0]?["request"]?["url"]
+        #expect(url == ["raw": "http://[2001:db8::1]/", "protocol": "http", "host": ["[2001:db8::1]"], "path": [""]])
+    }
 }

@@ -79,6 +79,7 @@ import Testing
         }
         // The damage is a matter of seed and number, not of pieces or of the run.
         let places = damaged.indices.filter { damaged[$0] != 7 }
+        #expect(Set(places.map { $0 % 100 }).count > 1)
         floret.reset()
         try await scene.send(.get, "http://a/other")
         let again = try await scene.send(.get, "http://a/damaged").body.collect(upTo: 1000)
@@ -117,6 +118,19 @@ import Testing
         #expect(try await pattern(2) != first)
     }
 
+    @Test func `each rule has a chance of its own`() async throws {
+        let rules = (0..<2).map { _ in FaultFloret.Rule(.truncated(after: 1), probability: 0.5) }
+        let floret = FaultFloret(rules)
+        let scene = FloretScene([floret])
+        var pairs: Set<[Int]> = []
+        for _ in 0..<64 {
+            let before = floret.counts.map(\.hit)
+            _ = try await scene.send()
+            pairs.insert(zip(floret.counts, before).map { $0.hit - $1 })
+        }
+        #expect(pairs == [[0, 0], [0, 1], [1, 0], [1, 1]])
+    }
+
     @Test func `only the requests that are named meet the fault`() async throws {
         let floret = FaultFloret([.init(.status(503), .path("/x"), requests: 2...3)])
         let scene = FloretScene([floret])
@@ -140,6 +154,15 @@ import Testing
         let mean = all.reduce(.zero, +) / all.count
         #expect(all.count == 4000 && all.allSatisfy { $0 >= .zero && $0 <= Latency.maximum })
         #expect((.milliseconds(225)...(.milliseconds(275))).contains(mean), "\(latency): \(mean)")
+    }
+
+    @Test func `nobody waits longer than an hour`() async throws {
+        let waited = Locked<[Duration]>([])
+        let floret = FaultFloret([.init(.latency(.constant(.seconds(7200))))]) { duration in
+            waited.withLock { $0.append(duration) }
+        }
+        _ = try await FloretScene([floret]).send()
+        #expect(waited.withLock { $0 } == [Latency.maximum])
     }
 
     @Test func `a selector of the answer decides when the answer is there`() async throws {

@@ -48,6 +48,12 @@ import Testing
         #expect(scene.last?.url == "/v1/items")
     }
 
+    @Test func `a host that the app named itself stays where only the path changes`() async throws {
+        let scene = FloretScene([FindReplaceFloret(willRequest: [.url(replacing: .literal("/v1"), with: "/v2")])])
+        try await scene.send(.get, "http://127.0.0.1/v1", headers: ["Host": "shop.example"])
+        #expect(scene.last?.url == "/v2" && scene.last?.headers["Host"] == "shop.example")
+    }
+
     @Test func `a URL that would be none is left, and that is reported`() async throws {
         let scene = FloretScene([FindReplaceFloret(willRequest: [.url(replacing: .literal("http://"), with: "")])])
         try await scene.send(.get, "http://a.example/kept")
@@ -81,6 +87,8 @@ import Testing
         let scene = FloretScene([
             FindReplaceFloret(willRequest: [.body(replacing: .literal("a"), with: "b", upTo: 4)])
         ])
+        try await scene.send(.post, headers: ["Content-Encoding": "identity"], body: .text("aa"))
+        #expect(try await scene.last?.body.text() == "bb", "this is no encoding")
         try await scene.send(.post, headers: ["Content-Encoding": "gzip"], body: .text("aa"))
         #expect(try await scene.last?.body.text() == "aa")
         try await scene.send(.post, body: .pieces("aaa", "aaa"))

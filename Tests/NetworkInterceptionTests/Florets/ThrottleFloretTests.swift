@@ -27,6 +27,12 @@ import Testing
         #expect(try await answer.body.text() == "1234567890")
     }
 
+    @Test func `what is answered without being sent costs no time to send`() async throws {
+        let scene = FloretScene([MockFloret(rules: [.init(.all(), [Response(status: 204)])]), throttle(.init(up: 10))])
+        #expect(try await scene.send(.post, body: .text("1234567890")).status == 204)
+        #expect(waited.withLock { $0 }.isEmpty)
+    }
+
     @Test func `a stream whose reader is cancelled while it waits stops its source`() async throws {
         let stopped = Locked(false)
         let floret = ThrottleFloret(.init(up: 1)) { _ in throw CancellationError() }

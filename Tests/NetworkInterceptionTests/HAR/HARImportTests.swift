@@ -76,6 +76,14 @@ import Testing
         #expect(exported.entries[0].json["time"] == 42.5)
     }
 
+    @Test func `the time for TLS is within that for the connection`() throws {
+        let firefox = try HARDocument(parsing: Array(HARFixtures.firefox.utf8))
+        let timing = firefox.records[0].timing
+        let started = try #require(timing.started)
+        let spans = [timing.sent, timing.answered, timing.ended].map { $0?.timeIntervalSince(started) ?? -1 }
+        #expect(spans.map { ($0 * 1000).rounded() } == [5, 26, 28])
+    }
+
     @Test func `times that nobody can have waited for do no harm`() throws {
         let archive = try archive(("\"wait\":42.5", "\"wait\":1e300"), ("\"receive\":0", "\"receive\":1e308"))
         #expect(!archive.warnings.isEmpty)
@@ -168,6 +176,31 @@ import Testing
         #expect(
             order(record("3", 1), record("2"), record("1")) == ["/1", "/2", "/3"], "newest first, as a storage has them"
         )
+    }
+
+    @Test func `cookies are told with what they say of themselves`() throws {
+        var record = Record(HTTPRequest(method: .get, url: "http://a/", headers: ["Cookie": "x=1; y=a=b; z"]))
+        record.result = .success(
+            Response(
+                status: 200,
+                headers: [
+                    "Set-Cookie":
+                        "s=1; Path=/; Domain=a; expires=Sun, 01 Mar 2026 14:00:00 GMT; HttpOnly; Secure; SameSite=Lax"
+                ]))
+        var options = HARDocument.ExportOptions()
+        options.redaction = .none
+        let entry = HARDocument([record], options: options).entries[0].json
+        #expect(
+            entry["request"]?["cookies"] == [
+                ["name": "x", "value": "1"], ["name": "y", "value": "a=b"], ["name": "z", "value": ""],
+            ])
+        #expect(
+            entry["response"]?["cookies"] == [
+                [
+                    "name": "s", "value": "1", "path": "/", "domain": "a", "expires": "2026-03-01T14:00:00.000Z",
+                    "httpOnly": true, "secure": true,
+                ]
+            ])
     }
 
     @Test func `a query that cannot be decoded is told as it stands`() throws {

@@ -116,6 +116,13 @@ import Testing
         #expect(reply.headers["Location"] == place ?? location)
     }
 
+    @Test func `who listens has told the client to continue, so nobody asks the server`() async throws {
+        let handler = AnyHTTPHandler { .ready(HTTPResponse(status: $0.headers.contains("Expect") ? 417 : 200)) }
+        let proxy = try ReverseProxy(upstream: "http://shop.example", over: InProcessTransport(handler))
+        let request = HTTPRequest(method: .put, url: "/", headers: ["Expect": "100-continue"], body: .text("x"))
+        #expect(await proxy.respond(to: request).response().status == 200)
+    }
+
     @Test func `an upload arrives whole, and a long answer byte for byte`() async throws {
         let handler = AnyHTTPHandler { request in
             let body = request.body.buffered ?? []

@@ -80,6 +80,19 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
+    func `bytes count as often as they are kept, not as often as they are stored`(_ kind: Kind) async throws {
+        let storage = try storage(kind, RecordCapacity(records: 9, bytes: 1500))
+        let old = record(1, body: 600)
+        for _ in 0..<5 { await storage.store(old) }
+        // Asked for and sent are one body.
+        var new = record(2)
+        new.originalRequest.body = .bytes([UInt8](repeating: 1, count: 600))
+        new.designatedRequest.body = new.originalRequest.body
+        await storage.store(new)
+        #expect(await urls(storage) == ["2", "1"])
+    }
+
+    @Test(arguments: Kind.allCases)
     func `what is too old is neither found nor kept`(_ kind: Kind) async throws {
         let clock = ManualClock(Self.start)
         let storage = try storage(kind, RecordCapacity(age: .seconds(60)), clock: clock)
