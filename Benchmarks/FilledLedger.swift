@@ -107,9 +107,9 @@ struct FilledLedger {
         ),
         (
             (
-                "INSERT INTO purchase (app, environment, original_transaction_id, app_account_token)",
+                "INSERT INTO purchase (app, environment, original_transaction_id)",
                 """
-                SELECT app, environment, printf('%07d', n), printf('token-%07d', n) FROM copy, purchase
+                SELECT app, environment, printf('%07d', n) FROM copy, purchase
                 WHERE original_transaction_id = '0'
                 """
             ), 2

@@ -70,12 +70,15 @@ extension Ledger {
     /// Throws away up to `limit` events of before `instant`, but for those that a webhook of `webhooks` was not told yet.
     /// Returns how many.
     func expireEvents(before instant: Date, keptFor webhooks: [WebhookName], limit: Int) async throws -> Int {
-        let old = "SELECT sequence, app, environment FROM event WHERE created_at < ?1 ORDER BY created_at LIMIT ?2"
-        let bounds: [SQLValue] = [.integer(instant.milliseconds), .integer(Int64(limit))]
-        guard try database.read({ try $0.first(old, bounds) }) != nil else { return 0 }
+        // In the order of the ledger, which is that of their age: what follows one that is too young is not looked at.
+        let first =
+            "SELECT sequence, app, environment, created_at FROM event WHERE sequence > 0 ORDER BY sequence LIMIT ?1"
+        let oldest = try database.read { try $0.first(first, [.integer(1)]) }
+        guard let oldest, try oldest["created_at"] < instant.milliseconds else { return 0 }
         return try await database.write { connection in
             var thrown = 0
-            for row in try connection.query(old, bounds) {
+            for row in try connection.query(first, [.integer(Int64(limit))]) {
+                guard try row["created_at"] < instant.milliseconds else { break }
                 let sequence: Int64 = try row["sequence"]
                 let book: [SQLValue] = [.text(try row["app"]), .text(try row["environment"])]
                 let isAwaited = try webhooks.contains { webhook in

@@ -113,7 +113,9 @@ struct TransactionsRoute: Sendable {
                     ]
                 }))
         more.raw("}")
-        return customer.dropLast() + more.bytes
+        // As a slice: of an array, `dropLast` gives another array, element by element.
+        let rest: ArraySlice<UInt8> = customer.dropLast()
+        return rest + more.bytes
     }
 }
 

@@ -258,11 +258,14 @@ extension LedgerTransaction {
                 WHERE app = ?1 AND environment = ?2 AND alias >= ?5 AND alias < ?6 AND customer > ?3
                 ORDER BY customer LIMIT ?4
                 """, values() + page + [.text(query), .text(end)])
-            + ["original_transaction_id", "transaction_id", "order_id"].flatMap { column in
+            + [
+                "original_transaction_id = ?5", "order_id = ?5",
+                "transaction_id = ?5 AND fact.transaction_id <> fact.original_transaction_id",
+            ].flatMap { isNamed in
                 try ids(
                     """
                     SELECT DISTINCT holder.customer AS id FROM fact CROSS JOIN holder
-                    WHERE fact.app = ?1 AND fact.environment = ?2 AND fact.\(column) = ?5 AND holder.app = ?1
+                    WHERE fact.app = ?1 AND fact.environment = ?2 AND fact.\(isNamed) AND holder.app = ?1
                         AND holder.environment = ?2
                         AND holder.original_transaction_id = fact.original_transaction_id AND holder.customer > ?3
                     ORDER BY holder.customer LIMIT ?4

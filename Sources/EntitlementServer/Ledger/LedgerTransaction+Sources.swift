@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 import SQLStorage
 import SignedData
@@ -15,9 +16,11 @@ extension LedgerTransaction {
     /// Seals a fact's source under the key of its purchase; makes the key, and the purchase, where there is none. `nil` when
     /// the customer was erased: then nothing of the source is kept.
     ///
-    /// - Parameter prepared: the source under a key of its own, which becomes the purchase's where it has none.
+    /// - Parameters:
+    ///   - awaited: the token of the purchase, if whoever bears it is to have it, whenever they come.
+    ///   - prepared: the source under a key of its own, which becomes the purchase's where it has none.
     func seal(
-        _ source: @autoclosure () -> [UInt8], of row: FactRow, in purchase: Purchase?,
+        _ source: @autoclosure () -> [UInt8], of row: FactRow, in purchase: Purchase?, awaiting awaited: UUID?,
         or prepared: SealedSource? = nil
     ) throws -> Sealed? {
         if let purchase, purchase.isErased { return nil }
@@ -30,7 +33,7 @@ extension LedgerTransaction {
             INSERT INTO purchase (app, environment, original_transaction_id, data_key, app_account_token)
             VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (app, environment, original_transaction_id) DO UPDATE SET data_key = ?4
-            """, values(.text(row.original.rawValue), .integer(sealed.key), SQLValue(row.token?.wireText)))
+            """, values(.text(row.original.rawValue), .integer(sealed.key), SQLValue(awaited?.wireText)))
         return sealed
     }
 
@@ -109,7 +112,8 @@ extension Ledger {
                     ? .transaction(try TransactionFact(JWSTransactionDecodedPayload(json: payload), digest: digest))
                     : .renewal(try RenewalFact(JWSRenewalInfoDecodedPayload(json: payload), digest: digest))
                 let fact = FactRow(content, .jws)
-                let sealed = try transaction.seal(source, of: fact, in: transaction.purchase(fact.original))
+                let sealed = try transaction.seal(
+                    source, of: fact, in: transaction.purchase(fact.original), awaiting: fact.token)
                 try connection.execute(
                     "UPDATE fact SET summary = ?2, data_key = ?3, source_bytes = ?4 WHERE sequence = ?1",
                     [

@@ -61,7 +61,7 @@ struct LedgerTransaction {
     mutating func append(_ fact: PresentedFact, claimedBy claimant: Claimant? = nil) throws {
         let row = fact.row
         let purchase = try claimant.map(\.purchase) ?? purchase(row.original)
-        let isNew = try insert(fact, row, of: purchase)
+        let isNew = try insert(fact, row, of: purchase, presentedBy: claimant)
         let claims = try claimant.flatMap { try claim(row.original, by: $0) }
         let isAttributed = claims != nil || isNew && row.kind == FactRow.transaction
         let holders =
@@ -72,18 +72,25 @@ struct LedgerTransaction {
     }
 
     /// Writes a fact down; `false` for one that is there already.
-    private mutating func insert(_ fact: PresentedFact, _ row: FactRow, of purchase: Purchase?) throws -> Bool {
+    private mutating func insert(
+        _ fact: PresentedFact, _ row: FactRow, of purchase: Purchase?, presentedBy claimant: Claimant?
+    ) throws -> Bool {
         if purchase != nil {
             let known = try connection.first(
-                "SELECT 1 AS one FROM fact WHERE app = ?1 AND environment = ?2 AND source = ?3 AND digest = ?4",
-                values(.text(row.source.rawValue), .blob(row.digest)))
+                """
+                SELECT 1 AS one FROM fact WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+                    AND source = ?4 AND digest = ?5
+                """, values(.text(row.original.rawValue), .text(row.source.rawValue), .blob(row.digest)))
             guard known == nil else { return false }
             newPurchases[row.original]?.append(fact.content)
         } else {
             newPurchases[row.original] = [fact.content]
         }
         let header = try number(ofHeaderOf: fact)
-        let sealed = try seal(fact.sourceBehindHeader, of: row, in: purchase, or: fact.sealedSource)
+        // Who presents what bears their own token claims it for good.
+        let awaited = claimant.map { token(of: $0.asked) } == row.token ? nil : row.token
+        let sealed = try seal(
+            fact.sourceBehindHeader, of: row, in: purchase, awaiting: awaited, or: fact.sealedSource)
         try connection.execute(
             """
             INSERT INTO fact (app, environment, source, digest, kind, format, transaction_id, original_transaction_id,
@@ -196,12 +203,14 @@ struct LedgerTransaction {
         let after = Attribution.holders(
             token: token, claims: claims.map(\.claim), bearer: try token.flatMap { try customer(bearing: $0) })
         if let token, first == nil {
+            // Once somebody claims it under that token, or is given it, it no longer matters who bears the token.
+            let isAwaited = Attribution.bound(token: token, claims: claims.map(\.claim), bearer: nil) == nil
             try connection.execute(
                 """
                 UPDATE purchase SET app_account_token = ?4
                 WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
                     AND app_account_token IS DISTINCT FROM ?4
-                """, values(.text(original.rawValue), .text(token.wireText)))
+                """, values(.text(original.rawValue), SQLValue(isAwaited ? token.wireText : nil)))
         }
         for customer in before where !after.contains(customer) {
             try connection.execute(

@@ -160,4 +160,73 @@ extension Schema {
             CREATE INDEX claim_of_customer ON claim (app, environment, customer);
             """
         ])
+
+    /// Fewer places for each purchase that is written: what is looked for by its purchase lies with it. A digest has no
+    /// index of its own, since the same fact is of the same purchase; and what belongs to a purchase is of its app.
+    static let places = SQLMigration(
+        "0007 places",
+        [
+            .sqlite: """
+            CREATE TABLE placed_fact (
+                sequence INTEGER NOT NULL PRIMARY KEY,
+                app TEXT NOT NULL,
+                environment TEXT NOT NULL,
+                source TEXT NOT NULL,
+                digest BLOB NOT NULL,
+                kind TEXT NOT NULL CHECK (kind IN ('transaction', 'renewal')),
+                format TEXT NOT NULL,
+                transaction_id TEXT,
+                original_transaction_id TEXT NOT NULL,
+                order_id TEXT,
+                app_account_token TEXT,
+                signed_at INTEGER NOT NULL,
+                received_at INTEGER NOT NULL,
+                summary TEXT,
+                data_key INTEGER,
+                source_bytes BLOB NOT NULL,
+                header INTEGER,
+                UNIQUE (app, environment, original_transaction_id, source, digest)
+            ) STRICT;
+            INSERT INTO placed_fact SELECT sequence, app, environment, source, digest, kind, format, transaction_id,
+                original_transaction_id, order_id, app_account_token, signed_at, received_at, summary, data_key,
+                source_bytes, header FROM fact ORDER BY sequence;
+            DROP TABLE fact;
+            ALTER TABLE placed_fact RENAME TO fact;
+            CREATE INDEX fact_of_transaction ON fact (app, environment, transaction_id)
+                WHERE transaction_id <> original_transaction_id;
+            CREATE INDEX fact_of_order ON fact (app, environment, order_id) WHERE order_id IS NOT NULL;
+            CREATE INDEX fact_without_summary ON fact (sequence) WHERE summary IS NULL;
+
+            CREATE TABLE placed_purchase (
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                original_transaction_id TEXT NOT NULL,
+                app_account_token TEXT,
+                data_key INTEGER,
+                is_erased INTEGER NOT NULL DEFAULT 0,
+                PRIMARY KEY (app, environment, original_transaction_id)
+            ) STRICT, WITHOUT ROWID;
+            INSERT INTO placed_purchase SELECT app, environment, original_transaction_id, app_account_token, data_key,
+                is_erased FROM purchase ORDER BY app, environment, original_transaction_id;
+            DROP TABLE purchase;
+            ALTER TABLE placed_purchase RENAME TO purchase;
+            CREATE INDEX purchase_of_token ON purchase (app, environment, app_account_token)
+                WHERE app_account_token IS NOT NULL;
+
+            CREATE TABLE placed_holder (
+                app TEXT NOT NULL,
+                environment TEXT NOT NULL,
+                customer TEXT NOT NULL,
+                original_transaction_id TEXT NOT NULL,
+                PRIMARY KEY (app, environment, customer, original_transaction_id)
+            ) STRICT, WITHOUT ROWID;
+            INSERT INTO placed_holder SELECT app, environment, customer, original_transaction_id FROM holder
+                ORDER BY app, environment, customer, original_transaction_id;
+            DROP TABLE holder;
+            ALTER TABLE placed_holder RENAME TO holder;
+            CREATE INDEX holder_of_purchase ON holder (app, environment, original_transaction_id, customer);
+
+            DROP INDEX event_by_age;
+            """
+        ])
 }

@@ -115,6 +115,7 @@ enum Schema {
         webhooks,
         headers,
         claims,
+        places,
     ]
 }
 

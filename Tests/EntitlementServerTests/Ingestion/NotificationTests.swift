@@ -132,6 +132,26 @@ extension ServerBench {
         await bench.close()
     }
 
+    @Test func `a purchase waits for the customer of its token until it is claimed under that token`() async throws {
+        let bench = try await ServerBench()
+        func waiting() throws -> Int { try bench.count("purchase WHERE app_account_token IS NOT NULL") }
+        func signed(_ id: String, for customer: CustomerID) throws -> String {
+            try bench.period(id) { $0.appAccountToken = customer.appAccountToken }
+        }
+        _ = try await bench.post(signed("1", for: "anna"), for: "anna")
+        #expect(try waiting() == 0)
+        _ = try await bench.notify(bench.notification(transaction: signed("2", for: "ben")))
+        #expect(try waiting() == 1)
+        _ = try await bench.post(signed("2", for: "ben"), for: "ben")
+        #expect(try waiting() == 0)
+        // Nobody knows dora yet, so whoever presents her purchase has it until she comes.
+        #expect(try await bench.post(signed("3", for: "dora"), for: "carl").active() == ["pro"])
+        #expect(try waiting() == 1)
+        #expect(try await bench.get("dora").active() == ["pro"])
+        #expect(try await bench.get("carl").active() == [])
+        await bench.close()
+    }
+
     @Test func `a renewal info without its transaction waits for it`() async throws {
         let bench = try await ServerBench()
         let first = try bench.period("1")
