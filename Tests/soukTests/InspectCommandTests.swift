@@ -58,6 +58,23 @@ import Testing
         await after.close()
     }
 
+    @Test func `what another process records meanwhile appears on the page`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("records.sqlite")
+        let storage = try SQLiteRecordStorage(path: path)
+        let service = try SoukService(["inspect", "--records", path])
+        let updates = try await get(service.url + "/api/updates")
+        guard case .stream(let stream) = updates.body else { throw HTTPError(.protocolError, "This is no stream.") }
+        await storage.store(Record(HTTPRequest(method: .get, url: "http://a.example/recorded")))
+        var told = ""
+        while !told.contains("/recorded"), let piece = try await stream.next() {
+            told += String(decoding: piece, as: UTF8.self)
+        }
+        #expect(told.contains("event: changes"))
+        #expect(service.stop() == 0)
+        await storage.close()
+    }
+
     @Test func `a HAR is shown without its secrets`() async throws {
         let folder = try TemporaryFolder()
         let record = Record(HTTPRequest(method: .get, url: "http://a.example/1", headers: ["Cookie": "sesame"]))

@@ -26,6 +26,9 @@ public final class SQLiteRecordStorage: RecordStorage {
         var written = 0
         /// Writes one batch, and begins the next when there is one.
         var writer: Task<Void, Never>?
+        /// Records that this process stored: who follows another one tells nothing about them.
+        var own: Set<Record.ID> = []
+        var follower: Task<Void, Never>?
         var isClosed = false
     }
 
@@ -35,33 +38,44 @@ public final class SQLiteRecordStorage: RecordStorage {
     private let database: SQLiteDatabase
     private let capacity: RecordCapacity
     private let clock: any WallClock
+    private let isFollowing: Bool
     private let onFailure: @Sendable (InterceptionError) -> Void
     private let state = Locked(State())
     private let news = Broadcast<Record>()
 
     /// Opens the file at `path`, and makes it if there is none. What it holds beyond `capacity` goes when something is
-    /// stored. `clock` judges the age of records.
+    /// stored. `clock` judges the age of records. With `following` the file is looked at so often for what another process
+    /// stores there, and `updates` tells of that too; not of what it takes out.
     ///
     /// Throws `InterceptionError.storageFailed` when the file cannot be opened, is no database, or is one of something
     /// else or of a newer version.
     public init(
         path: String, capacity: RecordCapacity = .standard, clock: any WallClock = SystemClock(),
-        onFailure: @escaping @Sendable (InterceptionError) -> Void = { _ in }
+        following interval: Duration? = nil, onFailure: @escaping @Sendable (InterceptionError) -> Void = { _ in }
     ) throws(InterceptionError) {
+        let follower: RecordFollower?
         do {
             database = try SQLiteDatabase(path: path)
             try database.migrate(RecordRow.migrations)
+            follower = interval == nil ? nil : try database.read { try RecordFollower($0) }
         } catch {
             throw InterceptionError(.storageFailed, "The records cannot be opened: \(error)", underlying: error)
         }
         self.capacity = capacity
         self.clock = clock
         self.onFailure = onFailure
+        isFollowing = follower != nil
+        if let follower, let interval { follow(follower, every: interval) }
     }
 
     /// Writes what waits and closes the file. Nothing is stored or found afterwards; streams of updates end.
     public func close() async {
-        state.withLock { $0.isClosed = true }
+        let follower = state.withLock { state in
+            state.isClosed = true
+            return state.follower
+        }
+        follower?.cancel()
+        await follower?.value
         await settled()
         await database.close()
         news.finish()
@@ -76,8 +90,9 @@ public final class SQLiteRecordStorage: RecordStorage {
     public var updates: AsyncStream<Record> { news.stream() }
 
     public func store(_ record: Record) async {
-        let mustWait = state.withLock { state in
+        let mustWait = state.withLock { [isFollowing] state in
             guard !state.isClosed else { return false }
+            if isFollowing { state.own.insert(record.id) }
             state.add(.store(record), record.id)
             writeSoon(&state)
             return state.waiting.count > Self.waitingLimit.changes || state.waitingBytes > Self.waitingLimit.bytes
@@ -158,6 +173,33 @@ public final class SQLiteRecordStorage: RecordStorage {
         do { return try database.read(body) } catch {
             onFailure(InterceptionError(.storageFailed, "The records cannot be read: \(error)", underlying: error))
             return nil
+        }
+    }
+}
+
+// MARK: - Following
+
+extension SQLiteRecordStorage {
+    /// So many own records are known; of a forgotten one is told again.
+    private static let ownLimit = 10_000
+
+    private func follow(_ follower: RecordFollower, every interval: Duration) {
+        let task = Task { [weak self] in
+            var follower = follower
+            while (try? await Task.sleep(for: interval)) != nil, let self { self.tell(of: &follower) }
+        }
+        state.withLock { $0.follower = task }
+    }
+
+    private func tell(of follower: inout RecordFollower) {
+        guard let changed = reading({ try follower.changes(in: $0) }) else { return }
+        let others = state.withLock { state in
+            defer { if state.own.count > Self.ownLimit { state.own = [] } }
+            return changed.filter { !state.own.contains($0) }
+        }
+        for id in others {
+            let row = reading { try $0.first(RecordRow.single, [.text(id.uuidString)]) } ?? nil
+            if let record = row.flatMap(decoded) { news.send(record) }
         }
     }
 }

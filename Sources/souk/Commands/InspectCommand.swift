@@ -20,8 +20,7 @@ enum InspectCommand {
         details: """
             The first line of standard output is one JSON object: where it listens, and the address of the page. Requests that
             are written on the page are sent from here; they are recorded in the file, or for a HAR and without --records in
-            memory. What another process records meanwhile is seen when the page is loaded again. It stops on SIGTERM and
-            SIGINT.
+            memory. What another process records meanwhile appears on the page. It stops on SIGTERM and SIGINT.
             """
     ) { arguments in
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
@@ -55,7 +54,8 @@ struct RecordsFile: Sendable {
         if start.isEmpty || start == Data("SQLite format 3".utf8) {
             do {
                 // What is looked at is not to go because of it.
-                let database = try SQLiteRecordStorage(path: path, capacity: RecordCapacity(records: .max, bytes: .max))
+                let database = try SQLiteRecordStorage(
+                    path: path, capacity: RecordCapacity(records: .max, bytes: .max), following: .milliseconds(250))
                 (storage, self.database) = (database, database)
             } catch {
                 throw Misuse("\(path): \(error.reason)")

@@ -2,6 +2,7 @@ import Foundation
 import HTTPCore
 import NetworkInterception
 import Primitives
+import StoreTestSupport
 import Testing
 
 /// What only a storage in a file has to promise.
@@ -56,6 +57,45 @@ import Testing
         var heard = 0
         for await _ in updates { heard += 1 }
         #expect(heard == 1)
+    }
+
+    /// Does something to the file in another process.
+    private func execute(_ statements: String) async throws {
+        let script =
+            "import sqlite3, sys\nsqlite3.connect(sys.argv[1], isolation_level=None).executescript(sys.stdin.read())"
+        let outcome = try await OutsideJudge.run(
+            OutsideJudge.python ?? "/usr/bin/python3", ["-c", script, place.path], input: statements)
+        try #require(outcome.status == 0, "\(outcome.errors)")
+    }
+
+    private static func copy(_ id: Record.ID) -> String {
+        """
+        INSERT INTO record (id, bytes, started, head, original, designated, response)
+        SELECT '\(id.uuidString)', bytes, started, head, original, designated, response FROM record LIMIT 1;
+        """
+    }
+
+    @Test func `what another process stores and changes is told to who follows, and own records once`() async throws {
+        let storage = try SQLiteRecordStorage(path: place.path, following: .milliseconds(2))
+        var updates = storage.updates.makeAsyncIterator()
+        let own = record(1)
+        await storage.store(own)
+        await storage.settled()
+        #expect(await updates.next()?.id == own.id)
+        let theirs = [UUID(), UUID(), UUID(), UUID()]
+        try await execute(Self.copy(theirs[0]) + Self.copy(theirs[1]))
+        #expect(await updates.next()?.id == theirs[0])
+        #expect(await updates.next()?.id == theirs[1])
+        try await execute("UPDATE record SET bytes = bytes + 1 WHERE id = '\(theirs[0])'")
+        #expect(await updates.next()?.id == theirs[0])
+        // A file that was emptied counts anew.
+        try await execute(Self.copy(theirs[2]) + "DELETE FROM record WHERE id <> '\(theirs[2])'")
+        #expect(await updates.next()?.id == theirs[2])
+        try await execute("UPDATE record SET number = 1;" + Self.copy(theirs[3]))
+        #expect(await updates.next()?.id == theirs[2])
+        #expect(await updates.next()?.id == theirs[3])
+        await storage.close()
+        #expect(await updates.next() == nil)
     }
 
     @Test func `a ring does not grow its file`() async throws {
