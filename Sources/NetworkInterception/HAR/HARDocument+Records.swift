@@ -20,7 +20,8 @@ extension HARDocument {
     ///
     /// What was sent is the entry's request. Beside what HAR knows stands, under names with an underscore as browsers use
     /// them: `_id`, `_original` (what the app asked, where a floret changed it), `_changes`, and for a request without an
-    /// answer, whose status is 0, `_error`, `_errorKind` and `_errorCode`, or `_underway`. A body that is no UTF-8 text is
+    /// answer, whose status is 0, `_error`, `_errorKind` and `_errorCode`, or `_underway`; for an answer's body that did not
+    /// come to its end `_end` (`Record.Passage.End`). A body that is no UTF-8 text is
     /// base64; of a request that is said by `_encoding`.
     public init(_ records: [Record], options: ExportOptions = ExportOptions()) {
         let instants = records.map { $0.timing.started ?? .distantPast }
@@ -141,6 +142,7 @@ private struct HARWriter {
             content["encoding"] = "base64"
         }
         if let comment = comment(body, record.bodies.response) { content["comment"] = .string(comment) }
+        if let end = record.bodies.response?.end, end != .complete { content["_end"] = .string(end.rawValue) }
         var members: JSONMembers = [
             "status": .number(response?.status ?? 0), "statusText": .string(HARWriter.reason(response?.status)),
             "httpVersion": "HTTP/1.1", "cookies": .array(headers.values("Set-Cookie").compactMap(Self.setCookie)),

@@ -146,6 +146,8 @@ public struct HAREntry: Sendable, Hashable {
         let isWide = ["utf-16", "utf-32"].contains {
             content?["mimeType"]?.stringValue?.lowercased().contains($0) == true
         }
-        return .init(byteCount: size, isCut: size > body.count && !(isText && (isWide || size - body.count == 3)))
+        return .init(
+            byteCount: size, isCut: size > body.count && !(isText && (isWide || size - body.count == 3)),
+            end: content?["_end"]?.stringValue.flatMap(Record.Passage.End.init) ?? .complete)
     }
 }

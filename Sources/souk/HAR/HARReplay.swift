@@ -144,7 +144,8 @@ extension HARReplay {
             var differences: [String] = []
             if recorded.status != status { differences.append("the status is \(status), it was \(recorded.status)") }
             let before = recorded.body.buffered ?? []
-            if record.bodies.response?.isCut != true, before != body, !isSameJSON(before, body) {
+            let isWhole = record.bodies.response.map { !$0.isCut && $0.end == .complete } ?? true
+            if isWhole, before != body, !isSameJSON(before, body) {
                 differences.append("the body differs: \(body.count) bytes, there were \(before.count)")
             }
             return differences

@@ -175,6 +175,54 @@ import Testing
         }
     }
 
+    /// A mock of one recorded answer, set so.
+    private func mock(_ settings: String, in folder: ScratchFolder) throws -> FloretScene {
+        try folder.write(
+            "mocks/a/0001.json",
+            #"{"format":"souk.mock.1","recorded":"2026-01-01T00:00:00Z","request":{"method":"POST","url":"http://a.example/x?q=1","headers":{"Content-Type":"application/json","Accept":"text/html"},"json":{"n":1}},"answer":{"headers":{"Date":"Thu, 01 Jan 2026 00:00:00 GMT"}}}"#
+        )
+        let file = try folder.write(
+            "florets.json", #"{"florets": [{"floret": "mock", "mode": "forced", "folder": "mocks"\#(settings)}]}"#)
+        return FloretScene(try FloretsFile(contentsOfFile: file).florets)
+    }
+
+    @Test(arguments: [
+        ("", #", "ignoreHost": true"#, "http://b.example/x?q=1", 1, true),
+        ("", #", "ignorePort": true"#, "http://a.example:81/x?q=1", 1, true),
+        ("", #", "ignoreQuery": true"#, "http://a.example/x?q=2", 1, true),
+        ("", #", "ignoreQueryItems": ["t"]"#, "http://a.example/x?q=1&t=3", 1, true),
+        ("", #", "headers": ["Accept"]"#, "http://a.example/x?q=1", 1, false),
+        ("", #", "body": true"#, "http://a.example/x?q=1", 2, false),
+        (#", "body": true"#, #", "ignoreBodyItems": ["n"]"#, "http://a.example/x?q=1", 2, true),
+    ])
+    func `each setting of how recordings are found makes a difference`(
+        settings: String, more: String, url: String, number: Int, isFound: Bool
+    ) async throws {
+        let folder = try ScratchFolder()
+        func finds(_ settings: String) async throws -> Bool {
+            let scene = try mock(settings, in: folder)
+            do {
+                _ = try await scene.send(
+                    .post, url, headers: ["Content-Type": "application/json"], body: .text("{\"n\": \(number)}"))
+                return true
+            } catch let error as InterceptionError where error.code == .noMock {
+                return false
+            }
+        }
+        #expect(try await finds(settings) == !isFound)
+        #expect(try await finds(settings + more) == isFound)
+    }
+
+    @Test func `dates of recordings move on where the file says so`() async throws {
+        let folder = try ScratchFolder()
+        func date(_ settings: String) async throws -> String? {
+            try await mock(settings, in: folder).send(.post, "http://a.example/x?q=1").headers["Date"]
+        }
+        #expect(try await date("") == "Thu, 01 Jan 2026 00:00:00 GMT")
+        let moved = try #require(try await date(#", "refreshDates": true"#))
+        #expect(moved != "Thu, 01 Jan 2026 00:00:00 GMT" && moved.hasSuffix(" GMT"))
+    }
+
     @Test func `a session in a HAR file is replayed`() async throws {
         let folder = try ScratchFolder()
         let file = try folder.write(

@@ -31,7 +31,7 @@ extension MockRecording {
     /// `nil` for a record without a whole answer.
     fileprivate init?(_ record: Record) {
         guard var response = record.response, response.status != 0, let body = response.body.buffered,
-            record.bodies.response?.isCut != true
+            record.bodies.response.map({ !$0.isCut && $0.end == .complete }) ?? true
         else { return nil }
         // What browsers write down is decoded, whatever its headers say.
         if !body.isEmpty, !body.isEncoded(as: response.headers["Content-Encoding"] ?? "") {

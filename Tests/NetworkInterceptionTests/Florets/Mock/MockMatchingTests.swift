@@ -131,6 +131,20 @@ import Testing
         }
     }
 
+    @Test func `a recording of the same path is nearer than one that differs in nothing else`() async throws {
+        let mock = MockFloret(.mock(forced: true))
+        mock.replay(
+            ["http://a.example/items?a=1&b=1&c=1", "http://a.example/things?a=2&b=2&c=2"].map { url in
+                var record = Record(HTTPRequest(method: .get, url: url))
+                record.result = .success(Response(status: 200))
+                return record
+            })
+        let error = await #expect(throws: InterceptionError.self) {
+            try await FloretScene([mock]).send(.get, "http://a.example/items?a=2&b=2&c=2")
+        }
+        #expect(error?.reason.contains("the nearest is GET http://a.example/items?a=1&b=1&c=1 ") == true)
+    }
+
     @Test func `recordings that are used up say so`() async throws {
         let folder = try ScratchFolder()
         try await FloretScene([try MockFloret(.record, folder: folder.path)]).send()

@@ -121,6 +121,10 @@ import Testing
         try await FloretScene([
             FaultFloret([.init(.status(503))]), try MockFloret(.record, folder: folder.path),
         ]).send()
+        let later = FloretScene([
+            try MockFloret(.record, folder: folder.path), MockFloret(rules: [.init(.all(), [Response(status: 201)])]),
+        ])
+        #expect(try await later.send().status == 201)
         #expect(folder.files() == [])
     }
 
@@ -135,6 +139,13 @@ import Testing
         #expect(try await scene.send(.put).body.text() == "answer 3")
         record.bodies.response = .init(byteCount: 100, isCut: true)
         #expect(throws: InterceptionError(.invalidSetting, "")) { try mock.replay(record) }
+        for end in Record.Passage.End.allCases where end != .complete {
+            record.bodies.response = .init(byteCount: 8, end: end)
+            #expect(throws: InterceptionError(.invalidSetting, "")) { try mock.replay(record) }
+            let read = HARDocument([record]).records[0]
+            #expect(read.bodies.response == .init(byteCount: 8, end: end))
+            #expect(throws: InterceptionError(.invalidSetting, "")) { try mock.replay(read) }
+        }
         #expect(throws: InterceptionError(.invalidSetting, "")) {
             try mock.replay(Record(HTTPRequest(method: .get, url: "http://a/")))
         }
