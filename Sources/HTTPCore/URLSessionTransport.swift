@@ -113,6 +113,10 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        end(task, error)
+    }
+
+    private func end(_ task: URLSessionTask, _ error: (any Error)? = nil) {
         let key = task.taskIdentifier
         guard let exchange = exchanges.withLock({ $0.removeValue(forKey: key) }) else { return }
         if let error {
@@ -126,6 +130,17 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
             exchange.answer.deliver(.failure(HTTPError(.protocolError, "The server's answer is not an HTTP answer.")))
         }
     }
+
+    #if !canImport(Darwin)
+        /// A 401 with a challenge never ends on Linux unless its challenge is cancelled: that is the answer's end.
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+            completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        ) {
+            end(task)
+            completionHandler(.cancelAuthenticationChallenge, nil)
+        }
+    #endif
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,

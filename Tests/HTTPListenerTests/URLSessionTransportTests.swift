@@ -13,6 +13,12 @@ import Testing
         switch request.path {
         case "/redirect": .ready(HTTPResponse(status: 302, headers: ["Location": "/elsewhere"], body: .text("moved")))
         case "/login": .ready(HTTPResponse(status: 401, headers: ["X-Why": "none"], body: .text("who")))
+        case "/basic", "/digest":
+            .ready(
+                HTTPResponse(
+                    status: 401,
+                    headers: ["WWW-Authenticate": "\(request.path.dropFirst()) realm=\"r\", nonce=\"n\""],
+                    body: .text("who")))
         case "/large": .ready(HTTPResponse(status: 200, body: .bytes([UInt8](repeating: 1, count: 5000))))
         case "/never":
             .suspended {
@@ -48,9 +54,11 @@ import Testing
             let moved = try await transport.send(HTTPRequest(method: .get, url: address.url + "/redirect"))
             #expect(moved.status == 302)
             #expect(moved.headers["Location"] == "/elsewhere")
-            let refused = try await transport.send(HTTPRequest(method: .get, url: address.url + "/login"))
-            #expect(refused.status == 401)
-            #expect(refused.body.buffered == Array("who".utf8))
+            for path in ["/login", "/basic", "/digest"] {
+                let refused = try await transport.send(HTTPRequest(method: .get, url: address.url + path))
+                #expect(refused.status == 401)
+                #expect(refused.body.buffered == Array("who".utf8))
+            }
         }
     }
 
