@@ -107,7 +107,8 @@ public struct HAREntry: Sendable, Hashable {
         let items = (json?["params"]?.arrayValue ?? []).map {
             ($0["name"]?.stringValue ?? "", $0["value"]?.stringValue ?? "")
         }
-        return Array(HTTPQuery(items).encoded.utf8)
+        // As forms are sent (WHATWG URL section 5.2).
+        return Array(HTTPQuery(items).encoded.replacing("%20", with: "+").utf8)
     }
 
     /// Whether this is a multipart form of which only the parts are told: what stood between them is not known.
