@@ -90,7 +90,8 @@ struct FilledLedger {
         }
     }
 
-    /// What is entered into each table, and how many of the three values the statement takes.
+    /// What is entered into each table, and how many of the three values the statement takes. The row to copy is looked for
+    /// once, not for each copy.
     private static let copies: [((insert: String, select: String), Int)] = [
         (
             (
@@ -101,7 +102,7 @@ struct FilledLedger {
                 """
                 SELECT app, environment, printf('customer-%07d', n), printf('token-%07d', n), first_seen_at, revision,
                     CAST(replace(CAST(answer AS TEXT), id, printf('customer-%07d', n)) AS BLOB),
-                    printf('"%022d"', n), content_digest, valid_from, valid_until FROM copy, customer WHERE id = ?3
+                    printf('"%022d"', n), content_digest, valid_from, valid_until FROM customer CROSS JOIN copy WHERE id = ?3
                 """
             ), 3
         ),
@@ -109,7 +110,7 @@ struct FilledLedger {
             (
                 "INSERT INTO purchase (app, environment, original_transaction_id)",
                 """
-                SELECT app, environment, printf('%07d', n) FROM copy, purchase
+                SELECT app, environment, printf('%07d', n) FROM purchase CROSS JOIN copy
                 WHERE original_transaction_id = '0'
                 """
             ), 2
@@ -118,7 +119,7 @@ struct FilledLedger {
             (
                 "INSERT INTO holder (app, environment, customer, original_transaction_id)",
                 """
-                SELECT app, environment, printf('customer-%07d', n), printf('%07d', n) FROM copy, holder
+                SELECT app, environment, printf('customer-%07d', n), printf('%07d', n) FROM holder CROSS JOIN copy
                 WHERE customer = ?3
                 """
             ), 3
@@ -131,7 +132,7 @@ struct FilledLedger {
                 """,
                 """
                 SELECT app, environment, source, CAST(printf('%032d', n) AS BLOB), kind, format, printf('%07d', n),
-                    printf('%07d', n), signed_at, received_at, summary, zeroblob(0) FROM copy, fact
+                    printf('%07d', n), signed_at, received_at, summary, zeroblob(0) FROM fact CROSS JOIN copy
                 WHERE original_transaction_id = '0'
                 """
             ), 2

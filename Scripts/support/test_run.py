@@ -20,7 +20,9 @@ DEADLINE_SECONDS = int(os.environ.get("SOUK_TEST_DEADLINE", "1800"))
 
 # How many tests of a process run at once. Swift Testing would begin them all, and on a small machine, or under a
 # sanitizer, hundreds that wait for a processor run into the time limits of exchanges that have nothing to do with it.
-WIDTH = 4 * (os.cpu_count() or 2)
+# On a large machine all of them together open over a thousand files, and then Foundation crashes when one starts a
+# program: it reads past its list of them.
+WIDTH = min(4 * (os.cpu_count() or 2), 32)
 
 
 class Tally:
