@@ -18,8 +18,8 @@ final class ArchiveFile: Sendable {
         var status = stat()
         let isKnown = fstat(descriptor, &status) == 0
         size = Int(status.st_size)
+        // From here on `deinit` closes it, also when this throws.
         guard isKnown, status.st_mode & S_IFMT == S_IFREG else {
-            close(descriptor)
             throw ExtractionError(.unsupportedFormat, "\(path) is no file; name a zip archive.")
         }
     }

@@ -29,6 +29,25 @@ import Testing
         }
     }
 
+    @Test func `what is no archive is closed once, so that nobody else's file is closed`() async throws {
+        let (isOver, lost) = (Locked(false), Locked(0))
+        async let neighbour: Void = withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                while !isOver.withLock({ $0 }) {
+                    let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
+                    if close(file) != 0 { lost.withLock { $0 += 1 } }
+                }
+                continuation.resume()
+            }
+        }
+        for _ in 0..<20_000 {
+            #expect(throws: ExtractionError(.unsupportedFormat, "")) { try ArchiveFile(surroundings.root) }
+        }
+        isOver.withLock { $0 = true }
+        await neighbour
+        #expect(lost.withLock { $0 } == 0)
+    }
+
     @Test func `a place that is a file, a link or below a file is refused`() async throws {
         for place in ["outside.txt", "link", "outside.txt/film", "none/film"] {
             let before = try surroundings.snapshot()
