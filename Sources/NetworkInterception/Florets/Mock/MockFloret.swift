@@ -230,9 +230,11 @@ extension MockFloret {
 
     private func refreshed(_ response: Response, of recording: MockRecording) -> Response {
         guard configuration.refreshesDates, let recorded = recording.recorded else { return response }
-        var response = response
         let now = (Interceptor.current?.configuration ?? .standard).clock.now()
-        response.headers = response.headers.moved(by: Int64(now.timeIntervalSince(recorded).rounded(.down)))
+        // A file may name any time, also one that no number of seconds reaches.
+        guard let seconds = Int64(exactly: now.timeIntervalSince(recorded).rounded(.down)) else { return response }
+        var response = response
+        response.headers = response.headers.moved(by: seconds)
         return response
     }
 

@@ -31,6 +31,22 @@ import Testing
         await #expect(throws: HTTPError(.connectionFailed, "")) { try await scene.send(.get, "https://a.example/down") }
     }
 
+    @Test func `an answer recorded at a time that cannot be is given as it was`() async throws {
+        let folder = try ScratchFolder()
+        try folder.write(
+            "GET_http_a_example_/1/record.json",
+            #"""
+            {"designatedRequest": {"url": "http://a.example/", "httpMethod": "GET"}, "requestStarted": 1e300,
+             "result": {"urlResponseRepresentable": {"httpURLResponse": {"url": "http://a.example/", "statusCode": 200,
+                "headerFields": {"Date": "Sun, 06 Nov 1994 08:49:37 GMT"}}}}}
+            """#)
+        var configuration = MockFloret.Configuration.standard
+        configuration.refreshesDates = true
+        let mock = try MockFloret(.mock(forced: true), folder: folder.path, configuration: configuration)
+        let answer = try await FloretScene([mock]).send(.get, "http://a.example/")
+        #expect(answer.headers["Date"] == "Sun, 06 Nov 1994 08:49:37 GMT")
+    }
+
     @Test func `a recording can be had by its path`() async throws {
         let folder = try ScratchFolder()
         let mock = try MockFloret(.record, folder: folder.path)
