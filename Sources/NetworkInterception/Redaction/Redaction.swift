@@ -159,14 +159,18 @@ public struct Redaction: Sendable {
     }
 }
 
-/// What a body's headers say of how to look through it.
+/// How to look through a text; of a body its headers say it.
 enum BodyKind {
-    case text, form, multipart
+    /// No body.
+    case text
+    /// A form, or any other text: what does not say that it is a form may begin with an item all the same.
+    case form
+    case multipart
     /// Not to be read without being decoded first.
     case encoded
 
     init(_ headers: HTTPHeaders) {
-        self = .text
+        self = .form
         for field in headers.fields where field.name.utf8.count == 12 || field.name.utf8.count == 16 {
             if field.name.equalsIgnoringCase("Content-Encoding") {
                 guard field.value.isEmpty || field.value.equalsIgnoringCase("identity") else {
@@ -175,7 +179,6 @@ enum BodyKind {
                 }
             } else if field.value != "application/json", field.name.equalsIgnoringCase("Content-Type") {
                 let type = field.value.lowercased()
-                if type.hasPrefix("application/x-www-form-urlencoded") { self = .form }
                 if type.hasPrefix("multipart/") { self = .multipart }
                 if type.contains("utf-16") || type.contains("utf-32") { self = .encoded }
             }
