@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 /// One row of the import table (ARCHITECTURE.md): a library target, what it may import, and what it ships as.
@@ -51,6 +52,14 @@ let modules: [Module] = [
 
 let libraryNames = modules.map(\.name)
 
+/// The heap of our programs where the system has it: who links it has it for every allocation
+/// (Documentation/Decisions/0009-mimalloc.md).
+let hasMimalloc = ["aarch64", "x86_64"].contains {
+    FileManager.default.fileExists(atPath: "/usr/lib/\($0)-linux-gnu/libmimalloc.so")
+}
+let heap: [LinkerSetting] = hasMimalloc ? [.linkedLibrary("mimalloc", .when(platforms: [.linux]))] : []
+let knowsHeap: [CSetting] = hasMimalloc ? [.define("SOUK_HAS_MIMALLOC", .when(platforms: [.linux]))] : []
+
 let systemLibraries: [Target] = [
     .systemLibrary(
         name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
@@ -91,9 +100,9 @@ let package = Package(
                     "AppStoreSimulator", "CAllocations", "COpenSSL", "CurlTransport", "EntitlementServer", "HTTPCore",
                     "HTTPListener", "InAppStore", "NetworkInterception", "PluginHub", "Primitives", "Purchases",
                     "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
-                ], path: "Benchmarks", exclude: ["Allocations"], swiftSettings: strict),
+                ], path: "Benchmarks", exclude: ["Allocations"], swiftSettings: strict, linkerSettings: heap),
             // Counts what the benchmarks ask the heap for; nothing else may link it.
-            .target(name: "CAllocations", path: "Benchmarks/Allocations"),
+            .target(name: "CAllocations", path: "Benchmarks/Allocations", cSettings: knowsHeap),
             // A disk that loses power and fails, for tests of what is durable.
             .target(name: "CFaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
             // Stands between a process and its disk; only for programs that are to die there, as no test may.
@@ -117,14 +126,14 @@ let package = Package(
                 name: "PromoCodes",
                 dependencies: ["CurlTransport", "HTTPCore", "HTTPListener", "Primitives", "Purchases", "StoreModel"],
                 path: "Examples/PromoCodes/App", swiftSettings: strict),
-            .target(name: "CBuildInfo", cSettings: [.define("SOUK_COMMIT", to: "\"\(commit)\"")]),
+            .target(name: "CBuildInfo", cSettings: [.define("SOUK_COMMIT", to: "\"\(commit)\"")] + knowsHeap),
             .executableTarget(
                 name: "souk",
                 dependencies: (libraryNames + systemLibraries.map(\.name) + ["CBuildInfo"]).map { .byName(name: $0) },
                 resources: [
                     .embedInCode("Resources/darkroom.storekit"), .embedInCode("Resources/darkroom.features.json"),
                 ],
-                swiftSettings: strict),
+                swiftSettings: strict, linkerSettings: heap),
         ]
         + modules.map { module in
             .testTarget(

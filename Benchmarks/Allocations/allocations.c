@@ -11,10 +11,15 @@ souk_allocations souk_allocations_of_thread(void) { return counted; }
 
 // Functions of these names in a program take the place of the library's, for every library it loads ("Replacing malloc",
 // The GNU C Library). They count and hand on; `free` stays as it is.
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-extern void *__libc_memalign(size_t, size_t);
+#if defined(SOUK_HAS_MIMALLOC)
+#define HEAP(name) mi_##name
+#else
+#define HEAP(name) __libc_##name
+#endif
+extern void *HEAP(malloc)(size_t);
+extern void *HEAP(calloc)(size_t, size_t);
+extern void *HEAP(realloc)(void *, size_t);
+extern void *HEAP(memalign)(size_t, size_t);
 
 static void count(size_t bytes) {
     counted.count += 1;
@@ -23,22 +28,22 @@ static void count(size_t bytes) {
 
 void *malloc(size_t size) {
     count(size);
-    return __libc_malloc(size);
+    return HEAP(malloc)(size);
 }
 
 void *calloc(size_t number, size_t size) {
     count(number * size);
-    return __libc_calloc(number, size);
+    return HEAP(calloc)(number, size);
 }
 
 void *realloc(void *pointer, size_t size) {
     count(size);
-    return __libc_realloc(pointer, size);
+    return HEAP(realloc)(pointer, size);
 }
 
 void *memalign(size_t alignment, size_t size) {
     count(size);
-    return __libc_memalign(alignment, size);
+    return HEAP(memalign)(alignment, size);
 }
 
 void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }

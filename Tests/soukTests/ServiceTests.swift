@@ -163,4 +163,11 @@ import Testing
         #expect(outcome.json?["version"]?.stringValue?.isEmpty == false)
         #expect(outcome.json?["libraries"]?["openssl"]?.stringValue?.hasPrefix("3.") == true)
     }
+
+    @Test func `version names mimalloc where the process has it`() async throws {
+        let outcome = try await SoukExecutable.run(["version"], environment: ["MIMALLOC_VERBOSE": "1"])
+        let line = outcome.output.split(separator: "\n").first { $0.hasPrefix("mimalloc ") }
+        #expect(outcome.errors.contains("mimalloc: process init") == (line != nil))
+        #expect(line.map { $0.wholeMatch(of: /mimalloc \d\.\d\.\d/) != nil } != false)
+    }
 }

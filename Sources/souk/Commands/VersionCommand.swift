@@ -16,12 +16,13 @@ enum VersionCommand {
         options: [.init(name: "json", help: "print one JSON value")]
     ) { arguments in
         let commit = String(cString: souk_build_commit())
-        let libraries: [(String, String)] = [
+        var libraries: [(String, String)] = [
             ("openssl", String(cString: OpenSSL_version(OPENSSL_VERSION_STRING))),
             ("sqlite", String(cString: sqlite3_libversion())),
             ("libmicrohttpd", String(cString: MHD_get_version())),
             ("libcurl", curlVersion), ("libarchive", archiveVersion),
         ]
+        if let heapVersion { libraries.append(("mimalloc", heapVersion)) }
         if arguments.has("json") {
             Terminal.print(json: [
                 "version": .string(version), "commit": .string(commit),
@@ -32,6 +33,12 @@ enum VersionCommand {
             for (name, version) in libraries { Terminal.print("\(name) \(version)") }
         }
         return .success
+    }
+
+    /// mimalloc says 209 for 2.0.9; `nil` where the heap is the C library's.
+    private static var heapVersion: String? {
+        let number = souk_mimalloc_version()
+        return number == 0 ? nil : "\(number / 100).\(number / 10 % 10).\(number % 10)"
     }
 
     /// libarchive says `libarchive 3.6.2`.
