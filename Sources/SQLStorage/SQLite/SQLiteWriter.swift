@@ -170,8 +170,9 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    /// Runs the members in one transaction, and those that are queued meanwhile, and answers them all after its commit:
-    /// a refusal too may rest on what another member wrote.
+    /// Runs the members in one transaction and answers them all after its commit: a refusal too may rest on what another
+    /// member wrote. Who comes meanwhile has to wait for the next: with nobody left outside, nobody would work while this
+    /// one waits for the disk.
     ///
     /// A savepoint for each would cost a copy of every page it touches. So there are none, until a member fails that has
     /// changed something: then all is undone, and everybody runs again in a savepoint of their own.
@@ -182,12 +183,7 @@ final class SQLiteWriter: Sendable {
         var hasSavepoints = false
         do {
             try connection.run(.beginImmediate)
-            while true {
-                if waiting.isEmpty {
-                    let room = groupLimit - inTransaction.count - lost.count
-                    waiting = state.withLock { $0.takeWrites(room) }
-                    if waiting.isEmpty { break }
-                }
+            while !waiting.isEmpty {
                 let member = waiting.removeFirst()
                 guard member.start() else { continue }
                 if !hasSavepoints {
