@@ -153,14 +153,20 @@ struct Gate: Sendable {
 
     /// The token of `Bearer <token>` (RFC 6750 section 2.1); the scheme in any case.
     private static func bearer(_ header: String?) throws -> String? {
-        guard let header else { return nil }
-        let scheme = "bearer ".utf8
-        let token = header.utf8.dropFirst(scheme.count)
-        // The bit that tells the cases of an ASCII letter apart is set in a space anyway.
-        guard header.utf8.prefix(scheme.count).elementsEqual(scheme, by: { $0 | 0x20 == $1 }), !token.isEmpty,
-            !token.contains(UInt8(ascii: " "))
-        else { throw Refusal.malformed("Authorization should be \"Bearer <key>\".", field: "Authorization") }
-        return String(Substring(token))
+        guard var header else { return nil }
+        let token = header.withUTF8 { bytes -> String? in
+            let scheme = StaticString("bearer ")
+            let token = UnsafeBufferPointer(rebasing: bytes.dropFirst(scheme.utf8CodeUnitCount))
+            // The bit that tells the cases of an ASCII letter apart is set in a space anyway.
+            guard !token.isEmpty, !token.contains(UInt8(ascii: " ")),
+                (0..<scheme.utf8CodeUnitCount).allSatisfy({ bytes[$0] | 0x20 == scheme.utf8Start[$0] })
+            else { return nil }
+            return String(decoding: token, as: UTF8.self)
+        }
+        guard let token else {
+            throw Refusal.malformed("Authorization should be \"Bearer <key>\".", field: "Authorization")
+        }
+        return token
     }
 
     private func environment(of request: HTTPRequest) throws -> StoreEnvironment {

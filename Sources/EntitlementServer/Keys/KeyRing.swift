@@ -55,9 +55,10 @@ final class KeyRing: Sendable {
     /// Found by a hash or the key's digest, of which a sender learns nothing by timing, and compared in constant time.
     func caller(presenting key: String) throws -> Caller? {
         guard key.utf8.count <= 512 else { return nil }
+        var key = key
         let hash = key.hashValue
         let now = realClock.now()
-        if let known = known.withLock({ $0[hash] }), Self.isSame(known.key, key.utf8),
+        if let known = known.withLock({ $0[hash] }), key.withUTF8({ Self.isSame(known.key, $0) }),
             (0..<Self.belief).contains(now.timeIntervalSince(known.since))
         {
             return known.caller
@@ -67,8 +68,8 @@ final class KeyRing: Sendable {
             try connection.first(
                 "SELECT digest, app, kind FROM api_key WHERE digest = ?1 AND revoked_at IS NULL", [.blob(digest)])
         }
-        guard let row, Self.isSame(try row["digest"], digest), let kind = KeyKind(rawValue: try row["kind"]),
-            let app = BundleID(rawValue: try row["app"])
+        guard let row, try digest.withUnsafeBufferPointer({ Self.isSame(try row["digest"], $0) }),
+            let kind = KeyKind(rawValue: try row["kind"]), let app = BundleID(rawValue: try row["app"])
         else {
             known.withLock { $0[hash] = nil }
             return nil
@@ -103,8 +104,8 @@ final class KeyRing: Sendable {
         }
     }
 
-    private static func isSame(_ left: [UInt8], _ right: some Collection<UInt8>) -> Bool {
+    private static func isSame(_ left: [UInt8], _ right: UnsafeBufferPointer<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
-        return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+        return left.indices.reduce(UInt8(0)) { $0 | (left[$1] ^ right[$1]) } == 0
     }
 }
