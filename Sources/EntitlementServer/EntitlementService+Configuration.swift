@@ -53,7 +53,7 @@ extension EntitlementService {
         /// The most bytes of a body. 100 transactions of the usual size need a fifth of it.
         public var maximumBody = 4 << 20
         /// How many bytes of memory customers' answers may take, so that reading them costs no query: an answer of the usual
-        /// size takes some 1400. Another process's writes would not be seen; 0 when others write the same database.
+        /// size takes some 1200. Another process's writes would not be seen; 0 when others write the same database.
         public var answerMemory = 256 << 20
         /// Names requests; every answer carries the name as `Souk-Request-Id`.
         public var makeRequestID: @Sendable () -> String = uniqueRequestIDs()

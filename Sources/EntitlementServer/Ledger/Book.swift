@@ -29,9 +29,6 @@ struct StoredAnswer: Hashable, Sendable {
     func isValid(at instant: Date) -> Bool {
         instant >= validFrom && validUntil.map { instant < $0 } ?? true
     }
-
-    /// Whether this answer of the same customer was computed after `other`.
-    func isNewer(than other: StoredAnswer) -> Bool { (revision, validFrom) > (other.revision, other.validFrom) }
 }
 
 /// How a fact's source bytes are to be read.

@@ -16,7 +16,7 @@ struct ServiceOptions: Sendable {
             name: "log", value: "WHAT", help: "refusals (the default), requests or nothing, as JSON on standard error"),
         .init(
             name: "answer-memory", value: "MIB",
-            help: "memory for customers' answers, some 1400 bytes each (an eighth of what there is)"),
+            help: "memory for customers' answers, some 1200 bytes each (an eighth of what there is)"),
         .init(name: "metrics-port", value: "N", help: "where /metrics is answered, instead of among the others"),
         .init(name: "webhook", value: "URL", help: "where events of the app are posted to; needs --webhook-secret"),
         .init(

@@ -1,0 +1,114 @@
+import Foundation
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+@Suite struct AnswerTableTests {
+    private func key(_ number: Int) -> CustomerKey {
+        CustomerKey(
+            book: Book(app: ServerBench.app, environment: .sandbox),
+            customer: CustomerID(unchecked: "customer-\(number)"))
+    }
+
+    private func answer(_ text: String, at second: Double = 0) -> StoredAnswer {
+        StoredAnswer(
+            revision: 7, bytes: Array(text.utf8), etag: "\"\(text)\"", validFrom: Date(timeIntervalSince1970: second),
+            validUntil: nil)
+    }
+
+    /// A hash as the table sees it: its upper half, here one of a few, so that many collide.
+    private func hash(_ number: Int, among count: Int) -> Int { ((number % count) << 32) | (number & 0xffff) }
+
+    @Test(arguments: [1, 3, 97, 1 << 20])
+    func `it knows what a dictionary knows, whatever comes, changes and goes`(hashes: Int) {
+        var random = SystemRandomNumberGenerator()
+        var (table, known) = (AnswerTable(), [Int: String]())
+        func look(_ name: Int) -> String? {
+            table.place(of: key(name), hash(name, among: hashes)).flatMap { table[$0] }
+                .map { String(decoding: $0.answer.bytes, as: UTF8.self) }
+        }
+        for step in 0..<4000 {
+            let name = Int.random(in: 0..<500, using: &random)
+            if let place = table.place(of: key(name), hash(name, among: hashes)) {
+                if Bool.random(using: &random) {
+                    table.remove(at: place)
+                    known[name] = nil
+                } else {
+                    table[place] = PackedAnswer(answer("\(step)"), of: key(name))
+                    known[name] = "\(step)"
+                }
+            } else {
+                #expect(known[name] == nil)
+                table.insert(PackedAnswer(answer("\(step)"), of: key(name)), hash(name, among: hashes))
+                known[name] = "\(step)"
+            }
+            #expect(table.count == known.count)
+            let other = Int.random(in: 0..<500, using: &random)
+            #expect(look(other) == known[other])
+        }
+        for name in 0..<500 { #expect(look(name) == known[name]) }
+        let places = (0..<table.capacity).filter { table[$0] != nil }
+        #expect(places.count == known.count)
+    }
+
+    @Test func `what is wanted stays so when its neighbours go, and until it is said otherwise`() throws {
+        var table = AnswerTable()
+        for name in 0..<3 { table.insert(PackedAnswer(answer("\(name)"), of: key(name)), 1 << 32) }
+        table.setWanted(true, at: try #require(table.place(of: key(2), 1 << 32)))
+        table.remove(at: try #require(table.place(of: key(0), 1 << 32)))
+        let places = try (1...2).map { try #require(table.place(of: key($0), 1 << 32)) }
+        #expect(places.map(table.isWanted) == [false, true])
+        table.setWanted(false, at: places[1])
+        #expect(!table.isWanted(at: places[1]))
+    }
+
+    @Test func `a place where nothing is stays empty`() {
+        var table = AnswerTable()
+        table.remove(at: 0)
+        table.setWanted(true, at: 0)
+        table[0] = PackedAnswer(answer("a"), of: key(1))
+        #expect(table.count == 0 && table[0] == nil && !table.isWanted(at: 0))
+    }
+}
+
+@Suite struct PackedAnswerTests {
+    private let book = Book(app: "com.example.souk", environment: .production)
+
+    @Test(arguments: ["", "{}", String(repeating: "é🛒", count: 4000)], [nil, Date(timeIntervalSince1970: 9)])
+    func `what is packed comes out as it was`(body: String, until: Date?) {
+        for name in ["a", "customer-of-exactly-more-than-15-bytes", "é🛒"] {
+            let key = CustomerKey(book: book, customer: CustomerID(unchecked: name))
+            let answer = StoredAnswer(
+                revision: .max, bytes: Array(body.utf8), etag: "W/\"\(name)\"",
+                validFrom: Date(timeIntervalSince1970: 0.001), validUntil: until)
+            let packed = PackedAnswer(answer, of: key)
+            #expect(packed.answer == answer && packed.isOf(key) && packed.count == body.utf8.count)
+        }
+    }
+
+    /// The parts lie behind one another, so a byte more of one and less of the next is what might be mistaken.
+    @Test func `nobody else's answer is taken for theirs`() {
+        let names: [(String, BundleID, StoreEnvironment)] = [
+            ("ab", "cd", .sandbox), ("abc", "d", .sandbox), ("a", "bcd", .sandbox), ("ab", "cd", .production),
+            ("ab", "c", .init(rawValue: "dsandbox")), ("", "abcd", .sandbox), ("ab", "cds", .init(rawValue: "andbox")),
+        ]
+        let keys = names.map { CustomerKey(book: Book(app: $1, environment: $2), customer: CustomerID(unchecked: $0)) }
+        for (number, key) in keys.enumerated() {
+            let packed = PackedAnswer(.none, of: key)
+            #expect(keys.map(packed.isOf) == keys.indices.map { $0 == number })
+        }
+    }
+
+    @Test func `older is what has a lower revision, or the same and an earlier beginning`() {
+        func answer(_ revision: Int64, _ second: Double) -> StoredAnswer {
+            StoredAnswer(
+                revision: revision, bytes: [], etag: "", validFrom: Date(timeIntervalSince1970: second), validUntil: nil
+            )
+        }
+        let packed = PackedAnswer(answer(5, 5), of: CustomerKey(book: book, customer: "a"))
+        #expect(packed.isOlder(than: answer(6, 4)) && packed.isOlder(than: answer(5, 6)))
+        #expect(!packed.isOlder(than: answer(5, 5)) && !packed.isOlder(than: answer(5, 4)))
+        #expect(!packed.isOlder(than: answer(4, 9)))
+    }
+}
