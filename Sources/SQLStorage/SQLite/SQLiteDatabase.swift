@@ -96,9 +96,10 @@ public final class SQLiteDatabase: SQLDatabase {
             // The readers go first: the last connection to close must be one that may fold the log into the file.
             readers.close()
             folding.close()
+            // While the file is open still: a number that a removed file gives up belongs to the next one at once.
+            file.release()
             connection.close()
             lock?.release()
-            file.release()
             if let folderToRemove { TemporaryFolder.remove(folderToRemove) }
         }
     }

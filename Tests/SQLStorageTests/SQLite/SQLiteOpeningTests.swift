@@ -126,6 +126,21 @@ import Testing
         }
     }
 
+    @Test func `a file that takes the place of a removed one on the disk can be opened`() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<8 {
+                group.addTask { [path = folder.file("\(worker)") as String] in
+                    for _ in 0..<100 {
+                        let database = try SQLiteDatabase(path: path)
+                        try FileManager.default.removeItem(atPath: path)
+                        await database.close()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     @Test func `a temporary database leaves nothing`() async throws {
         let closed = try SQLiteDatabase.temporary(in: folder.path)
         try await closed.write { try $0.execute("CREATE TABLE t (v INTEGER)") }
