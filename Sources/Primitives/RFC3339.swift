@@ -2,9 +2,19 @@ import Foundation
 
 /// Dates as RFC 3339 text in UTC, the form of Souk's own wire.
 public enum RFC3339 {
-    /// `2026-11-20T14:40:00Z`; milliseconds appear only when they are not zero.
+    /// The instants that have a text, those of the years 0 to 9999 in UTC, in milliseconds since 1970.
+    private static let milliseconds = -62_167_219_200_000.0...253_402_300_799_999
+
+    /// Whether there is a text for an instant, to the millisecond.
+    package static func hasText(for date: Date) -> Bool {
+        milliseconds.contains((date.timeIntervalSince1970 * 1000).rounded())
+    }
+
+    /// `2026-11-20T14:40:00Z`; milliseconds appear only when they are not zero. What has no text is written as the nearest
+    /// instant that has one.
     public static func string(from date: Date) -> String {
-        let milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded())
+        let rounded = (date.timeIntervalSince1970 * 1000).rounded()
+        let milliseconds = Int64(max(milliseconds.lowerBound, min(rounded, milliseconds.upperBound)))
         let inDay = (milliseconds % 86_400_000 + 86_400_000) % 86_400_000
         let days = (milliseconds - inDay) / 86_400_000
         let (year, month, day) = civil(fromDays: days)
@@ -22,7 +32,8 @@ public enum RFC3339 {
 
     private static let twoDigits = (0..<60).map { padded($0, 2) }
 
-    /// Accepts any offset, `T` or `t`, `Z` or `z`, and a fraction of any length; otherwise `nil`.
+    /// Accepts any offset, `T` or `t`, `Z` or `z`, and a fraction of any length; otherwise `nil`, and for an instant that
+    /// has no text in UTC.
     public static func date(from text: String) -> Date? {
         var scanner = Scanner(bytes: Array(text.utf8))
         guard let year = scanner.digits(4), scanner.take("-"), let month = scanner.digits(2), scanner.take("-"),
@@ -32,7 +43,8 @@ public enum RFC3339 {
             let fraction = scanner.fraction(), let offset = scanner.offset(), scanner.isAtEnd
         else { return nil }
         let whole = days * 86400 + hour * 3600 + minute * 60 + second - offset
-        return Date(timeIntervalSince1970: Double(whole) + fraction)
+        let date = Date(timeIntervalSince1970: Double(whole) + fraction)
+        return hasText(for: date) ? date : nil
     }
 
     private static func padded(_ value: Int64, _ width: Int) -> String {

@@ -52,6 +52,7 @@ import Testing
         (#"{"feature":"","reason":"x"}"#, "feature"), (#"{"feature":"pro","reason":""}"#, "reason"),
         (#"{"feature":"pro","reason":null}"#, "reason"),
         (#"{"feature":"pro","reason":"x","until":"tomorrow"}"#, "until"),
+        (#"{"feature":"pro","reason":"x","until":"9999-12-31T23:59:59-23:59"}"#, "until"),
         (#"{"feature":"pro","reason":"x","until":"2026-01-01T00:00:00Z"}"#, "until"),
     ])
     func `a grant of the wrong shape is refused by its field`(body: String, field: String) async throws {

@@ -6,6 +6,7 @@ import Testing
     @Test(arguments: [
         (0.0, "1970-01-01T00:00:00Z"), (1_763_649_600, "2025-11-20T14:40:00Z"), (-1, "1969-12-31T23:59:59Z"),
         (951_782_400, "2000-02-29T00:00:00Z"), (0.25, "1970-01-01T00:00:00.250Z"),
+        (-62_167_219_200, "0000-01-01T00:00:00Z"), (253_402_300_799.5, "9999-12-31T23:59:59.500Z"),
     ])
     func `a date is written and read back`(seconds: Double, text: String) {
         #expect(RFC3339.string(from: Date(timeIntervalSince1970: seconds)) == text)
@@ -17,7 +18,18 @@ import Testing
         #expect(RFC3339.date(from: "2025-12-31T22:30:00-01:30") == RFC3339.date(from: "2026-01-01T00:00:00Z"))
     }
 
-    @Test(arguments: ["", "2026-02-30T00:00:00Z", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T25:00:00Z", "x"])
+    @Test(arguments: [
+        (1e300, "9999-12-31T23:59:59.999Z"), (.infinity, "9999-12-31T23:59:59.999Z"),
+        (253_402_300_800, "9999-12-31T23:59:59.999Z"), (-1e300, "0000-01-01T00:00:00Z"), (.nan, "0000-01-01T00:00:00Z"),
+    ])
+    func `what has no text is written as the nearest that has one`(seconds: Double, text: String) {
+        #expect(RFC3339.string(from: Date(timeIntervalSince1970: seconds)) == text)
+    }
+
+    @Test(arguments: [
+        "", "2026-02-30T00:00:00Z", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T25:00:00Z", "x",
+        "9999-12-31T23:59:59-00:01", "9999-12-31T23:59:59.9996Z", "0000-01-01T00:00:00+00:01",
+    ])
     func `what is not a date is refused`(text: String) {
         #expect(RFC3339.date(from: text) == nil)
     }
