@@ -50,6 +50,21 @@ import Testing
         await bench.close()
     }
 
+    @Test(arguments: [1e297, 253_402_300_800, -1e12])
+    func `a date that no calendar of ours can write is refused`(seconds: Double) async throws {
+        let bench = try await ServerBench()
+        let impossible = Date(timeIntervalSince1970: seconds)
+        let reply = try await bench.post([
+            bench.period { $0.expiresDate = impossible },
+            bench.purchase("2") { $0.purchaseDate = impossible },
+            bench.purchase("3") { $0.revocationDate = impossible },
+        ])
+        let rejected = try #require(reply.json["rejected"]?.arrayValue)
+        #expect(rejected.map { $0["code"]?.stringValue } == Array(repeating: "payloadMalformed", count: 3))
+        #expect(try bench.count("fact") == 0)
+        await bench.close()
+    }
+
     @Test func `the same transaction again changes nothing`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.period()

@@ -206,6 +206,8 @@ import Testing
         .payload(#"{"signedDate":1700000000000,"bundleId":"com.example","environment":"Sandbox","quantity":1.5}"#),
         .payload(#"{"signedDate":1700000000000,"bundleId":7,"environment":"Sandbox"}"#),
         .payload(
+            #"{"signedDate":1700000000000,"bundleId":"com.example","environment":"Sandbox","expiresDate":1e300}"#),
+        .payload(
             #"{"signedDate":1700000000000,"bundleId":"com.example","environment":"Sandbox","bundleId":"com.example"}"#),
         .payload(
             #"{"signedDate":1700000000000,"bundleId":"com.example","environment":"Sandbox","new":[{"a":1,"\u0061":2}]}"#

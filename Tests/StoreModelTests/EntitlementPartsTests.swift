@@ -117,7 +117,7 @@ import Testing
             ("/transactionId", { $0.transactionId = nil }), ("/productId", { $0.productId = "" }),
             ("/purchaseDate", { $0.purchaseDate = nil }), ("/signedDate", { $0.signedDate = nil }),
             ("/type", { $0.type = nil }), ("/expiresDate", { $0.expiresDate = nil }),
-            ("/quantity", { $0.quantity = 0 }),
+            ("/quantity", { $0.quantity = 0 }), ("/quantity", { $0.quantity = 1_000_001 }),
             ("/originalTransactionId", { $0.originalTransactionId = "" }),
         ]
         for (pointer, change) in without {

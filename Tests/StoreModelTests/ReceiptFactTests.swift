@@ -47,7 +47,7 @@ private func receipt(
         let without: [(String, (inout AppReceipt.InAppPurchase) -> Void)] = [
             ("/transactionID", { $0.transactionID = nil }), ("/productID", { $0.productID = nil }),
             ("/purchaseDate", { $0.purchaseDate = nil }), ("/expiresDate", { $0.expiresDate = nil }),
-            ("/quantity", { $0.quantity = 0 }),
+            ("/quantity", { $0.quantity = 0 }), ("/quantity", { $0.quantity = 1_000_001 }),
         ]
         for (pointer, remove) in without {
             var purchase = whole

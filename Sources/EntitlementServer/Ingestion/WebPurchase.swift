@@ -103,8 +103,9 @@ extension WebPurchase {
         if kind == .autoRenewableSubscription, expiresAt == nil {
             throw Refusal.invalid("expiresAt", "is missing, which a subscription that renews needs")
         }
-        guard (1...1_000_000).contains(quantity ?? 1) else {
-            throw Refusal.invalid("quantity", "should be a number from 1 to 1000000")
+        guard TransactionFact.quantities.contains(quantity ?? 1) else {
+            throw Refusal.invalid(
+                "quantity", "should be a number from 1 to \(TransactionFact.quantities.upperBound)")
         }
     }
 

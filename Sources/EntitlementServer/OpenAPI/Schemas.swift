@@ -163,7 +163,8 @@ extension WireSchema {
             .required("customer", .identifier), .required("transactionID", .identifier),
             .perhaps("originalTransactionID", .identifier), .required("productID", .identifier),
             .required("kind", .text), .required("purchasedAt", .date), .perhaps("expiresAt", .date),
-            .perhaps("revokedAt", .date), .perhaps("quantity", .integer(1...1_000_000)), .perhaps("price", .price),
+            .perhaps("revokedAt", .date), .perhaps("quantity", .integer(TransactionFact.quantities)),
+            .perhaps("price", .price),
             .perhaps("isTrial", .flag), .perhaps("autoRenews", .flag),
             .required("occurredAt", .date.described("when it stood so; the newest counts")),
         ])

@@ -191,7 +191,7 @@ extension SignedPayload {
     fileprivate static func signedDate(in members: JSONMembers) throws(SignedDataError) -> Date {
         for name in dateFields {
             guard let value = members[name], !value.isNull else { continue }
-            guard let date = Date(payloadValue: value), abs(date.timeIntervalSince1970) < 1e12 else { break }
+            guard let date = Date(payloadValue: value) else { break }
             return date
         }
         throw SignedDataError(

@@ -104,7 +104,7 @@ extension PayloadSchema.Kind {
         switch (self, value) {
         case (.text, .string), (.boolean, .bool): return
         case (.integer, .number(let number)) where number.int != nil: return
-        case (.date, .number(let number)) where number.double?.isFinite == true: return
+        case (.date, .number) where Date(payloadValue: value) != nil: return
         case (.object(let schema), .object(let members)): try schema.check(members, at: "\(pointer)/\(name)")
         case (.list(let kind), .array(let elements)):
             for (index, element) in elements.enumerated() {
@@ -130,7 +130,7 @@ extension PayloadSchema.Kind {
         case .text: "a text"
         case .integer: "an integer"
         case .boolean: "true or false"
-        case .date: "a number of milliseconds since 1970"
+        case .date: "a number of milliseconds since 1970, of the years 0 to 9999"
         case .object: "an object"
         case .list: "an array"
         }

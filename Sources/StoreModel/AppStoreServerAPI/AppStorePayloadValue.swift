@@ -48,9 +48,11 @@ extension Bool: AppStorePayloadValue {
 }
 
 extension Date: AppStorePayloadValue {
+    /// Milliseconds since 1970, of an instant that can be written on Souk's own wire.
     public init?(payloadValue: JSONValue) {
         guard let milliseconds = payloadValue.doubleValue else { return nil }
         self.init(timeIntervalSince1970: milliseconds / 1000)
+        guard RFC3339.hasText(for: self) else { return nil }
     }
 
     public var payloadValue: JSONValue { .number((timeIntervalSince1970 * 1000).rounded()) }

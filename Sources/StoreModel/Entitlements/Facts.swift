@@ -107,6 +107,9 @@ public struct Grant: Hashable, Sendable {
 }
 
 extension TransactionFact {
+    /// How many of a product one transaction may be of, so that no sum of what they give overflows.
+    public static let quantities = 1...1_000_000
+
     /// From Apple's payload. Throws `AppStorePayloadError` when a member is missing without which nothing can be decided.
     public init(_ payload: JWSTransactionDecodedPayload, digest: [UInt8]) throws(AppStorePayloadError) {
         let id: TransactionID = try identifier(payload.transactionId, "transactionId")
@@ -117,8 +120,6 @@ extension TransactionFact {
         if kind == .autoRenewableSubscription, payload.expiresDate == nil {
             throw missing("expiresDate", "the date at which the subscription period ends")
         }
-        let quantity = payload.quantity ?? 1
-        guard quantity >= 1 else { throw missing("quantity", "a number from 1") }
         let isFree = payload.offerDiscountType == .freeTrial
         self.init(
             id: id,
@@ -127,7 +128,8 @@ extension TransactionFact {
             },
             productID: try identifier(payload.productId, "productId"), kind: kind, purchaseDate: purchaseDate,
             originalPurchaseDate: payload.originalPurchaseDate, expiresDate: payload.expiresDate,
-            revocationDate: payload.revocationDate, quantity: quantity, isUpgraded: payload.isUpgraded ?? false,
+            revocationDate: payload.revocationDate, quantity: try possible(payload.quantity),
+            isUpgraded: payload.isUpgraded ?? false,
             isFamilyShared: payload.inAppOwnershipType == .familyShared, appAccountToken: payload.appAccountToken,
             groupID: payload.subscriptionGroupIdentifier, price: payload.storePrice, isTrial: isFree,
             isIntroductory: payload.offerType == .introductory && !isFree, signedDate: signedDate, digest: digest)
@@ -151,14 +153,13 @@ extension TransactionFact {
         if kind == .autoRenewableSubscription, !isSubscription {
             throw missing("expiresDate", "the date at which the subscription period ends")
         }
-        let quantity = purchase.quantity ?? 1
-        guard quantity >= 1 else { throw missing("quantity", "a number from 1") }
         let isTrial = purchase.isTrialPeriod ?? false
         self.init(
             id: id, originalID: purchase.originalTransactionID, productID: productID, kind: kind,
             purchaseDate: purchaseDate, originalPurchaseDate: purchase.originalPurchaseDate,
-            expiresDate: purchase.expiresDate, revocationDate: purchase.cancellationDate, quantity: quantity,
-            isTrial: isTrial, isIntroductory: !isTrial && (purchase.isInIntroOfferPeriod ?? false),
+            expiresDate: purchase.expiresDate, revocationDate: purchase.cancellationDate,
+            quantity: try possible(purchase.quantity), isTrial: isTrial,
+            isIntroductory: !isTrial && (purchase.isInIntroOfferPeriod ?? false),
             isFromReceipt: true, signedDate: creationDate, digest: digest)
     }
 }
@@ -185,6 +186,13 @@ extension JWSTransactionDecodedPayload {
 
 private func missing(_ name: String, _ expected: String) -> AppStorePayloadError {
     AppStorePayloadError(pointer: "/\(name)", expected: expected)
+}
+
+private func possible(_ quantity: Int?) throws(AppStorePayloadError) -> Int {
+    guard TransactionFact.quantities.contains(quantity ?? 1) else {
+        throw missing("quantity", "a number from 1 to \(TransactionFact.quantities.upperBound)")
+    }
+    return quantity ?? 1
 }
 
 private func identifier<ID: Identifier>(_ text: String?, _ name: String) throws(AppStorePayloadError) -> ID {

@@ -46,6 +46,8 @@ import Testing
 
     @Test(arguments: [
         (#"{"transactionId":1}"#, "/transactionId"), (#"{"price":1.5}"#, "/price"),
+        (#"{"purchaseDate":1e300}"#, "/purchaseDate"), (#"{"purchaseDate":-1e999}"#, "/purchaseDate"),
+        (#"{"purchaseDate":253402300800000}"#, "/purchaseDate"),
         (#"{"purchaseDate":"2026-01-01"}"#, "/purchaseDate"), (#"{"isUpgraded":1}"#, "/isUpgraded"),
         (#"{"commitmentInfo":{"billingPeriodNumber":"1"}}"#, "/commitmentInfo/billingPeriodNumber"),
         (
