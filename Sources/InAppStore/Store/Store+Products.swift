@@ -97,7 +97,7 @@ extension Store {
         _ requests: ProductRequest, for ids: Set<ProductID>, telling keeper: StoreKeeper
     ) async throws -> ProductAnswer {
         let answer = try await requests.products(ids)
-        if let storefront = await requests.storefront { await keeper.set(storefront: storefront) }
+        if let visit = await requests.visit { await keeper.enter(visit) }
         return answer
     }
 }

@@ -68,8 +68,8 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
                 if let event = StoreEvent(completion) { keeper.report(event) }
             }
         }
-        let storefronts = Task { [updates = parts.connection.storefrontUpdates] in
-            for await storefront in updates { await keeper.set(storefront: storefront) }
+        let storefronts = Task { [requests] in
+            for await visit in await requests.visited() { await keeper.enter(visit) }
         }
         let contents = Task { [changes = content.changes] in
             for await downloaded in changes { await keeper.set(downloadedContent: downloaded) }

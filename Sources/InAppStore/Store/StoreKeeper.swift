@@ -1,5 +1,6 @@
 import Foundation
 import Primitives
+import StoreKitAdapter
 import StoreModel
 
 /// Keeps the store's state: the one writer of what is known. Facts come in through its methods, each as one `commit`, and
@@ -106,8 +107,9 @@ actor StoreKeeper {
 
     // MARK: - State
 
-    func set(storefront: Storefront) {
-        if state.storefront != storefront { commit { $0.storefront = storefront } }
+    /// Word of a storefront may arrive after word of the next; the newest stays.
+    func enter(_ visit: ProductRequest.Visit) {
+        if visit.number > state.visit?.number ?? 0 { commit { $0.visit = visit } }
     }
 
     func set(downloadedContent: Set<ProductID>) {

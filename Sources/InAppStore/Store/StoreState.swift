@@ -1,4 +1,5 @@
 import Foundation
+import StoreKitAdapter
 import StoreModel
 
 /// What the store knows, and what follows from it at an instant. Pure: nothing here asks anybody.
@@ -17,7 +18,7 @@ struct StoreState: Sendable, Equatable {
     var refuted: Set<TransactionID> = []
     /// Products whose content is on the device.
     var downloadedContent: Set<ProductID> = []
-    var storefront: Storefront?
+    var visit: ProductRequest.Visit?
     /// What sibling apps have told of their subscriptions, those alone that count in several apps.
     var siblings: [BundleID: SharedUserInfo] = [:]
     /// This app, where it tells its siblings.
@@ -51,6 +52,9 @@ struct StoreState: Sendable, Equatable {
         var receivedAt: Date
         var failingSince: Date?
     }
+
+    /// Where the customer shops, once that is known.
+    var storefront: Storefront? { visit?.storefront }
 
     func snapshot(at now: Date) -> StoreSnapshot {
         let info = subscriptionInfo(at: now)

@@ -25,12 +25,17 @@ public actor ProductRequest {
         var epoch: Int
     }
 
+    /// A storefront that was entered, as the how manieth: of two, the one with the greater number is the newer.
+    package struct Visit: Sendable, Hashable {
+        package var storefront: Storefront
+        package var number: Int
+    }
+
     private let connection: any StoreConnection
     private var cache: [ProductID: StoreProduct] = [:]
-    /// The storefront to which the cache belongs; `nil` until the store was first asked.
-    public private(set) var storefront: Storefront?
-    /// How many storefronts there were.
-    private var epoch = 0
+    /// To what the cache belongs; `nil` until the store was first asked.
+    package private(set) var visit: Visit?
+    private let visits = Broadcast<Visit>(replaysLast: true)
     private var inFlight: [Question: Task<ProductAnswer, any Error>] = [:]
     private var storefrontsInFlight: [Int: Task<Void, any Error>] = [:]
     private var listener: Task<Void, Never>?
@@ -38,6 +43,10 @@ public actor ProductRequest {
     private(set) var waiting = 0
 
     public init(connection: any StoreConnection) { self.connection = connection }
+
+    /// The storefront in which products were asked for last; `nil` until the store was first asked.
+    public var storefront: Storefront? { visit?.storefront }
+    private var epoch: Int { visit?.number ?? 0 }
 
     deinit { listener?.cancel() }
 
@@ -77,6 +86,12 @@ public actor ProductRequest {
 
     // MARK: - The storefront
 
+    /// Where the customer shops, once that is known, and each storefront entered later.
+    package func visited() -> AsyncStream<Visit> {
+        listen()
+        return visits.stream()
+    }
+
     private func listen() {
         guard listener == nil else { return }
         listener = Task { [weak self, changes = connection.storefrontUpdates] in
@@ -86,9 +101,10 @@ public actor ProductRequest {
 
     private func enter(_ current: Storefront) {
         guard storefront != current else { return }
-        storefront = current
+        let visit = Visit(storefront: current, number: epoch + 1)
+        self.visit = visit
         cache = [:]
-        epoch += 1
+        visits.send(visit)
     }
 
     /// Asks where the customer shops; what the connection tells meanwhile is newer than the answer.

@@ -133,6 +133,21 @@ struct StoreTests {
         await store.close()
     }
 
+    @Test func `the storefront told last stays, whoever asks for products meanwhile`() async throws {
+        let store = try await test.open()
+        for locale in (1...200).map({ "de_\($0)" }) {
+            async let asked = store.productList()
+            test.connection.set(
+                storefront: Storefront(countryCode: "DEU", id: "143443", locale: locale, currency: "EUR"))
+            _ = try await asked
+            while store.appStoreLocale != locale {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+        }
+        await store.close()
+    }
+
     @Test func `what cannot be bought is refused before the store is asked`() async throws {
         let store = try await test.open()
         #expect(await code { try await store.purchaseProduct("unheard.of") } == "invalidProductForPurchasing")

@@ -91,6 +91,19 @@ struct ProductRequestTests {
         #expect(store.calls.all.filter { $0 == .storefront }.count == 1, "it was told, and did not ask")
     }
 
+    @Test func `each storefront is told with a greater number, to who comes late only the newest`() async throws {
+        let request = ProductRequest(connection: store)
+        var visits = await request.visited().makeAsyncIterator()
+        let home = try #require(await visits.next())
+        #expect(home.storefront == ScriptedStoreConnection.storefront)
+        store.set(storefront: Self.german)
+        let abroad = try #require(await visits.next())
+        #expect(abroad.storefront == Self.german && abroad.number > home.number)
+        var late = await request.visited().makeAsyncIterator()
+        #expect(await late.next() == abroad)
+        #expect(await request.visit == abroad)
+    }
+
     @Test func `a refresh finds another storefront that nobody told of`() async throws {
         let mute = Mute(store)
         let request = ProductRequest(connection: mute)
