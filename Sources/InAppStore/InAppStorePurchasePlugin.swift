@@ -153,10 +153,11 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         let (stream, continuation) = AsyncStream.makeStream(of: PaidFeatures.self, bufferingPolicy: .bufferingNewest(1))
         let relay = Task { [snapshots = store.snapshots, keeper = store.keeper] in
             // Before the server's first answer there is nothing to tell, not even that there is nothing.
-            var hasTold = false
-            for await _ in snapshots where hasTold || keeper.state.answer != nil {
-                hasTold = true
-                continuation.yield(keeper.paidFeatures)
+            var told: PaidFeatures?
+            for await _ in snapshots where told != nil || keeper.state.answer != nil {
+                let features = keeper.paidFeatures
+                if features != told { continuation.yield(features) }
+                told = features
             }
             continuation.finish()
         }

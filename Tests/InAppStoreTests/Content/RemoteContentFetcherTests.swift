@@ -173,7 +173,7 @@ struct RemoteContentFetcherTests {
 
     @Test func `a server that falls silent is left, and asked again`() async throws {
         try await ContentScene.run { scene in
-            let (silence, patience) = (Gate(), Gate())
+            let (silence, patience, isLeft) = (Gate(), Gate(), Locked(false))
             scene.next({ request, content in
                 var answer = await content.respond(to: request).response()
                 let length = answer.body.length
@@ -186,7 +186,10 @@ struct RemoteContentFetcherTests {
                 return answer
             })
             let fetcher = scene.fetcher { configuration in
-                configuration.sleep = { if $0 == .seconds(60) { try await patience.pass() } }
+                configuration.sleep = { pause in
+                    guard pause == .seconds(60) else { return isLeft.withLock { $0 = true } }
+                    try await (isLeft.withLock { $0 } ? Gate() : patience).pass()
+                }
             }
             let library = scene.library([fetcher])
             let fetching = Task { try await library.fetch("film", parameters: scene.parameters()).all() }

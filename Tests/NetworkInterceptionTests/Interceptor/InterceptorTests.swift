@@ -206,7 +206,8 @@ import Testing
         #expect(try await transport.send(getRoot).headers["X-Target"] == "/outer")
     }
 
-    @Test func `nothing keeps an interceptor alive that nobody has any more`() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `nothing keeps an interceptor alive that nobody has any more`() async throws {
         weak var gone: Interceptor?
         weak var floret: Probe?
         do {
@@ -222,8 +223,8 @@ import Testing
             #expect(try await answer.body.collect(upTo: 9) == [1, 2])
             await interceptor.settled()
         }
-        #expect(gone == nil)
-        #expect(floret == nil)
+        // A task that has ended may let go of what it held a moment later.
+        while gone != nil || floret != nil { await Task.yield() }
     }
 
     @Test func `a thousand requests at once are a thousand records, each with its own answer`() async throws {
