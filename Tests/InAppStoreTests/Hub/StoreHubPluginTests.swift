@@ -250,6 +250,7 @@ struct StoreHubPluginTests {
             let bought = try await screen.call(
                 "store.continuePurchase", ["productID": "pack"], answeredBy: "store.purchaseResult")
             #expect(bought["outcome"] == "purchased" && bought["productID"] == "pack")
+            await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
             #expect(bought["transactionID"]?.stringValue == test.connection.finished.first?.rawValue)
             #expect(try screen.ask("store.status")["postponed"] == [])
             let again = try await screen.call(
