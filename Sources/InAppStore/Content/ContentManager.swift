@@ -5,8 +5,8 @@ import StoreModel
 public protocol ContentManager: Sendable {
     /// The products whose whole content is on the device, what earlier runs fetched included.
     var downloaded: Set<ProductID> { get }
-    /// What is on the device: the current set first, then each that differs from the one before. Each reading of the property
-    /// is a stream of its own.
+    /// What is on the device: the current set first, then each that differs from the one before, told once `downloaded` is
+    /// so. Each reading of the property is a stream of its own.
     var changes: AsyncStream<Set<ProductID>> { get }
     /// The folder of a product's content, `nil` while it is not all there.
     func location(of product: ProductID) -> String?

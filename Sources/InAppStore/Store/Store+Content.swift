@@ -12,7 +12,7 @@ extension Store {
                 }
                 for try await progress in content.fetch(product.id, parameters: product.parameters) {
                     // Whoever hears that it is there finds it in the snapshot.
-                    if progress.location != nil { await keeper.set(downloadedContent: content.downloaded) }
+                    if progress.location != nil { await keeper.look(at: content) }
                     continuation.yield(progress)
                 }
                 continuation.finish()
@@ -29,7 +29,7 @@ extension Store {
         let product = try listed(productIdentifier, orThrow: .invalidProductIdentifier)
         guard product.contentFetcherParameters != nil else { return }
         try await content.delete(list.base(of: product.id))
-        await keeper.set(downloadedContent: content.downloaded)
+        await keeper.look(at: content)
     }
 
     /// The folder of a product's content; `nil` when it is not on the device or there is none.

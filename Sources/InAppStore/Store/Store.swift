@@ -71,8 +71,8 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         let storefronts = Task { [requests] in
             for await visit in await requests.visited() { await keeper.enter(visit) }
         }
-        let contents = Task { [changes = content.changes] in
-            for await downloaded in changes { await keeper.set(downloadedContent: downloaded) }
+        let contents = Task { [content] in
+            for await _ in content.changes { await keeper.look(at: content) }
         }
         let promotions = Task { [weak self, promoted = parts.connection.promotedPurchases] in
             for await promoted in promoted { await self?.meet(promoted) }

@@ -112,8 +112,10 @@ actor StoreKeeper {
         if visit.number > state.visit?.number ?? 0 { commit { $0.visit = visit } }
     }
 
-    func set(downloadedContent: Set<ProductID>) {
-        if state.downloadedContent != downloadedContent { commit { $0.downloadedContent = downloadedContent } }
+    /// What is on the device is looked up here: word of it may arrive after word of the next.
+    func look(at content: any ContentManager) {
+        let downloaded = content.downloaded
+        if state.downloadedContent != downloaded { commit { $0.downloadedContent = downloaded } }
     }
 
     /// Changes the state, and tells whoever listens what that has made of the snapshot.

@@ -55,6 +55,11 @@ final class ScriptedContentManager: ContentManager {
 
     func close() async { calls.record(.close) }
 
+    func put(_ product: ProductID) { set { $0.insert(product) } }
+
+    /// Says that this is there, which it was once.
+    func tellLate(_ products: Set<ProductID>) { told.send(products) }
+
     private func set(_ change: @Sendable (inout Set<ProductID>) -> Void) {
         let now = there.withLock { there in
             change(&there)

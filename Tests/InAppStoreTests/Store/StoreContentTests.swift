@@ -41,6 +41,20 @@ struct StoreContentTests {
         return all
     }
 
+    @Test func `word of what was on the device once changes nothing`() async throws {
+        let content = ScriptedContentManager(["film"])
+        let store = try await open(content)
+        try await store.deleteProductContent("film")
+        let snapshots = store.snapshots
+        content.tellLate(["film"])
+        content.put("looks")
+        for await snapshot in snapshots {
+            #expect(!snapshot.downloadedContentProducts.contains("film"))
+            if snapshot.downloadedContentProducts.contains("looks") { break }
+        }
+        await store.close()
+    }
+
     @Test func `content of what was bought is fetched with progress, and is downloaded when that ends`() async throws {
         let content = ScriptedContentManager()
         let store = try await open(content, Fixture.customer(purchases: [Fixture.purchase("film")]))
