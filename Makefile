@@ -8,12 +8,12 @@ export SOUK_PYTHON ?= $(CURDIR)/.venv/bin/python
 
 GATES := check-format check-imports check-build check-apple check-docs check-linkage check-threads
 # Everything of ours that takes --self-test.
-SELF_TESTED := $(GATES) fuzz run-tests
+SELF_TESTED := $(GATES) fuzz run-tests shake
 
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check self-test format bench crash chaos api archives fuzz clean $(GATES)
+.PHONY: help run test check self-test format bench crash chaos api lives archives fuzz shake clean $(GATES)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +77,10 @@ archives: ## Change ARCHIVES=20000 archives at random and extract them; zipfile 
 fuzz: ## Look for bytes that crash us, TIME=600 seconds in each of five paths (check does it for a minute)
 	@Scripts/install-dependencies test
 	@Scripts/fuzz --time $(or $(TIME),600)
+
+shake: ## Run every test ROUNDS=3 times while Swift's jobs come late by chance: what holds only in the usual order fails
+	@Scripts/install-dependencies test
+	@Scripts/shake --rounds $(or $(ROUNDS),3)
 
 clean: ## Remove everything that was built (the virtual environment stays)
 	rm -rf .build .build-tsan .build-examples .build-fuzz .build-apple
