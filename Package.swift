@@ -8,46 +8,74 @@ struct Module {
     let imports: [String]
     /// Files beside the code that are not part of the build.
     var exclude: [String] = []
-    /// What only its tests import.
+    /// What its tests import as well: parts of the test support, and modules that it is tried with.
     var testImports: [String] = []
 }
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
 
 let modules: [Module] = [
-    Module(name: "Primitives", imports: []),
-    Module(name: "StoreModel", imports: ["Primitives"]),
-    Module(name: "PluginHub", imports: ["Primitives"]),
-    Module(name: "HTTPCore", imports: ["Primitives"]),
-    Module(name: "SignedData", imports: ["StoreModel", "Primitives", "COpenSSL"]),
-    Module(name: "SQLStorage", imports: ["Primitives", "CSQLite"]),
-    Module(name: "HTTPListener", imports: ["HTTPCore", "Primitives", "CMicrohttpd"]),
-    Module(name: "CurlTransport", imports: ["HTTPCore", "Primitives", "CCurl"]),
-    Module(name: "ZipExtraction", imports: ["StoreModel", "Primitives", "CArchive"]),
-    Module(name: "StoreKitAdapter", imports: ["StoreModel", "HTTPCore", "Primitives"]),
+    Module(name: "Primitives", imports: [], testImports: ["BaseTestSupport"]),
+    Module(name: "StoreModel", imports: ["Primitives"], testImports: ["BaseTestSupport"]),
+    Module(name: "PluginHub", imports: ["Primitives"], testImports: ["BaseTestSupport"]),
+    Module(name: "HTTPCore", imports: ["Primitives"], testImports: ["BaseTestSupport"]),
+    Module(name: "SignedData", imports: ["StoreModel", "Primitives", "COpenSSL"], testImports: ["BaseTestSupport"]),
+    Module(
+        name: "SQLStorage", imports: ["Primitives", "CSQLite"], testImports: ["BaseTestSupport", "ContractSuites"]),
+    Module(
+        name: "HTTPListener", imports: ["HTTPCore", "Primitives", "CMicrohttpd"],
+        testImports: ["BaseTestSupport", "CurlTransport", "NetworkTestSupport"]),
+    Module(
+        name: "CurlTransport", imports: ["HTTPCore", "Primitives", "CCurl"],
+        testImports: ["BaseTestSupport", "HTTPListener", "NetworkTestSupport"]),
+    Module(name: "ZipExtraction", imports: ["StoreModel", "Primitives", "CArchive"], testImports: ["BaseTestSupport"]),
+    Module(
+        name: "StoreKitAdapter", imports: ["StoreModel", "HTTPCore", "Primitives"],
+        testImports: ["BaseTestSupport", "ContractSuites", "StoreTestSupport"]),
     Module(
         name: "Purchases", imports: ["StoreModel", "HTTPCore", "Primitives"],
-        testImports: ["CurlTransport", "EntitlementServer", "SQLStorage", "SignedData"]),
-    Module(name: "WebPages", imports: ["HTTPCore", "PluginHub", "Primitives"]),
+        testImports: [
+            "BaseTestSupport", "CurlTransport", "EntitlementServer", "NetworkTestSupport", "SQLStorage", "SignedData",
+            "StoreTestSupport",
+        ]),
+    Module(
+        name: "WebPages", imports: ["HTTPCore", "PluginHub", "Primitives"],
+        testImports: ["BaseTestSupport", "NetworkTestSupport"]),
     Module(
         name: "InAppStore",
         imports: ["StoreModel", "PluginHub", "HTTPCore", "Purchases", "StoreKitAdapter", "Primitives"],
         exclude: ["Hub/store.policy.json"],
         testImports: [
-            "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPListener", "NetworkInterception",
-            "SQLStorage", "SignedData", "ZipExtraction",
+            "AppStoreSimulator", "BaseTestSupport", "CurlTransport", "EntitlementServer", "HTTPListener",
+            "NetworkInterception", "NetworkTestSupport", "SQLStorage", "SignedData", "StoreTestSupport",
+            "ZipExtraction",
         ]),
     Module(
         name: "NetworkInterception", imports: ["HTTPCore", "PluginHub", "SQLStorage", "WebPages", "Primitives"],
         exclude: ["Inspector/Hub/inspector.policy.json"],
-        testImports: ["CurlTransport", "HTTPListener"]),
+        testImports: ["BaseTestSupport", "CurlTransport", "HTTPListener", "NetworkTestSupport", "StoreTestSupport"]),
     Module(
         name: "AppStoreSimulator",
-        imports: ["StoreModel", "StoreKitAdapter", "SignedData", "HTTPCore", "SQLStorage", "Primitives"]),
+        imports: ["StoreModel", "StoreKitAdapter", "SignedData", "HTTPCore", "SQLStorage", "Primitives"],
+        testImports: ["BaseTestSupport", "ContractSuites", "NetworkTestSupport", "StoreTestSupport"]),
     Module(
         name: "EntitlementServer",
         imports: ["StoreModel", "SignedData", "SQLStorage", "HTTPCore", "Primitives"],
-        testImports: ["CFaultyDisk"]),
+        testImports: ["BaseTestSupport", "CFaultyDisk", "NetworkTestSupport", "StoreTestSupport"]),
+]
+
+/// What tests of ours and of users stand on, in the order of the import table.
+let testSupport: [Module] = [
+    Module(name: "BaseTestSupport", imports: ["Primitives"]),
+    Module(
+        name: "StoreTestSupport",
+        imports: ["BaseTestSupport", "StoreKitAdapter", "StoreModel", "HTTPCore", "Primitives"]),
+    Module(
+        name: "NetworkTestSupport",
+        imports: ["BaseTestSupport", "HTTPListener", "CurlTransport", "HTTPCore", "Primitives"]),
+    Module(
+        name: "ContractSuites",
+        imports: ["BaseTestSupport", "StoreKitAdapter", "StoreModel", "SQLStorage", "Primitives"]),
 ]
 
 let libraryNames = modules.map(\.name)
@@ -80,20 +108,17 @@ let commit = Context.gitInformation.map { $0.currentCommit + ($0.hasUncommittedC
 let package = Package(
     name: "Souk",
     platforms: [.iOS(.v17), .macOS(.v14)],
-    products: modules.map { .library(name: $0.name, targets: [$0.name]) } + [
-        .library(name: "StoreTestSupport", targets: ["StoreTestSupport"]),
+    products: (modules + testSupport).map { .library(name: $0.name, targets: [$0.name]) } + [
         .executable(name: "souk", targets: ["souk"]),
         .executable(name: "Benchmarks", targets: ["Benchmarks"]),
     ],
     targets: systemLibraries
-        + modules.map { module in
+        + (modules + testSupport).map { module in
             .target(
                 name: module.name, dependencies: module.imports.map { .byName(name: $0) }, exclude: module.exclude,
                 swiftSettings: strict)
         }
         + [
-            .target(
-                name: "StoreTestSupport", dependencies: libraryNames.map { .byName(name: $0) }, swiftSettings: strict),
             .executableTarget(
                 name: "Benchmarks",
                 dependencies: [
@@ -111,8 +136,8 @@ let package = Package(
                 name: "CrashLoop",
                 dependencies: [
                     "AppStoreSimulator", "CDiskFuse", "CurlTransport", "EntitlementServer", "HTTPCore", "HTTPListener",
-                    "InAppStore", "Primitives", "Purchases", "SQLStorage", "SignedData", "StoreKitAdapter",
-                    "StoreModel", "StoreTestSupport", "ZipExtraction",
+                    "BaseTestSupport", "InAppStore", "Primitives", "Purchases", "SQLStorage", "SignedData",
+                    "StoreKitAdapter", "StoreModel", "ZipExtraction",
                 ], path: "Tests/CrashLoop", swiftSettings: strict),
             // The app of the guide "From zero to the first purchase", compiled here as well so that a test follows the guide.
             .executableTarget(
@@ -138,8 +163,7 @@ let package = Package(
         + modules.map { module in
             .testTarget(
                 name: "\(module.name)Tests",
-                dependencies: ([module.name] + module.imports + ["StoreTestSupport"] + module.testImports)
-                    .map { .byName(name: $0) },
+                dependencies: ([module.name] + module.imports + module.testImports).map { .byName(name: $0) },
                 path: "Tests/\(module.name)Tests",
                 swiftSettings: strict)
         }
@@ -150,7 +174,9 @@ let package = Package(
                 dependencies: [
                     "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "InAppStore",
                     "NetworkInterception", "PluginHub", "Primitives", "Purchases", "SQLStorage", "SignedData",
-                    "StoreKitAdapter", "StoreModel", "StoreTestSupport", "souk", "FirstPurchase", "PromoCodes",
+                    "StoreKitAdapter", "StoreModel", "BaseTestSupport", "NetworkTestSupport", "StoreTestSupport",
+                    "souk",
+                    "FirstPurchase", "PromoCodes",
                 ],
                 swiftSettings: strict
             ),
@@ -185,3 +211,24 @@ let package = Package(
         ],
     swiftLanguageModes: [.v6]
 )
+
+/// `SOUK_TESTS` names test targets, such as `PluginHub,HTTPCore`: only they are declared, and what they need. A change in
+/// one module is then tried without compiling the tests of all others, which SwiftPM links into one program.
+if let names = Context.environment["SOUK_TESTS"], !names.isEmpty {
+    let wanted = names.split(separator: ",").map { $0.hasSuffix("Tests") ? String($0) : "\($0)Tests" }
+    for name in wanted where !package.targets.contains(where: { $0.name == name && $0.type == .test }) {
+        fatalError("SOUK_TESTS: there is no test target \(name)")
+    }
+    var needed: Set<String> = []
+    func need(_ name: String) {
+        guard needed.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else {
+            return
+        }
+        for case .byNameItem(let other, _) in target.dependencies { need(other) }
+    }
+    wanted.forEach(need)
+    // soukTests starts it. It must not depend on it: that would link the disk fuse into the tests.
+    if wanted.contains("soukTests") { need("CrashLoop") }
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { !needed.contains($0.name) }
+}

@@ -1,216 +1,311 @@
-"""Runs `swift test` and counts what happened from Swift Testing's event stream.
+"""Builds the tests, runs each target in a process of its own, two at a time, and watches over them.
 
-The stream is written while the tests run, so a crash leaves the truth behind: a test that began and never ended has
-failed, and so has every one that never got its turn.
+- The event stream of each process is read while it runs. A test case that takes too long is ended with its process, and
+  the stacks of all threads are kept; the tests that had not ended yet run in another process.
+- Tests that ask an outside judge run in processes of their own beside the others. Only they may be repeated, once.
+- What the tests print goes to a log file. The terminal gets one line for each target, and the failures.
 """
 
+import concurrent.futures
+import contextlib
+import datetime
 import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
+import threading
+import time
 
 import gate
+import stacks
+from shared_browser import SharedBrowser
+from test_tally import Outcome, Tally, plain
 
-# A run that takes this long is stuck; whoever waits for it learns in which test.
-DEADLINE_SECONDS = int(os.environ.get("SOUK_TEST_DEADLINE", "1800"))
+# A test case that runs for longer is stuck, unless Tests/exceptions.json names it.
+CASE_SECONDS = int(os.environ.get("SOUK_TEST_CASE_SECONDS", "60"))
+# So is a process that ends no test for so long, or does not end after its last one.
+SILENT_SECONDS = 3 * CASE_SECONDS
+# How many processes run side by side, and how many tests at once in each. Swift Testing would begin all tests of a
+# process; on a small machine hundreds of them would then wait for a processor while real deadlines pass.
+LANES = 2
+WIDTH = min(max(4, 2 * (os.cpu_count() or 2)), 16)
+# The targets that take longest, so that none of them is begun last.
+LONGEST_FIRST = ("soukTests", "AppStoreSimulatorTests", "EntitlementServerTests", "NetworkInterceptionTests",
+                 "SignedDataTests", "InAppStoreTests", "WebPagesTests", "HTTPListenerTests")
+QUARANTINE_DAYS = 7
 
-# How many tests of a process run at once. Swift Testing would begin them all, and on a small machine, or under a
-# sanitizer, hundreds that wait for a processor run into the time limits of exchanges that have nothing to do with it.
-# On a large machine all of them together open over a thousand files, and then Foundation crashes when one starts a
-# program: it reads past its list of them.
-WIDTH = min(4 * (os.cpu_count() or 2), 32)
+
+class Exceptions:
+    """Tests/exceptions.json: the test cases that may take longer than a minute, and the quarantine."""
+
+    def __init__(self, root):
+        file = root / "Tests" / "exceptions.json"
+        known = json.loads(file.read_text()) if file.exists() else {}
+        self.slow, self.quarantine = known.get("slow", {}), known.get("quarantine", [])
+
+    def limit(self, test):
+        """How many seconds a case of this test may take."""
+        name = plain(test)
+        found = [entry["seconds"] for prefix, entry in self.slow.items() if name.startswith(prefix)]
+        return max([CASE_SECONDS, *found])
+
+    @property
+    def quarantined(self):
+        return {entry["test"] for entry in self.quarantine}
+
+    def faults(self, committed):
+        """What is wrong with the quarantine on the day of the last commit."""
+        for entry in self.quarantine:
+            missing = [word for word in ("test", "expires", "why") if not entry.get(word)]
+            if missing:
+                yield f"a quarantined test does not say {' and '.join(missing)}: {json.dumps(entry)}"
+                continue
+            expires = datetime.date.fromisoformat(entry["expires"])
+            if expires < committed:
+                yield (f"the quarantine of {entry['test']} expired on {expires}: mend the test or the code, and remove "
+                       "the entry from Tests/exceptions.json")
+            elif expires > committed + datetime.timedelta(days=QUARANTINE_DAYS):
+                yield f"the quarantine of {entry['test']} lasts longer than {QUARANTINE_DAYS} days: until {expires}"
 
 
-class Tally:
-    """The test functions of one target by what became of them, in the order they were listed."""
+def commit_date(root):
+    """The day of the last commit; today where there is none."""
+    done = subprocess.run(["git", "-C", str(root), "log", "-1", "--format=%cs"], capture_output=True, text=True)
+    text = done.stdout.strip()
+    return datetime.date.fromisoformat(text) if done.returncode == 0 and text else datetime.date.today()
 
-    def __init__(self, target):
-        self.target = target
-        self.names, self.started, self.ended = {}, set(), set()
-        self.skipped, self.issues, self.stray = {}, {}, []
-        self.cases, self.finished, self.exit_code = {}, False, 0
 
-    def take(self, line):
-        record = json.loads(line)
-        payload = record["payload"]
-        if record["kind"] == "test":
-            if payload["kind"] == "function":
-                self.names[payload["id"]] = payload.get("displayName") or payload["name"].strip("`")
+class Run:
+    """One run of test targets: how they are built, and where their output goes."""
+
+    def __init__(self, root, scratch_path=None, sanitize=None, judges=True, quiet=False, slowness=1, targets=None):
+        self.root, self.sanitize, self.judges, self.quiet = root, sanitize, judges, quiet
+        self.scratch = pathlib.Path(scratch_path or root / ".build")
+        # How much longer than usual everything takes, under a sanitizer for instance.
+        self.slowness = slowness
+        # With these the manifest declares only their test targets.
+        self.declared = targets
+        self.exceptions = Exceptions(root)
+        self.log = self.scratch / "tests.log"
+        self.lock = threading.RLock()
+        self.began = time.monotonic()
+        self.retried = []
+
+    # MARK: Building
+
+    def environment(self):
+        made = dict(os.environ)
+        made.setdefault("SWIFT_BACKTRACE", "interactive=no,color=no")
+        if self.declared:
+            made["SOUK_TESTS"] = ",".join(self.declared)
+        return made
+
+    def arguments(self):
+        made = ["--package-path", str(self.root), "--scratch-path", str(self.scratch), *gate.BUILD_FLAGS, *gate.jobs()]
+        return made + (["--sanitize", self.sanitize] if self.sanitize else [])
+
+    def build(self):
+        return gate.build(["--build-tests", *self.arguments()], self.environment(), self.say)
+
+    @property
+    def program(self):
+        """The one program that SwiftPM links all tests into."""
+        done = subprocess.run(
+            ["swift", "build", *self.arguments(), "--show-bin-path"], capture_output=True, text=True,
+            env=self.environment(), check=True)
+        found = sorted(pathlib.Path(done.stdout.strip()).glob("*PackageTests.xctest"))
+        if not found:
+            raise SystemExit(f"run-tests: there is no test program in {done.stdout.strip()}; build it first")
+        return found[0]
+
+    # MARK: Running
+
+    def targets(self):
+        """The test targets, those first that take longest."""
+        targets = [target["name"] for target in gate.dump_package(self.root, self.environment())["targets"]
+                   if target["type"] == "test"]
+        return sorted(targets, key=lambda name: (
+            LONGEST_FIRST.index(name) if name in LONGEST_FIRST else len(LONGEST_FIRST), name))
+
+    def run(self, targets=None, filters=()):
+        """Builds once and runs everything, or what the filters choose. Returns the `Outcome`."""
+        faults = list(self.exceptions.faults(commit_date(self.root)))
+        if faults or not self.build():
+            nothing = Tally("the build")
+            nothing.stray += faults or ["it failed, so no test could run"]
+            return Outcome([nothing])
+        program = self.program
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        self.log.write_text("")
+        if filters:
+            # Chosen tests may lie in any target, so they run together.
+            tallies = [self.run_job(program, "the chosen tests", list(filters), judges=True)]
+        else:
+            tallies = self.run_side_by_side(program, targets or self.targets())
+        return Outcome(tallies, self.retried, self.exceptions.quarantined)
+
+    def run_side_by_side(self, program, targets):
+        self.say(f"{len(targets)} test targets, {LANES} at a time; everything they print is in {self.log}")
+        with concurrent.futures.ThreadPoolExecutor(LANES) as pool, SharedBrowser() as browser:
+            judging = []
+
+            def run_target(target):
+                tally = self.run_job(program, target, [rf"^{re.escape(target)}\."], judges=False)
+                if self.judges and tally.judges:
+                    with self.lock:
+                        judging.append(pool.submit(self.judge, program, tally, tally.judges, browser.environment()))
+                return tally
+
+            tallies = [each.result() for each in [pool.submit(run_target, target) for target in targets]]
+            for each in judging:
+                each.result()
+        return tallies
+
+    def judge(self, program, tally, tests, more):
+        """Runs the tests of a target that ask outside judges, and those that fail a second time."""
+        name = f"{tally.target}, judges"
+        asked = self.run_job(program, name, exactly(tests), judges=True, more=more)
+        failed = {test: why for test, why in asked.failures if test}
+        if failed:
+            again = self.run_job(program, f"{name}, again", exactly(failed), judges=True, more=more)
+            for test in again.passed:
+                reason = failed[test].splitlines()[0]
+                self.retried.append(f"{asked.describe(test)}: {reason}")
+            asked.join(again)
+        tally.join(asked)
+
+    def run_job(self, program, name, filters, judges, more=None):
+        """Runs tests in one process, and in further ones what a process that was ended or crashed has left."""
+        began = time.monotonic()
+        tally = self.run_process(program, name, filters, judges, more)
+        whole = tally
+        while not tally.finished:
+            self.settle(tally)
+            left = [test for test in tally.names if test not in tally.started and test not in tally.skipped]
+            if tally is not whole:
+                whole.join(tally)
+            if not left or not tally.started:
+                break
+            tally = self.run_process(program, name, exactly(left), judges, more)
+        if tally is not whole:
+            whole.join(tally)
+        seconds = time.monotonic() - began
+        failures = len(whole.failures)
+        verdict = f"{len(whole.passed)} passed" + (f", {failures} FAILED" if failures else "")
+        self.say(f"  {name:<34} {verdict:<24} {seconds:6.1f} s   {time.monotonic() - self.began:6.0f} s in all")
+        for test, why in whole.failures:
+            self.say(f"    FAILED {whole.describe(test)}\n      " + why.replace("\n", "\n      "))
+        return whole
+
+    @staticmethod
+    def settle(tally):
+        """Counts what was running when a process ended too soon as failed."""
+        for test in tally.started - tally.ended:
+            if test in tally.names:
+                words = tally.last_words()
+                tally.fail(test, f"it began and never ended; the process ended with {tally.exit_code}{words}")
+
+    def run_process(self, program, name, filters, judges, more=None):
+        command = [str(program), "--testing-library", "swift-testing",
+                   "--experimental-maximum-parallelization-width", str(WIDTH)]
+        for pattern in filters:
+            command += ["--filter", pattern]
+        environment = {**self.environment(), **(more or {})}
+        if not judges:
+            environment["SOUK_JUDGES"] = "skip"
+        tally = Tally(name)
+        with tempfile.TemporaryDirectory(prefix="souk-tests-") as folder:
+            events, printed = pathlib.Path(folder) / "events.jsonl", pathlib.Path(folder) / "output"
+            command += ["--event-stream-output-path", str(events), "--event-stream-version", "0"]
+            with printed.open("wb") as output:
+                process = subprocess.Popen(
+                    command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                    start_new_session=True, cwd=self.root)
+            with ended_with_all_it_started(process):
+                Watch(self, tally, process, events).until_the_end()
+            tally.output = printed.read_text(errors="replace")
+            with self.lock, self.log.open("a") as log:
+                log.write(f"==== {name} ====\n{tally.output}\n")
+        return tally
+
+    def say(self, text):
+        if not self.quiet:
+            with self.lock:
+                print(text, flush=True)
+
+
+def exactly(tests):
+    """Filters for these tests and no others."""
+    return ["^" + re.sub(r"([\\^$.|?*+()\[\]{}])", r"\\\1", plain(test)) + "(/|$)" for test in tests]
+
+
+class Watch:
+    """Reads what a process reports, and ends it when a test case takes too long."""
+
+    def __init__(self, run, tally, process, events):
+        self.run, self.tally, self.process, self.events = run, tally, process, events
+        self.rest, self.offset, self.last_event = b"", 0, time.monotonic()
+
+    def until_the_end(self):
+        while self.process.poll() is None:
+            time.sleep(0.1)
+            self.read()
+            if self.is_stuck():
+                break
+        self.read()
+        self.tally.exit_code = self.process.poll()
+
+    def read(self):
+        if not self.events.exists():
             return
-        kind, test = payload["kind"], payload.get("testID")
-        if kind == "testStarted":
-            self.started.add(test)
-        elif kind == "testEnded":
-            self.ended.add(test)
-        elif kind == "testCaseStarted":
-            self.cases[test] = self.cases.get(test, 0) + 1
-        elif kind == "testSkipped":
-            reasons = payload.get("_comments") or [message["text"] for message in payload.get("messages", [])[:1]]
-            self.skipped[test] = " ".join(reasons)
-        elif kind == "runEnded":
-            self.finished = True
-        elif kind == "issueRecorded":
-            issue = payload.get("issue", {})
-            if not issue.get("isKnown") and issue.get("isFailure", True):
-                text = " ".join(message["text"] for message in payload.get("messages", []))
-                if test in self.names:
-                    self.issues.setdefault(test, []).append(text)
-                else:
-                    self.stray.append(text)
+        with self.events.open("rb") as file:
+            file.seek(self.offset)
+            *lines, self.rest = (self.rest + file.read()).split(b"\n")
+            self.offset = file.tell()
+        now = time.monotonic()
+        for line in lines:
+            self.last_event = now
+            self.tally.take(line, now)
 
-    @property
-    def ran(self):
-        return [test for test in self.names if test in self.started]
+    def is_stuck(self):
+        """Ends the process when something takes too long, and says so in the tally."""
+        now, slowness = time.monotonic(), self.run.slowness
+        late = {test: now - since for (test, _), since in self.tally.running.items()
+                if now - since > self.run.exceptions.limit(test) * slowness}
+        if late:
+            where = self.stacks()
+            for test, seconds in late.items():
+                self.tally.fail(test, f"it ran for {seconds:.0f} s, so its process was ended; {where}")
+            # The others were not at fault: they run again.
+            for test in {test for test, _ in self.tally.running} - set(late):
+                self.tally.started.discard(test)
+            return True
+        if not self.tally.running and now - self.last_event > SILENT_SECONDS * slowness:
+            self.tally.stray.append(f"no test ran, and the process did not end; {self.stacks()}")
+            return True
+        return False
 
-    @property
-    def failures(self):
-        """(test, why) of everything that did not hold."""
-        found = []
-        for test in self.names:
-            if test in self.issues:
-                found.append((test, self.issues[test][0]))
-            elif test in self.started and test not in self.ended:
-                found.append((test, "it began and never ended"))
-            elif not self.finished and test not in self.started and test not in self.skipped:
-                found.append((test, "the run ended before its turn"))
-        found += [(None, text) for text in self.stray]
-        if not found and not self.finished:
-            found.append((None, "the tests were never run to their end"))
-        if not found and self.exit_code != 0:
-            found.append((None, f"every test passed, but the run ended with {self.exit_code}"))
-        if not found and not self.ran:
-            found.append((None, "not a single test ran"))
-        return found
-
-    @property
-    def passed(self):
-        failed = {test for test, _ in self.failures}
-        return [test for test in self.ran if test not in failed]
-
-    def describe(self, test):
-        return f"{test.partition('.')[0]}: {self.names[test]}" if test in self.names else self.target
+    def stacks(self):
+        """Where every thread of the process is: the only trace that a hang leaves."""
+        text = stacks.of_session(self.process.pid)
+        with self.run.lock, self.run.log.open("a") as log:
+            log.write(f"==== stacks of {self.tally.target} ====\n{text}\n")
+        own = [line for line in text.splitlines() if "Tests" in line or "hangs" in line]
+        return "\n".join([f"the stacks of all threads are in {self.run.log}", *(own or text.splitlines())[:40]])
 
 
-class Outcome:
-    """What became of several test targets."""
-
-    def __init__(self, tallies):
-        self.ran = sum(len(tally.ran) for tally in tallies)
-        # A test without arguments is one case.
-        self.cases = sum(tally.cases.get(test, 1) for tally in tallies for test in tally.ran)
-        self.passed = sum(len(tally.passed) for tally in tallies)
-        self.failures = [f"{tally.describe(test)} — {why}" for tally in tallies for test, why in tally.failures]
-        self.skipped = [
-            f"{tally.describe(test)} — {tally.skipped[test]}" for tally in tallies for test in tally.names
-            if test in tally.skipped]
-        self.targets = len({test.partition(".")[0] for tally in tallies for test in tally.ran})
-
-    def print(self):
-        """Everything a reader needs, the count last."""
-        for title, lines in (("Skipped", self.skipped), ("Failed", self.failures)):
-            if lines:
-                print(f"\n{title} {len(lines)}:")
-                for line in lines:
-                    print(f"  {line}")
-        print(f"\n{self.ran} tests ran ({self.cases} cases) in {self.targets} targets, {len(self.skipped)} skipped")
-        print(f"{self.passed} passed, {len(self.failures)} failed", flush=True)
-
-
-def run_each(root, targets, filters=(), **options):
-    """Builds once, then runs each test target in a process of its own.
-
-    A crash in one hides nothing of the others, and on a small machine they do not starve each other until real
-    deadlines pass.
-    """
-    if not build(root, **options):
-        nothing = Tally("the build")
-        nothing.stray.append("it failed, so no test could run")
-        return Outcome([nothing])
-    return Outcome([run(root, target, filters or [rf"^{re.escape(target)}\."], **options) for target in targets])
-
-
-def build(root, quiet=False, **options):
-    command = ["swift", "build", "--build-tests", *_arguments(root, **options)]
-    output = subprocess.DEVNULL if quiet else None
-    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output).returncode == 0
-
-
-def _arguments(root, scratch_path=None, sanitize=None):
-    arguments = ["--package-path", str(root), *gate.jobs(), *gate.EXPLICIT_IMPORTS]
-    arguments += ["--scratch-path", str(scratch_path)] if scratch_path else []
-    return arguments + (["--sanitize", sanitize] if sanitize else [])
-
-
-def run(root, target, filters, quiet=False, **options):
-    """Runs what the filters choose of the tests that were built."""
-    command = ["swift", "test", "--skip-build", "--disable-xctest", *_arguments(root, **options)]
-    command += ["--experimental-maximum-parallelization-width", str(WIDTH)]
-    for pattern in filters:
-        command += ["--filter", pattern]
-    environment = dict(os.environ)
-    environment.setdefault("SWIFT_BACKTRACE", "interactive=no,color=no")
-    tally = Tally(target)
-    with tempfile.TemporaryDirectory(prefix="souk-tests-") as folder:
-        events = pathlib.Path(folder) / "events.jsonl"
-        command += ["--event-stream-output-path", str(events), "--event-stream-version", "0"]
-        tally.exit_code = _supervise(command, environment, quiet)
-        if events.exists():
-            # The last line is empty, or the one that was being written when the process died.
-            *lines, _ = events.read_bytes().split(b"\n")
-            for line in lines:
-                tally.take(line)
-    return tally
-
-
-def _supervise(command, environment, quiet):
-    """Runs the command in a session of its own, so that nothing it started outlives it."""
-    output = subprocess.DEVNULL if quiet else None
-    process = subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+@contextlib.contextmanager
+def ended_with_all_it_started(process):
+    """Nothing that the process started outlives the block."""
     try:
-        return process.wait(timeout=DEADLINE_SECONDS)
-    except subprocess.TimeoutExpired:
-        print(f"\nrun-tests: still running after {DEADLINE_SECONDS} s, stopped", flush=True)
-        print(_stacks(process.pid), flush=True)
-        return 1
+        yield
     finally:
-        for end, target in [(os.kill, member) for member in _session(process.pid)] + [(os.killpg, process.pid)]:
+        for end, target in [(os.kill, member) for member in stacks.session(process.pid)] + [(os.killpg, process.pid)]:
             try:
                 end(target, signal.SIGKILL)
             except ProcessLookupError:
                 pass
         process.wait()
-
-
-def _session(leader):
-    """The processes of a session with their parents, as Linux lists them; SwiftPM gives the tests a group of their own."""
-    found = {}
-    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            _state, parent, _group, session, *_ = stat.read_text().rpartition(")")[2].split()
-        except (OSError, ValueError):
-            continue  # It has ended meanwhile.
-        if int(session) == leader:
-            found[int(stat.parent.name)] = int(parent)
-    return found
-
-
-def _stacks(leader):
-    """Where every thread of the tests stands: the only trace a hang leaves."""
-    if not shutil.which("gdb"):
-        return "gdb is not installed, so the stacks of the tests are not known"
-    members = _session(leader)
-    found = []
-    for process in sorted(set(members) - set(members.values())):
-        try:
-            done = subprocess.run(
-                ["gdb", "-p", str(process), "-batch", "-ex", "thread apply all backtrace"], stdin=subprocess.DEVNULL,
-                capture_output=True, text=True, errors="replace", timeout=120)
-            found += [line for line in done.stdout.splitlines() if line.startswith(("Thread ", "#"))]
-        except subprocess.TimeoutExpired:
-            found.append(f"gdb could not look into process {process} in time")
-    return "\n".join(found) or "gdb could not look into the tests"

@@ -1,9 +1,9 @@
+import BaseTestSupport
 import Foundation
 import SQLStorage
 import SignedData
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

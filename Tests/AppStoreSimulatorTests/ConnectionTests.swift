@@ -2,7 +2,6 @@ import Foundation
 import HTTPCore
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

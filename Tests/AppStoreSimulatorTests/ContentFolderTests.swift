@@ -1,7 +1,7 @@
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

@@ -1,10 +1,10 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
 import SignedData
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

@@ -1,9 +1,10 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

@@ -1,6 +1,6 @@
+import BaseTestSupport
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

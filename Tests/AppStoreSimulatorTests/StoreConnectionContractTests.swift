@@ -1,9 +1,10 @@
+import ContractSuites
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import SignedData
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

@@ -3,7 +3,6 @@ import HTTPCore
 import Primitives
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

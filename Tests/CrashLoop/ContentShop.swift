@@ -1,9 +1,9 @@
 import AppStoreSimulator
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
 import StoreModel
-import StoreTestSupport
 
 /// The simulated store's content, on sale in a new version, and who asked for it from which byte on.
 final class ContentShop: HTTPHandler {

@@ -1,8 +1,9 @@
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
-import StoreTestSupport
 import Testing
 
 @Suite struct ExchangeTests {

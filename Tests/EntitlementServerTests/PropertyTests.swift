@@ -1,9 +1,9 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
 import SQLStorage
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import EntitlementServer

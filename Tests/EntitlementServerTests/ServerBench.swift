@@ -1,9 +1,9 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
 import SignedData
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import EntitlementServer

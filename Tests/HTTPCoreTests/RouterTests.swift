@@ -1,3 +1,4 @@
+import BaseTestSupport
 import HTTPCore
 import Primitives
 import Testing
@@ -136,7 +137,7 @@ import Testing
         let transport = InProcessTransport(
             AnyHTTPHandler { _ in
                 .suspended {
-                    try? await Task.sleep(for: .seconds(3600))
+                    _ = try? await untilCancelled()
                     return HTTPResponse(status: Task.isCancelled ? 499 : 200)
                 }
             })

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPCore
 import HTTPListener
+import NetworkTestSupport
 import Primitives
-import StoreTestSupport
 import Testing
 
 @Suite struct LifeTests {

@@ -2,8 +2,8 @@ import Dispatch
 import Foundation
 import HTTPCore
 import HTTPListener
+import NetworkTestSupport
 import Primitives
-import StoreTestSupport
 import Testing
 
 @Suite struct TLSTests {

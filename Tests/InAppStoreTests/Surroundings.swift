@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import Purchases

@@ -14,6 +14,8 @@ with an answer for each step that asks something; console errors, page errors an
 dialogs that opened; and everything the page asked for beyond its own address. Exit status 0 when all steps could be done,
 1 when one could not (it is named), 2 when the request makes no sense.
 
+SOUK_BROWSER names a Chromium that runs already, by the address of its debugging port; without it one is started.
+
 Needs the PyPI packages playwright and axe-playwright-python, and the system's Chromium (CHROMIUM names it where it is not called chromium).
 """
 
@@ -102,11 +104,14 @@ def main():
     report = {"answers": [], "console": [], "dialogs": [], "requests": []}
     status = 0
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
+        shared = os.environ.get("SOUK_BROWSER")
+        browser = playwright.chromium.connect_over_cdp(shared) if shared else playwright.chromium.launch(
             executable_path=shutil.which(os.environ.get("CHROMIUM") or "chromium"), args=["--no-sandbox"])
-        page = browser.new_page(
+        # A context shares nothing with others, so tests may use one browser at the same time.
+        context = browser.new_context(
             viewport={"width": request.get("width", 1200), "height": request.get("height", 800)},
             color_scheme=request.get("scheme", "light"))
+        page = context.new_page()
         page.set_default_timeout(PATIENCE)
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable")
@@ -123,6 +128,7 @@ def main():
         except (Error, ValueError) as error:
             print(f"browser: {error}", file=sys.stderr)
             status = 1
+        context.close()
         browser.close()
     json.dump(report, sys.stdout)
     print()

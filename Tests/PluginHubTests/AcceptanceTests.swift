@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import PluginHub
 import Primitives
@@ -51,7 +52,7 @@ import Testing
             withExtendedLifetime(source) {}
         }
         // A task that has ended may let go of what it held a moment later.
-        while plugin != nil { await Task.yield() }
+        try await until("the plugin is released") { plugin == nil }
     }
 
     // MARK: - Leaving at once
@@ -62,12 +63,12 @@ import Testing
         hub.register(Policy(name: "One"))
         hub.register(Policy(name: "Two"))
         hub.start()
-        let arrived = Locked(0)
+        let arrivals = ["One": Gate(), "Two": Gate()]
         let (done, signal) = AsyncStream.makeStream(of: String.self)
         for (name, other) in [("One", "Two"), ("Two", "One")] {
             try hub.scripted(name).messageSender.context?.run {
-                arrived.withLock { $0 += 1 }
-                while arrived.withLock({ $0 }) < 2 { await Task.yield() }
+                arrivals[name]?.open()
+                try? await arrivals[other]?.pass()
                 await hub.deregister(other)
                 signal.yield(name)
             }
@@ -81,26 +82,34 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
+    @available(macOS 15, iOS 18, *)
     func `work that stops the hub waits for the work of the others`() async throws {
         let hub = Hub()
         hub.register(Policy(name: "One"))
         hub.register(Policy(name: "Two"))
         hub.start()
-        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let (isCancelled, mayEnd, isStopped) = (Gate(), Gate(), Gate())
         try hub.scripted("Two").messageSender.context?.run { [journal] in
-            begin.finish()
-            while !Task.isCancelled { await Task.yield() }
-            for _ in 0..<100 { await Task.yield() }
+            _ = try? await untilCancelled()
+            isCancelled.open()
+            // Cancelled itself, it waits in a task that is not.
+            try? await Task { try await mayEnd.pass() }.value
             journal.note("ended")
         }
-        for await _ in begun {}
-        let (done, signal) = AsyncStream.makeStream(of: Void.self)
+        let executor = ObservedExecutor()
         try hub.scripted("One").messageSender.context?.run { [journal] in
-            await hub.stop()
-            journal.note("stopped")
-            signal.finish()
+            await withTaskExecutorPreference(executor) {
+                await hub.stop()
+                journal.note("stopped")
+            }
+            isStopped.open()
         }
-        for await _ in done {}
+        try await isCancelled.pass()
+        // What stops the hub has nothing to do now: it has returned, or it waits.
+        await executor.isIdle()
+        #expect(journal.entries.isEmpty)
+        mayEnd.open()
+        try await isStopped.pass()
         #expect(journal.entries == ["ended", "stopped"])
     }
 

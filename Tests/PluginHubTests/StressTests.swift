@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import PluginHub
 import Primitives
@@ -107,7 +108,7 @@ import Testing
                     group.addTask {
                         for _ in 0..<20 {
                             let isAccepted = context.run {
-                                await Task.yield()
+                                await letOthersRun()
                                 ended.withLock { $0 += 1 }
                             }
                             if isAccepted { accepted.withLock { $0 += 1 } }

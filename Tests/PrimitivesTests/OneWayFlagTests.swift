@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Primitives
 import Testing
 
@@ -17,14 +18,14 @@ import Testing
         #expect(box.isSet)
     }
 
-    @Test func `whoever sees the flag sees what was written before it`() async {
+    @Test func `whoever sees the flag sees what was written before it`() async throws {
         let box = Box()
         let reader = Task {
-            while !box.flag.isSet { await Task.yield() }
+            try await until("the flag is set") { box.flag.isSet }
             return box.text
         }
         box.text = "written before"
         box.flag.set()
-        #expect(await reader.value == "written before")
+        #expect(try await reader.value == "written before")
     }
 }

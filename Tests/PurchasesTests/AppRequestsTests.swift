@@ -1,6 +1,6 @@
+import BaseTestSupport
 import Foundation
 import Primitives
-import StoreTestSupport
 import Testing
 
 @testable import Purchases

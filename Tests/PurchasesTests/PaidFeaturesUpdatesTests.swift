@@ -1,7 +1,7 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import Purchases
-import StoreTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct PaidFeaturesUpdatesTests {

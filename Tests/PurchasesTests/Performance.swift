@@ -1,6 +1,5 @@
 import Foundation
 import Primitives
-import StoreTestSupport
 
 @testable import Purchases
 

@@ -1,7 +1,7 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import Purchases
-import StoreTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct PurchaseClientDeadlineTests {
@@ -158,12 +158,11 @@ import Testing
                 $0.paidFeatures = {
                     await asked.pass()
                     do {
-                        try await Task.sleep(for: .seconds(86_400))
+                        try await untilCancelled()
                     } catch {
                         heard.continuation.yield()
                         throw error
                     }
-                    return PaidFeatures()
                 }
             })
         let reader = Task { try await client.getPaidFeatures() }

@@ -1,7 +1,7 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import Purchases
-import StoreTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct PurchaseClientPurchaseTests {
@@ -122,7 +122,7 @@ import Testing
             StubPlugin("seller") {
                 $0.purchase = { _ in
                     await started.pass()
-                    try? await Task.sleep(for: .seconds(86_400))
+                    _ = try? await untilCancelled()
                     cancelled.continuation.yield(Task.isCancelled)
                     return .failure(CancellationError())
                 }

@@ -1,7 +1,7 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import Purchases
-import StoreTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct PurchaseClientSetupTests {
@@ -91,7 +91,7 @@ import Testing
             await client.close()
         }
         // A task that has ended may let go of what it held a moment later.
-        while releasedClient != nil || releasedPlugin != nil { await Task.yield() }
+        try await until("both are released") { releasedClient == nil && releasedPlugin == nil }
     }
 
     @Test func `seed 000's names stand for ours`() {

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import Purchases
@@ -182,5 +183,5 @@ extension PurchaseClient {
 
 extension PurchaseClient.Configuration {
     /// Deadlines that no test lives to see.
-    static var patient: Self { Self(sleep: { _ in try await Task.sleep(for: .seconds(86_400)) }) }
+    static var patient: Self { Self(sleep: { _ in try await untilCancelled() }) }
 }

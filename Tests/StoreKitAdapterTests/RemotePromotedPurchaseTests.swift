@@ -1,7 +1,6 @@
 import HTTPCore
 import Primitives
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import StoreKitAdapter

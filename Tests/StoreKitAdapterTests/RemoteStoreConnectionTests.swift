@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
@@ -48,7 +49,7 @@ struct RemoteStoreConnectionTests {
                     sleep: { [pauses] pause in
                         pauses.record(pause)
                         try Task.checkCancellation()
-                        await Task.yield()
+                        await letOthersRun()
                     }, pollWait: pollWait))
         }
 
@@ -112,7 +113,7 @@ struct RemoteStoreConnectionTests {
         leaving.cancel()
         await #expect(throws: CancellationError.self) { try await leaving.value }
         mayFail.open()
-        while await session.signIn != nil { await Task.yield() }
+        try await until("the sign-in is forgotten") { await session.signIn == nil }
         simulator.answer { _, _ in nil }
         #expect(try await session.current().deviceID == "device 1")
     }

@@ -1,6 +1,6 @@
+import BaseTestSupport
 import Foundation
 import StoreModel
-import StoreTestSupport
 import Testing
 
 /// What an app receipt says about `fact`, made on day `made`.

@@ -1,7 +1,7 @@
+import BaseTestSupport
 import Foundation
 import PluginHub
 import Primitives
-import StoreTestSupport
 import Testing
 import WebPages
 

@@ -1,7 +1,8 @@
+import BaseTestSupport
 import HTTPCore
+import NetworkTestSupport
 import PluginHub
 import Primitives
-import StoreTestSupport
 import Testing
 import WebPages
 

@@ -1,6 +1,6 @@
+import BaseTestSupport
 import Foundation
 import Primitives
-import StoreTestSupport
 import Testing
 
 /// Archives that Python's zipfile and Info-ZIP's zip made, and what zipfile makes of ours.

@@ -1,7 +1,7 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import ZipExtraction

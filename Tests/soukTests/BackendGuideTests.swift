@@ -1,5 +1,5 @@
+import BaseTestSupport
 import Foundation
-import StoreTestSupport
 import Testing
 
 /// The guide "Test your App Store backend in CI", its commands and its workflow.

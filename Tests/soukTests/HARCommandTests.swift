@@ -1,8 +1,8 @@
 import Foundation
 import HTTPCore
 import NetworkInterception
+import NetworkTestSupport
 import Primitives
-import StoreTestSupport
 import Testing
 
 @Suite struct HARCommandTests {

@@ -1,7 +1,8 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
-import StoreTestSupport
 import Testing
 
 /// `souk import` that is killed, and servers that fail while it runs.

@@ -1,10 +1,11 @@
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
 import SignedData
 import StoreModel
-import StoreTestSupport
 import Testing
 
 /// A simulated store, and an entitlement server that trusts it and was not told anything.

@@ -1,8 +1,8 @@
 import CurlTransport
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
-import StoreTestSupport
 import Testing
 
 /// `souk intercept` between a client and a server that know nothing of it.

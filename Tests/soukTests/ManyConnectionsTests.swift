@@ -1,8 +1,8 @@
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
 import Primitives
-import StoreTestSupport
 import Testing
 
 #if canImport(Glibc)

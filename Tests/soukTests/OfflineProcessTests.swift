@@ -1,6 +1,8 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import InAppStore
+import NetworkTestSupport
 import Primitives
 import Purchases
 import StoreModel

@@ -1,9 +1,9 @@
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
 import Purchases
 import StoreModel
-import StoreTestSupport
 import Testing
 
 #if canImport(Glibc)

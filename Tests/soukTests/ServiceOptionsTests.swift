@@ -1,10 +1,10 @@
 import CurlTransport
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
 import SignedData
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import EntitlementServer

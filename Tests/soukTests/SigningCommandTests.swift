@@ -1,8 +1,8 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import SignedData
 import StoreModel
-import StoreTestSupport
 import Testing
 
 /// `souk offer sign` and `souk token create`, and what their signatures are good for.

@@ -1,8 +1,8 @@
 import CurlTransport
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
-import StoreTestSupport
 import Testing
 
 /// `souk store` against a running simulator: an action for every control.

@@ -1,4 +1,5 @@
 import AppStoreSimulator
+import BaseTestSupport
 import EntitlementServer
 import Foundation
 import HTTPCore

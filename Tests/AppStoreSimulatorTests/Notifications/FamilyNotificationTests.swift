@@ -1,6 +1,5 @@
 import Foundation
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

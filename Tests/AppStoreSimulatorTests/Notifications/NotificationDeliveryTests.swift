@@ -1,5 +1,7 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
 import StoreModel
 import StoreTestSupport

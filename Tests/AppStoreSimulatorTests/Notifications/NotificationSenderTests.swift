@@ -1,10 +1,11 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
 import SignedData
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

@@ -1,8 +1,8 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

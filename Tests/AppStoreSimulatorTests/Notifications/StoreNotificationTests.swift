@@ -1,7 +1,6 @@
 import Foundation
 import SignedData
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

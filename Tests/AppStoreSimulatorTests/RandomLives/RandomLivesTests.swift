@@ -1,5 +1,5 @@
+import BaseTestSupport
 import Foundation
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

@@ -1,8 +1,9 @@
+import BaseTestSupport
 import Foundation
+import NetworkTestSupport
 import Primitives
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

@@ -2,7 +2,6 @@ import Foundation
 import HTTPCore
 import Primitives
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

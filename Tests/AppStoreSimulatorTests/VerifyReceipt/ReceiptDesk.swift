@@ -4,7 +4,6 @@ import Primitives
 import SignedData
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import AppStoreSimulator

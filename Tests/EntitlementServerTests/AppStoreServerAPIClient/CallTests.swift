@@ -1,9 +1,9 @@
+import BaseTestSupport
 import EntitlementServer
 import Foundation
 import HTTPCore
 import Primitives
 import StoreModel
-import StoreTestSupport
 import Testing
 
 /// Each method of the client, as Apple's server sees it.

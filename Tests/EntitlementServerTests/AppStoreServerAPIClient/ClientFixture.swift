@@ -1,3 +1,4 @@
+import BaseTestSupport
 import EntitlementServer
 import Foundation
 import HTTPCore

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import EntitlementServer

@@ -1,8 +1,8 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import EntitlementServer

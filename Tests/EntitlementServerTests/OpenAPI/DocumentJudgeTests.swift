@@ -1,8 +1,9 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import EntitlementServer

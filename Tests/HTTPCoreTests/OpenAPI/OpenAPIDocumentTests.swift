@@ -1,6 +1,6 @@
+import BaseTestSupport
 import HTTPCore
 import Primitives
-import StoreTestSupport
 import Testing
 
 /// A document made of two operations.

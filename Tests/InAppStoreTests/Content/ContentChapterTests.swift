@@ -1,6 +1,6 @@
 import HTTPCore
+import NetworkTestSupport
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import InAppStore

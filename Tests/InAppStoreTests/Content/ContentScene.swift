@@ -1,10 +1,11 @@
 import AppStoreSimulator
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
 import StoreModel
-import StoreTestSupport
 import ZipExtraction
 
 @testable import InAppStore

@@ -1,6 +1,6 @@
+import BaseTestSupport
 import Primitives
 import StoreModel
-import StoreTestSupport
 
 @testable import InAppStore
 

@@ -1,5 +1,5 @@
+import BaseTestSupport
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import InAppStore

@@ -1,7 +1,7 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import StoreModel
-import StoreTestSupport
 
 /// One thing that happens to a customer and their device.
 enum LifeStep: Hashable, Sendable {

@@ -1,6 +1,6 @@
+import BaseTestSupport
 import Foundation
 import Primitives
-import StoreTestSupport
 
 /// A device's clock, which runs as time does and which its owner can set.
 final class SettableClock: WallClock {

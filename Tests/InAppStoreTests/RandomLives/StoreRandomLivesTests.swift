@@ -1,5 +1,5 @@
+import BaseTestSupport
 import Foundation
-import StoreTestSupport
 import Testing
 
 /// Random lives of a customer, lived by a store in the real world and by a naive one.

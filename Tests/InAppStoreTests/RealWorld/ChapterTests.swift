@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Observation
 import Purchases
 import StoreModel

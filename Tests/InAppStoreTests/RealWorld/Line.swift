@@ -1,4 +1,6 @@
+import BaseTestSupport
 import HTTPCore
+import NetworkTestSupport
 import Primitives
 import StoreModel
 import StoreTestSupport

@@ -3,13 +3,13 @@ import EntitlementServer
 import Foundation
 import HTTPCore
 import HTTPListener
+import NetworkTestSupport
 import Primitives
 import Purchases
 import SQLStorage
 import SignedData
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 
 @testable import InAppStore
 

@@ -1,9 +1,9 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import Purchases
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import InAppStore

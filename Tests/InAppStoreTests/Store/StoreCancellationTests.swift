@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Primitives
 import Purchases
 import StoreKitAdapter

@@ -1,6 +1,6 @@
+import BaseTestSupport
 import Primitives
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import InAppStore

@@ -2,7 +2,6 @@ import HTTPCore
 import Primitives
 import Purchases
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import InAppStore

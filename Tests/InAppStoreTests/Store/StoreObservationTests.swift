@@ -1,8 +1,8 @@
+import BaseTestSupport
 import Foundation
 import Observation
 import Primitives
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import InAppStore

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Primitives
 import StoreKitAdapter
 import StoreModel

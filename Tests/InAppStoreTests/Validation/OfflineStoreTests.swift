@@ -1,6 +1,6 @@
+import BaseTestSupport
 import Foundation
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import InAppStore

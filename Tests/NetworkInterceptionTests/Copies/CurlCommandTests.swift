@@ -1,8 +1,9 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import NetworkInterception
+import NetworkTestSupport
 import Primitives
-import StoreTestSupport
 import Testing
 
 @Suite struct CurlCommandTests {

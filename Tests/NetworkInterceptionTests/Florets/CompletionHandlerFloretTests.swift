@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import NetworkInterception
@@ -89,7 +90,7 @@ import Testing
     @Test func `a cancelled caller does not wait for the handler`() async throws {
         let isAsked = Gate()
         let interceptor = Interceptor.running([Seeded(before: { _, _ in isAsked.open() })]) {
-            $0.wait = { _ in try await Task.sleep(for: .seconds(3600)) }
+            $0.wait = { _ in try await untilCancelled() }
         }
         let transport = interceptor.transport(wrapping: .echo)
         let sending = Task { try await transport.send(getRoot) }

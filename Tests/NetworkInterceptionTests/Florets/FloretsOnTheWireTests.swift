@@ -1,8 +1,8 @@
 import CurlTransport
 import HTTPCore
 import NetworkInterception
+import NetworkTestSupport
 import Primitives
-import StoreTestSupport
 import Testing
 
 /// Florets between a real client and a real server.

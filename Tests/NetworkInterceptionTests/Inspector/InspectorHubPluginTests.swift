@@ -1,9 +1,9 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import NetworkInterception
 import PluginHub
 import Primitives
-import StoreTestSupport
 import Testing
 
 @Suite struct InspectorHubPluginTests {
@@ -11,14 +11,13 @@ import Testing
 
     /// The rows that the plugin shows once there are `count`, and nothing is under way.
     private func rows(_ asking: AskingPlugin, _ payload: JSONObject? = nil, count: Int) async throws -> [String] {
-        for _ in 0..<1000 {
+        var requests: [String] = []
+        try await until("the plugin shows \(count) requests that have ended") {
             let rows = try asking.ask(payload).sections[0].rows.map(\.text)
-            let requests = rows == [Self.nothing] ? [] : rows
-            if requests.count == count, !requests.contains(where: { $0.hasSuffix("under way") }) { return requests }
-            try await Task.sleep(for: .milliseconds(5))
+            requests = rows == [Self.nothing] ? [] : rows
+            return requests.count == count && !requests.contains { $0.hasSuffix("under way") }
         }
-        Issue.record("\(count) rows never came")
-        return []
+        return requests
     }
 
     private func hub(_ interceptor: Interceptor) throws -> (Hub, AskingPlugin) {

@@ -1,9 +1,9 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import NetworkInterception
 import PluginHub
 import Primitives
-import StoreTestSupport
 import Testing
 
 /// The page in Chromium, used as a person uses it. Whatever the page's policy forbids or a script complains of fails these

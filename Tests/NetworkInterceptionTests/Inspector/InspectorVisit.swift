@@ -1,10 +1,10 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import HTTPListener
 import NetworkInterception
 import PluginHub
 import Primitives
-import StoreTestSupport
 import Testing
 
 /// An interceptor before a service that answers what it is asked for, and its inspector.

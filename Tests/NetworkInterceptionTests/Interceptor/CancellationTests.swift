@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import NetworkInterception
@@ -16,7 +17,7 @@ import Testing
         let (isThere, mayGoOn) = (Gate(), Gate())
         let stay: @Sendable () async -> Void = {
             isThere.open()
-            if heedsIt { try? await Task.sleep(for: .seconds(3600)) } else { await mayGoOn.wait() }
+            if heedsIt { _ = try? await untilCancelled() } else { await mayGoOn.wait() }
         }
         let interceptor = Interceptor.running([
             Probe(
@@ -25,10 +26,8 @@ import Testing
         ])
         let network = AnyTransport { _ in
             if phase == .connecting { isThere.open() }
-            if phase != .didRespond {
-                do { try await Task.sleep(for: .seconds(3600)) } catch { throw HTTPError(.cancelled, "cancelled") }
-            }
-            return HTTPResponse(status: 200)
+            if phase == .didRespond { return HTTPResponse(status: 200) }
+            do { try await untilCancelled() } catch { throw HTTPError(.cancelled, "cancelled") }
         }
         let transport = interceptor.transport(wrapping: network)
         let sending = Task { try await transport.send(getRoot) }

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import NetworkInterception
@@ -224,13 +225,14 @@ import Testing
             await interceptor.settled()
         }
         // A task that has ended may let go of what it held a moment later.
-        while gone != nil || floret != nil { await Task.yield() }
+        try await until("both are released") { gone == nil && floret == nil }
     }
 
     @Test func `a thousand requests at once are a thousand records, each with its own answer`() async throws {
         let interceptor = Interceptor.running([
             Probe(before: {
-                await Task.yield(); $0.designatedRequest.url += "!"
+                await letOthersRun()
+                $0.designatedRequest.url += "!"
             })
         ])
         let transport = interceptor.transport(wrapping: .echo)

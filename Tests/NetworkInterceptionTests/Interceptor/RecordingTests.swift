@@ -1,8 +1,8 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import NetworkInterception
 import Primitives
-import StoreTestSupport
 import Testing
 
 /// What stands in the storage, when, and in which order.

@@ -1,9 +1,10 @@
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
 import NetworkInterception
+import NetworkTestSupport
 import Primitives
-import StoreTestSupport
 import Testing
 
 /// The same traffic with and without an interceptor, over real sockets: what the app gets and what the server got.
@@ -117,7 +118,7 @@ import Testing
         #expect(plain.answers.contains(Wire.large))
         #expect(plain.answers.contains("connectionLost"))
         for count in [0, 1, 8] {
-            let florets = (0..<count).map { _ in Probe(before: { _ in await Task.yield() }) }
+            let florets = (0..<count).map { _ in Probe(before: { _ in await letOthersRun() }) }
             let interceptor = Interceptor.running(florets) { $0.maximumRecordedBytes = 1000 }
             let seen = try await life { interceptor.transport(wrapping: $0) }
             #expect(seen.wire == plain.wire, "with \(count) florets")

@@ -1,6 +1,8 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import NetworkInterception
+import NetworkTestSupport
 import Primitives
 import StoreTestSupport
 import Testing

@@ -1,8 +1,8 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import NetworkInterception
 import Primitives
-import StoreTestSupport
 import Testing
 
 /// What every storage of records promises, tried on the ring in memory and on a SQLite file.

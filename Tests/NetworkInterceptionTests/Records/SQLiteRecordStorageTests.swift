@@ -1,8 +1,8 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import NetworkInterception
 import Primitives
-import StoreTestSupport
 import Testing
 
 /// What only a storage in a file has to promise.

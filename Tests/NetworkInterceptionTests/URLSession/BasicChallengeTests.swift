@@ -1,10 +1,11 @@
 #if !canImport(Darwin)
+    import BaseTestSupport
     import Foundation
     import FoundationNetworking
     import HTTPCore
     import NetworkInterception
+    import NetworkTestSupport
     import Primitives
-    import StoreTestSupport
     import Testing
 
     /// What an app sees of a server that asks for a name and a password: with an interceptor the same as without.

@@ -1,9 +1,10 @@
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
 import NetworkInterception
+import NetworkTestSupport
 import Primitives
-import StoreTestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -26,7 +27,7 @@ import Testing
             .ready(HTTPResponse(status: 401, headers: ["WWW-Authenticate": "Basic realm=\"r\""], body: .text("who")))
         case "/never":
             .suspended {
-                try? await Task.sleep(for: .seconds(3600))
+                _ = try? await untilCancelled()
                 return HTTPResponse(status: 200)
             }
         default:
@@ -194,7 +195,7 @@ import Testing
         let isThere = Gate()
         let floret = Probe(before: { _ in
             isThere.open()
-            if isInFloret { try? await Task.sleep(for: .seconds(3600)) }
+            if isInFloret { _ = try? await untilCancelled() }
         })
         try await withSession([floret]) { session, url, interceptor in
             let loading = Task { try await session.data(from: url.appendingPathComponent("never")) }
@@ -234,7 +235,7 @@ import Testing
             await isAsked.wait()
             task.suspend()
             mayAnswer.open()
-            while await interceptor.records.first?.timing.ended == nil { await Task.yield() }
+            try await until("the request ended") { await interceptor.records.first?.timing.ended != nil }
             #expect(answers.all.isEmpty)
             task.resume()
             await isThere.wait()

@@ -1,5 +1,5 @@
+import BaseTestSupport
 import PluginHub
-import StoreTestSupport
 import Testing
 
 @Suite struct AsyncAPITests {

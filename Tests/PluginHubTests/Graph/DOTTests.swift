@@ -1,6 +1,6 @@
+import BaseTestSupport
 import Foundation
 import PluginHub
-import StoreTestSupport
 import Testing
 
 /// Graphviz draws what we write, and nothing is missing from its picture.

@@ -2,7 +2,6 @@ import Foundation
 import HTTPCore
 import Primitives
 import Purchases
-import StoreTestSupport
 import Testing
 
 /// Price points of the web shop, as such and as products.

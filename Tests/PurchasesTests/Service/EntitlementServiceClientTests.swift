@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
@@ -352,11 +353,10 @@ import Testing
             .perform { _ in
                 await arrived.pass()
                 do {
-                    try await Task.sleep(for: .seconds(86_400))
+                    try await untilCancelled()
                 } catch {
                     throw HTTPError(.cancelled, "Cancelled.")
                 }
-                return HTTPResponse(status: 200)
             }
         ])
         let client = client(transport)

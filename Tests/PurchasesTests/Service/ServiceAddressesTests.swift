@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
@@ -99,7 +100,7 @@ import Testing
         paused.open()
         let client = client(transport) { _ in
             await paused.pass()
-            try await Task.sleep(for: .seconds(86_400))
+            try await untilCancelled()
         }
         let caller = Task { try await client.customer("ada") }
         await paused.arrivals()
@@ -113,7 +114,7 @@ import Testing
         let transport = ScriptedTransport([
             .perform { _ in
                 await asked.pass()
-                try? await Task.sleep(for: .seconds(86_400))
+                _ = try? await untilCancelled()
                 return HTTPResponse(status: 503)
             }
         ])

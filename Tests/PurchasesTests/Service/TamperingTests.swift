@@ -1,11 +1,11 @@
 import EntitlementServer
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
 import Purchases
 import SQLStorage
 import SignedData
-import StoreTestSupport
 import Testing
 
 /// Signed answers of a real server on the way through somebody else's hands, each hop over HTTP.

@@ -1,5 +1,5 @@
+import ContractSuites
 import SQLStorage
-import StoreTestSupport
 import Testing
 
 @Suite struct SQLiteContractTests {

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import Testing
 
@@ -114,13 +115,12 @@ import Testing
         }
         for _ in 0..<20 {
             // The thread of the writer may be the one that drops it, and then closes it a moment later.
-            while true {
+            try await until("the database is closed") {
                 do {
                     try await writeAndForget()
-                    break
+                    return true
                 } catch let error as SQLError where error.code == .alreadyOpen {
-                    // Asking without a pause would keep a busy machine from doing it.
-                    try await Task.sleep(for: .milliseconds(1))
+                    return false
                 }
             }
         }

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Primitives
 import StoreModel
 import StoreTestSupport
@@ -31,7 +32,7 @@ struct PaymentQueueTests {
     /// A queue that repeats at once.
     private func queue(
         on store: ScriptedStoreConnection? = nil, finishing: FinishPolicy = .afterAcknowledgement,
-        sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in await Task.yield() }
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in await letOthersRun() }
     ) -> PaymentQueue {
         let number = Locked(0)
         return PaymentQueue(
@@ -220,7 +221,14 @@ struct PaymentQueueTests {
         for await _ in queue.completions {}
     }
 
-    @Test func `whoever shuts down once more waits for the end as well`() async {
+    /// Shuts down on the queue's own actor: a call that does not wait returns before the queue does anything else.
+    private func shutDown(_ queue: isolated PaymentQueue, whenCalled isCalled: Gate, whenEnded end: () -> Void) async {
+        isCalled.open()
+        await queue.shutDown()
+        end()
+    }
+
+    @Test func `every call of shutDown waits until the last delivery has ended`() async throws {
         let mayAnswer = Gate()
         let ended = CallLog<String>()
         server.answer { _ in
@@ -233,17 +241,20 @@ struct PaymentQueueTests {
         await queue.start()
         async let answer = queue.purchase("pack")
         await server.presented.wait { !$0.isEmpty }
-        let calls = ["first", "second"].map { name in
-            Task {
-                await queue.shutDown()
-                ended.record(name)
-            }
+        var calls: [Task<Void, Never>] = []
+        for name in ["first", "second"] {
+            let isCalled = Gate()
+            calls.append(Task { await shutDown(queue, whenCalled: isCalled) { ended.record(name) } })
+            try await isCalled.pass()
         }
         #expect(await answer.outcome.words == "failed shutDown")
-        for _ in 0..<100 { await Task.yield() }
+        // Each has left the queue's actor by now, because it ended or because it waits.
+        #expect(await queue.isShutDown)
+        #expect(ended.all.isEmpty)
         mayAnswer.open()
         for call in calls { await call.value }
         #expect(ended.all.first == "delivery")
+        #expect(ended.all.count == 3)
     }
 
     @Test func `two payments that are named alike are both answered`() async throws {
@@ -283,7 +294,7 @@ struct PaymentQueueTests {
         await queue.shutDown()
     }
 
-    @Test func `a queue that nobody holds any more stops listening`() async {
+    @Test func `a queue that nobody holds any more stops listening`() async throws {
         weak var forgotten: PaymentQueue?
         do {
             let queue = queue()
@@ -292,6 +303,6 @@ struct PaymentQueueTests {
             await finished(1)
             forgotten = queue
         }
-        while forgotten != nil { await Task.yield() }
+        try await until("the queue is released") { forgotten == nil }
     }
 }

@@ -1,5 +1,4 @@
 import StoreModel
-import StoreTestSupport
 import Testing
 
 @testable import StoreKitAdapter

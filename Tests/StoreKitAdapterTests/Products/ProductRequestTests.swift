@@ -1,3 +1,4 @@
+import BaseTestSupport
 import StoreModel
 import StoreTestSupport
 import Testing
@@ -66,8 +67,8 @@ struct ProductRequestTests {
 
     private static let german = Storefront(countryCode: "DEU", id: "143443", locale: "de_DE", currency: "EUR")
 
-    private func isThere(_ storefront: Storefront, _ request: ProductRequest) async {
-        while await request.storefront != storefront { await Task.yield() }
+    private func isThere(_ storefront: Storefront, _ request: ProductRequest) async throws {
+        try await until("the storefront is \(storefront.countryCode)") { await request.storefront == storefront }
     }
 
     @Test func `a cached product is given without any question to the store`() async throws {
@@ -85,7 +86,7 @@ struct ProductRequestTests {
         _ = try await request.products(["a"])
         store.set(products: [Self.product("a", "4,99 €")])
         store.set(storefront: Self.german)
-        await isThere(Self.german, request)
+        try await isThere(Self.german, request)
         #expect(try await request.products(["a"]).products.first?.displayPrice == "4,99 €")
         #expect(questions.count == 2)
         #expect(store.calls.all.filter { $0 == .storefront }.count == 1, "it was told, and did not ask")
@@ -129,7 +130,7 @@ struct ProductRequestTests {
         try await isAsked.pass()
         store.set(products: [Self.product("a", "4,99 €")])
         store.set(storefront: Self.german)
-        await isThere(Self.german, request)
+        try await isThere(Self.german, request)
         gate.open()
         #expect(try await answer.value == "4,99 €")
         #expect(questions == [["a"], ["a"]])
@@ -166,14 +167,14 @@ struct ProductRequestTests {
         #expect(await words { try await request.products(["a"]) } == "a")
     }
 
-    @Test func `those who ask the same at the same time share one request, and one who leaves disturbs nobody`() async {
+    @Test func `those who ask the same at the same time share one request, and one who leaves disturbs nobody`() async throws {
         let gate = Gate()
         store.before { call in if case .products = call { try await gate.pass() } }
         let request = ProductRequest(connection: store)
         let leaving = Task { await words { try await request.products(["a"]) } }
         await store.calls.wait { $0.contains(.products(["a"])) }
         let others = (0..<10).map { _ in Task { await words { try await request.products(["a"]) } } }
-        while await request.waiting < 11 { await Task.yield() }
+        try await until("all eleven wait") { await request.waiting == 11 }
         leaving.cancel()
         #expect(await leaving.value == "CancellationError")
         gate.open()
@@ -182,7 +183,7 @@ struct ProductRequestTests {
         #expect(store.calls.all.filter { $0 == .storefront }.count == 1)
     }
 
-    @Test func `a request that all its callers left is still joined, and fails nobody`() async {
+    @Test func `a request that all its callers left is still joined, and fails nobody`() async throws {
         let gate = Gate()
         store.before { call in if case .products = call { try await gate.pass() } }
         let request = ProductRequest(connection: store)
@@ -191,7 +192,7 @@ struct ProductRequestTests {
         leaving.cancel()
         #expect(await leaving.value == "CancellationError")
         let joining = Task { await words { try await request.products(["a"]) } }
-        while await request.waiting == 0 { await Task.yield() }
+        try await until("the second caller waits") { await request.waiting > 0 }
         gate.open()
         #expect(await joining.value == "a")
         #expect(questions == [["a"]])

@@ -1,3 +1,4 @@
+import ContractSuites
 import Foundation
 import Primitives
 import StoreModel

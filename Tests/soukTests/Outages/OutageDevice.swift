@@ -1,11 +1,12 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import InAppStore
+import NetworkTestSupport
 import Primitives
 import Purchases
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 
 @testable import PromoCodes
 

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
-import StoreTestSupport
 
 /// What goes wrong between a plugin and its server.
 enum Outage: String, CaseIterable, Sendable {

@@ -1,7 +1,7 @@
 import Foundation
+import NetworkTestSupport
 import Purchases
 import StoreModel
-import StoreTestSupport
 import Testing
 
 /// `Documentation/Outages.md` says what an app has while one of its sources fails, and this is what it has: each kind of

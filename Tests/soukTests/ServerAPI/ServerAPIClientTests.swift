@@ -1,4 +1,5 @@
 import AppStoreSimulator
+import BaseTestSupport
 import EntitlementServer
 import Foundation
 import HTTPCore
@@ -6,7 +7,6 @@ import Primitives
 import SignedData
 import StoreKitAdapter
 import StoreModel
-import StoreTestSupport
 import Testing
 
 /// Every method of our client against the simulator, in one process.

@@ -1,0 +1,297 @@
+import Foundation
+import Primitives
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A program that a test starts and waits for.
+///
+///     let server = try ChildProgram("/usr/bin/env", ["souk", "serve"], output: .captured)
+///     let greeting = await server.output.firstLine()
+///     server.terminate()
+///     #expect(await server.end() == 0)
+///
+/// It is started with `posix_spawn`. Foundation's `Process` reads beyond its list of open files above some 1,300 of them,
+/// and hands the child the signal mask of the calling thread, so that some children never notice SIGTERM. Here a child
+/// has an empty mask, default signal handlers, and no descriptor but its standard streams. Everything that blocks does
+/// so on a thread of its own, never on the threads that run Swift's tasks.
+public final class ChildProgram: Sendable {
+    /// What a standard stream of the child is.
+    public enum Stream: Sendable {
+        /// `/dev/null`.
+        case null
+        /// The same as in this process.
+        case inherited
+        /// A file, read from its beginning or written anew.
+        case file(String)
+        /// Standard output and standard error: kept, see `output` and `errors`. Standard input: open until `closeInput()`.
+        case captured
+        /// Standard input: this text, then its end.
+        case text(String)
+    }
+
+    public let processID: Int32
+    /// What the child has written to its standard output and standard error, where these are `captured`.
+    public let output = CapturedText()
+    public let errors = CapturedText()
+    private let input: Locked<Int32?>
+    private let exit = Broadcast<Int32>(replaysLast: true)
+    private let status = Locked<Int32?>(nil)
+
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - path: the program's file.
+    ///   - environment: added to this process' own.
+    ///   - folder: the child's working directory.
+    ///   - input: nothing, unless told otherwise.
+    /// - Throws: `POSIXError` when it cannot be started.
+    public init(
+        _ path: String, _ arguments: [String] = [], environment: [String: String] = [:], in folder: String? = nil,
+        input: Stream = .null, output: Stream = .null, errors: Stream = .inherited
+    ) throws {
+        let streams = try [
+            StandardStream(input, number: 0), StandardStream(output, number: 1), StandardStream(errors, number: 2),
+        ]
+        defer { for stream in streams { stream.closeChildEnd() } }
+        processID = try spawn(
+            path, arguments, ProcessInfo.processInfo.environment.merging(environment) { $1 }, folder,
+            streams.map(\.child))
+        if case .text(let text) = input, let descriptor = streams[0].parent {
+            self.input = Locked(nil)
+            feed(text, to: descriptor)
+        } else {
+            self.input = Locked(streams[0].parent)
+        }
+        if let descriptor = streams[1].parent { self.output.read(from: descriptor) } else { self.output.end() }
+        if let descriptor = streams[2].parent { self.errors.read(from: descriptor) } else { self.errors.end() }
+        Thread.detachNewThread { [processID, status, exit] in
+            var word: Int32 = 0
+            while waitpid(processID, &word, 0) < 0, errno == EINTR {}
+            let code = word & 0x7F == 0 ? (word >> 8) & 0xFF : 128 + (word & 0x7F)
+            status.withLock { $0 = code }
+            exit.send(code)
+        }
+    }
+
+    public var isRunning: Bool { status.withLock { $0 == nil } }
+
+    /// Sends a signal, unless the child has ended.
+    public func signal(_ number: Int32) {
+        status.withLock { status in
+            // Under the lock, so that the number is not another process' by now.
+            if status == nil { _ = kill(processID, number) }
+        }
+    }
+
+    /// Asks the child to end (SIGTERM).
+    public func terminate() { signal(SIGTERM) }
+
+    /// Ends the child's standard input, where that is `captured`.
+    public func closeInput() {
+        let descriptor = input.withLock { descriptor in
+            defer { descriptor = nil }
+            return descriptor
+        }
+        if let descriptor { close(descriptor) }
+    }
+
+    /// Waits for the end. Returns the exit status; 128 and the signal's number where a signal ended it.
+    public func end() async -> Int32 {
+        for await code in exit.stream() { return code }
+        return -1
+    }
+
+    /// Ends a child that still runs, without asking it (SIGKILL).
+    deinit {
+        closeInput()
+        signal(SIGKILL)
+    }
+
+    /// What a program that was run to its end did.
+    public struct Outcome: Sendable {
+        /// The exit status; 128 and the signal's number where a signal ended it.
+        public let status: Int32
+        public let output: String
+        public let errors: String
+
+        /// Standard output as one JSON value.
+        public var json: JSONValue? { try? JSONValue(parsing: output) }
+    }
+
+    /// Runs a program to its end and keeps what it writes.
+    ///
+    /// - Throws: `POSIXError` when it cannot be started.
+    public static func run(
+        _ path: String, _ arguments: [String] = [], environment: [String: String] = [:], in folder: String? = nil,
+        input: Stream = .null
+    ) async throws -> Outcome {
+        let child = try ChildProgram(
+            path, arguments, environment: environment, in: folder, input: input, output: .captured, errors: .captured)
+        let (output, errors) = (await child.output.text(), await child.errors.text())
+        return Outcome(status: await child.end(), output: output, errors: errors)
+    }
+}
+
+/// What a child writes to one of its standard streams.
+public final class CapturedText: Sendable {
+    private struct State {
+        var bytes: [UInt8] = []
+        var isAtEnd = false
+    }
+
+    private let state = Locked(State())
+    private let changes = Broadcast<Void>(replaysLast: true)
+
+    init() {}
+
+    /// What has come so far.
+    public var soFar: String { String(decoding: state.withLock { $0.bytes }, as: UTF8.self) }
+
+    /// Waits for the end of the stream and returns all of it.
+    public func text() async -> String {
+        await wait { $0.isAtEnd }
+        return soFar
+    }
+
+    /// Waits for a whole line. Returns `nil` when the stream ends without one.
+    public func firstLine() async -> String? {
+        await wait { $0.isAtEnd || $0.bytes.contains(0x0A) }
+        let bytes = state.withLock { $0.bytes }
+        return bytes.firstIndex(of: 0x0A).map { String(decoding: bytes[..<$0], as: UTF8.self) }
+    }
+
+    /// Waits until what has come contains `text`. Returns `false` when the stream ends before.
+    public func contains(_ text: String) async -> Bool {
+        let mark = Array(text.utf8)
+        await wait { $0.isAtEnd || $0.bytes.firstRange(of: mark) != nil }
+        return state.withLock { $0.bytes.firstRange(of: mark) != nil }
+    }
+
+    private func wait(until isMet: (State) -> Bool) async {
+        if isMet(state.withLock { $0 }) { return }
+        for await _ in changes.stream() where isMet(state.withLock { $0 }) { return }
+    }
+
+    fileprivate func read(from descriptor: Int32) {
+        Thread.detachNewThread { [self] in
+            var block = [UInt8](repeating: 0, count: 1 << 16)
+            while true {
+                let count = Foundation.read(descriptor, &block, block.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { break }
+                state.withLock { $0.bytes += block[..<count] }
+                changes.send(())
+            }
+            close(descriptor)
+            end()
+        }
+    }
+
+    fileprivate func end() {
+        state.withLock { $0.isAtEnd = true }
+        changes.send(())
+    }
+}
+
+/// The two ends of a standard stream.
+private struct StandardStream {
+    let child: Int32
+    var parent: Int32?
+
+    init(_ stream: ChildProgram.Stream, number: Int32) throws {
+        let isInput = number == 0
+        switch stream {
+        case .inherited: child = number
+        case .null: child = try Self.open("/dev/null", isInput)
+        case .file(let path): child = try Self.open(path, isInput)
+        case .captured, .text:
+            var ends: [Int32] = [-1, -1]
+            guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            (child, parent) = isInput ? (ends[0], ends[1]) : (ends[1], ends[0])
+        }
+    }
+
+    func closeChildEnd() { if child > 2 { close(child) } }
+
+    private static func open(_ path: String, _ isInput: Bool) throws -> Int32 {
+        let flags = isInput ? O_RDONLY : path == "/dev/null" ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC
+        let descriptor = Foundation.open(path, flags | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        return descriptor
+    }
+}
+
+/// Writes on a thread of its own, which blocks while the child does not read, and takes no SIGPIPE when it never will.
+private func feed(_ text: String, to descriptor: Int32) {
+    Thread.detachNewThread {
+        var brokenPipe = sigset_t()
+        sigemptyset(&brokenPipe)
+        sigaddset(&brokenPipe, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &brokenPipe, nil)
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            bytes = bytes.dropFirst(count)
+        }
+        close(descriptor)
+    }
+}
+
+private func spawn(
+    _ path: String, _ arguments: [String], _ environment: [String: String], _ folder: String?, _ streams: [Int32]
+) throws -> Int32 {
+    #if canImport(Darwin)
+        var actions: posix_spawn_file_actions_t?
+        var attributes: posix_spawnattr_t?
+        let closing = Int16(POSIX_SPAWN_CLOEXEC_DEFAULT)
+    #else
+        var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        let closing: Int16 = 0
+    #endif
+    posix_spawn_file_actions_init(&actions)
+    posix_spawnattr_init(&attributes)
+    defer {
+        posix_spawn_file_actions_destroy(&actions)
+        posix_spawnattr_destroy(&attributes)
+    }
+    for (number, descriptor) in streams.enumerated() {
+        posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
+    }
+    #if canImport(Darwin)
+        if let folder { posix_spawn_file_actions_addchdir_np(&actions, folder) }
+    #else
+        // Swift's view of the C library leaves these two out.
+        typealias CloseFrom = @convention(c) (UnsafeMutableRawPointer, Int32) -> Int32
+        typealias ChangeFolder = @convention(c) (UnsafeMutableRawPointer, UnsafePointer<CChar>) -> Int32
+        guard let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np"),
+            let changeFolder = dlsym(nil, "posix_spawn_file_actions_addchdir_np")
+        else { throw POSIXError(.ENOSYS) }
+        _ = unsafeBitCast(closeFrom, to: CloseFrom.self)(&actions, 3)
+        if let folder { _ = unsafeBitCast(changeFolder, to: ChangeFolder.self)(&actions, folder) }
+    #endif
+    var (none, all) = (sigset_t(), sigset_t())
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | closing)
+    var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) }
+    var settings: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") }
+    defer { for text in words + settings { free(text) } }
+    words.append(nil)
+    settings.append(nil)
+    var processID: pid_t = 0
+    let error = posix_spawn(&processID, path, &actions, &attributes, words, settings)
+    guard error == 0 else { throw POSIXError(POSIXErrorCode(rawValue: error) ?? .EIO) }
+    return processID
+}

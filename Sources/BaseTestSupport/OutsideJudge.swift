@@ -1,0 +1,57 @@
+import Foundation
+import Primitives
+import Testing
+
+/// A program that was not written here and is asked for its opinion: Graphviz, or a Python script of `Tests/Judges` with
+/// its packages.
+public enum OutsideJudge {
+    public typealias Verdict = ChildProgram.Outcome
+
+    /// The interpreter that has the judges' packages; `make test` names it in `SOUK_PYTHON`.
+    public static var python: String? { ProcessInfo.processInfo.environment["SOUK_PYTHON"] }
+
+    /// Where `program` is on the PATH.
+    public static func path(of program: String) -> String? {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        return folders.map { "\($0)/\(program)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// Gives a script of `Tests/Judges` one JSON value to judge.
+    ///
+    /// - Throws: `POSIXError` when the interpreter cannot be started.
+    public static func judge(_ script: String, _ request: JSONValue) async throws -> Verdict {
+        let judges = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Tests/Judges")
+        return try await run(
+            python ?? "/usr/bin/python3", [judges.appendingPathComponent(script).path],
+            input: String(decoding: request.encoded(), as: UTF8.self))
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// - Throws: `POSIXError` when it cannot be started.
+    public static func run(_ program: String, _ arguments: [String], input: String) async throws -> Verdict {
+        try await ChildProgram.run(program, arguments, input: .text(input))
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Marks tests that ask an outside judge, so that the test runner finds them: it runs them beside the others, may
+    /// repeat each once, and leaves them out under Thread Sanitizer (`SOUK_JUDGES=skip`).
+    ///
+    ///     @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with haralyzer"))
+    ///
+    /// - Parameters:
+    ///   - isAvailable: whether the judge can be asked here; otherwise the tests are skipped.
+    ///   - comment: why they are skipped then.
+    public static func outsideJudge(
+        _ isAvailable: @autoclosure @escaping @Sendable () -> Bool, _ comment: Comment,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) -> Self {
+        if ProcessInfo.processInfo.environment["SOUK_JUDGES"] == "skip" {
+            // The runner looks for these words.
+            return .disabled("outside judge", sourceLocation: sourceLocation)
+        }
+        return .enabled(if: isAvailable(), comment, sourceLocation: sourceLocation)
+    }
+}

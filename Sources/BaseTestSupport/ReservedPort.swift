@@ -1,0 +1,40 @@
+import Foundation
+
+/// A port of this machine on which nothing listens, and that no other program is given meanwhile.
+///
+///     let port = try ReservedPort()
+///     // A connection to 127.0.0.1:port.number is refused; a server may be started there, stopped and started again.
+///
+/// The socket is bound but does not listen, so a connection is refused. A listener that sets `SO_REUSEADDR`, as ours do,
+/// may bind the same port; a program that lets the system choose one never gets it.
+public final class ReservedPort: Sendable {
+    public let number: Int
+    private let socket: Int32
+
+    public var url: String { "http://127.0.0.1:\(number)" }
+
+    /// - Throws: `POSIXError`.
+    public init() throws {
+        #if canImport(Darwin)
+            let socket = Foundation.socket(AF_INET, SOCK_STREAM, 0)
+        #else
+            let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+        #endif
+        self.socket = socket
+        var yes: Int32 = 1
+        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(socket, address, length) == 0 && getsockname(socket, address, &length) == 0
+            }
+        }
+        number = Int(UInt16(bigEndian: address.sin_port))
+        guard isBound else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+
+    deinit { close(socket) }
+}

@@ -1,0 +1,52 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A disk of a few blocks, in memory, that can really be full. Linux lets root mount one, unless a container forbids it.
+public struct TinyDisk {
+    public let path: String
+
+    public static let isAvailable: Bool = {
+        let probe = FileManager.default.temporaryDirectory.appendingPathComponent("disk-\(UUID().uuidString)").path
+        guard let disk = try? TinyDisk(at: probe, bytes: 1 << 16) else { return false }
+        disk.remove()
+        return true
+    }()
+
+    /// Makes the folder `path` one.
+    ///
+    /// - Throws: `POSIXError`.
+    public init(at path: String, bytes: Int) throws {
+        self.path = path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try Self.mount(path, options: "size=\(bytes),mode=700")
+    }
+
+    public func resize(to bytes: Int) throws { try Self.mount(path, remounting: true, options: "size=\(bytes)") }
+
+    public func makeReadOnly() throws { try Self.mount(path, remounting: true, readOnly: true, options: "") }
+
+    public func remove() {
+        #if canImport(Glibc) || canImport(Musl)
+            _ = umount(path)
+        #endif
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    private static func mount(
+        _ path: String, remounting: Bool = false, readOnly: Bool = false, options: String
+    ) throws {
+        #if canImport(Glibc)
+            let flags = (remounting ? UInt(MS_REMOUNT) : 0) | (readOnly ? UInt(MS_RDONLY) : 0)
+            guard Glibc.mount("tmpfs", path, "tmpfs", flags, options) == 0 else {
+                throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EPERM)
+            }
+        #else
+            throw POSIXError(.ENOTSUP)
+        #endif
+    }
+}
