@@ -55,26 +55,38 @@ public final class ChildProgram: Sendable {
         _ path: String, _ arguments: [String] = [], environment: [String: String] = [:], in folder: String? = nil,
         input: Stream = .null, output: Stream = .null, errors: Stream = .inherited
     ) throws {
-        let streams = try [
-            StandardStream(input, number: 0), StandardStream(output, number: 1), StandardStream(errors, number: 2),
-        ]
+        var streams: [StandardStream] = []
         defer { for stream in streams { stream.closeChildEnd() } }
-        processID = try spawn(
-            path, arguments, ProcessInfo.processInfo.environment.merging(environment) { $1 }, folder,
-            streams.map(\.child))
+        do {
+            for (number, stream) in [input, output, errors].enumerated() {
+                streams.append(try StandardStream(stream, number: Int32(number)))
+            }
+            processID = try spawn(
+                path, arguments, ProcessInfo.processInfo.environment.merging(environment) { $1 }, folder,
+                streams.map(\.child))
+        } catch {
+            for case let descriptor? in streams.map(\.parent) { close(descriptor) }
+            throw error
+        }
         if case .text(let text) = input, let descriptor = streams[0].parent {
             self.input = Locked(nil)
-            feed(text, to: descriptor)
+            feed(text, to: descriptor) {}
         } else {
             self.input = Locked(streams[0].parent)
         }
         if let descriptor = streams[1].parent { self.output.read(from: descriptor) } else { self.output.end() }
         if let descriptor = streams[2].parent { self.errors.read(from: descriptor) } else { self.errors.end() }
         Thread.detachNewThread { [processID, status, exit] in
-            var word: Int32 = 0
-            while waitpid(processID, &word, 0) < 0, errno == EINTR {}
-            let code = word & 0x7F == 0 ? (word >> 8) & 0xFF : 128 + (word & 0x7F)
-            status.withLock { $0 = code }
+            var end = siginfo_t()
+            while waitid(P_PID, id_t(processID), &end, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+            // Under the lock, so that no signal goes to the number once it can be another process'.
+            let code = status.withLock { status in
+                var word: Int32 = 0
+                let isKnown = waitpid(processID, &word, 0) == processID
+                let code = !isKnown ? -1 : word & 0x7F == 0 ? (word >> 8) & 0xFF : 128 + (word & 0x7F)
+                status = code
+                return code
+            }
             exit.send(code)
         }
     }
@@ -84,13 +96,20 @@ public final class ChildProgram: Sendable {
     /// Sends a signal, unless the child has ended.
     public func signal(_ number: Int32) {
         status.withLock { status in
-            // Under the lock, so that the number is not another process' by now.
             if status == nil { _ = kill(processID, number) }
         }
     }
 
     /// Asks the child to end (SIGTERM).
     public func terminate() { signal(SIGTERM) }
+
+    /// Writes to the child's standard input, where that is `captured` and open. Returns once everything is written, or
+    /// cannot be because the child reads no more.
+    public func write(_ text: String) async {
+        // A copy, so that `closeInput` meanwhile ends nothing that is being used.
+        guard let descriptor = input.withLock({ $0.flatMap(copy(of:)) }) else { return }
+        await withCheckedContinuation { continuation in feed(text, to: descriptor) { continuation.resume() } }
+    }
 
     /// Ends the child's standard input, where that is `captured`.
     public func closeInput() {
@@ -101,7 +120,8 @@ public final class ChildProgram: Sendable {
         if let descriptor { close(descriptor) }
     }
 
-    /// Waits for the end. Returns the exit status; 128 and the signal's number where a signal ended it.
+    /// Waits for the end. Returns the exit status; 128 and the signal's number where a signal ended it; -1 when the waiting
+    /// task is cancelled.
     public func end() async -> Int32 {
         for await code in exit.stream() { return code }
         return -1
@@ -214,6 +234,7 @@ private struct StandardStream {
             var ends: [Int32] = [-1, -1]
             guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
             for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            ends = ends.map(Self.aboveStandard)
             (child, parent) = isInput ? (ends[0], ends[1]) : (ends[1], ends[0])
         }
     }
@@ -224,12 +245,26 @@ private struct StandardStream {
         let flags = isInput ? O_RDONLY : path == "/dev/null" ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC
         let descriptor = Foundation.open(path, flags | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        return descriptor
+        return aboveStandard(descriptor)
+    }
+
+    /// A process whose own standard streams are closed gets their numbers for other files, and these would be in the way
+    /// when the child's are put there.
+    private static func aboveStandard(_ descriptor: Int32) -> Int32 {
+        guard descriptor <= 2, let copy = copy(of: descriptor) else { return descriptor }
+        close(descriptor)
+        return copy
     }
 }
 
+/// The same file under a number above those of the standard streams.
+private func copy(of descriptor: Int32) -> Int32? {
+    let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+    return copy < 0 ? nil : copy
+}
+
 /// Writes on a thread of its own, which blocks while the child does not read, and takes no SIGPIPE when it never will.
-private func feed(_ text: String, to descriptor: Int32) {
+private func feed(_ text: String, to descriptor: Int32, then: @escaping @Sendable () -> Void) {
     Thread.detachNewThread {
         var brokenPipe = sigset_t()
         sigemptyset(&brokenPipe)
@@ -243,6 +278,7 @@ private func feed(_ text: String, to descriptor: Int32) {
             bytes = bytes.dropFirst(count)
         }
         close(descriptor)
+        then()
     }
 }
 
