@@ -33,6 +33,17 @@ public final class ChildProgram: Sendable {
         case captured
         /// Standard input: this text, then its end.
         case text(String)
+        /// Standard input: these bytes, then their end.
+        case bytes([UInt8])
+
+        /// What is fed to standard input.
+        fileprivate var content: [UInt8]? {
+            switch self {
+            case .text(let text): Array(text.utf8)
+            case .bytes(let bytes): bytes
+            case .null, .inherited, .file, .captured: nil
+            }
+        }
     }
 
     public let processID: Int32
@@ -68,9 +79,9 @@ public final class ChildProgram: Sendable {
             for case let descriptor? in streams.map(\.parent) { close(descriptor) }
             throw error
         }
-        if case .text(let text) = input, let descriptor = streams[0].parent {
+        if let bytes = input.content, let descriptor = streams[0].parent {
             self.input = Locked(nil)
-            feed(text, to: descriptor) {}
+            feed(bytes, to: descriptor) {}
         } else {
             self.input = Locked(streams[0].parent)
         }
@@ -108,7 +119,8 @@ public final class ChildProgram: Sendable {
     public func write(_ text: String) async {
         // A copy, so that `closeInput` meanwhile ends nothing that is being used.
         guard let descriptor = input.withLock({ $0.flatMap(copy(of:)) }) else { return }
-        await withCheckedContinuation { continuation in feed(text, to: descriptor) { continuation.resume() } }
+        await withCheckedContinuation { continuation in feed(Array(text.utf8), to: descriptor) { continuation.resume() }
+        }
     }
 
     /// Ends the child's standard input, where that is `captured`.
@@ -230,7 +242,7 @@ private struct StandardStream {
         case .inherited: child = number
         case .null: child = try Self.open("/dev/null", isInput)
         case .file(let path): child = try Self.open(path, isInput)
-        case .captured, .text:
+        case .captured, .text, .bytes:
             var ends: [Int32] = [-1, -1]
             guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
             for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -264,13 +276,13 @@ private func copy(of descriptor: Int32) -> Int32? {
 }
 
 /// Writes on a thread of its own, which blocks while the child does not read, and takes no SIGPIPE when it never will.
-private func feed(_ text: String, to descriptor: Int32, then: @escaping @Sendable () -> Void) {
+private func feed(_ bytes: [UInt8], to descriptor: Int32, then: @escaping @Sendable () -> Void) {
     Thread.detachNewThread {
         var brokenPipe = sigset_t()
         sigemptyset(&brokenPipe)
         sigaddset(&brokenPipe, SIGPIPE)
         pthread_sigmask(SIG_BLOCK, &brokenPipe, nil)
-        var bytes = Array(text.utf8)[...]
+        var bytes = bytes[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }

@@ -97,6 +97,15 @@ import Testing
         #expect(try await ChildProgram.run("/bin/cat", input: .text(text)).output == text)
     }
 
+    @Test func `input can be any bytes`() async throws {
+        let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        try await withFolder { folder in
+            let child = try ChildProgram("/bin/cat", input: .bytes(bytes), output: .file("\(folder)/copy"))
+            #expect(await child.end() == 0)
+            #expect(FileManager.default.contents(atPath: "\(folder)/copy").map(Array.init) == bytes)
+        }
+    }
+
     @Test func `input that a child does not read harms neither`() async throws {
         let text = String(repeating: "x", count: 1 << 20)
         #expect(try await shell("exit 5", input: .text(text)).status == 5)

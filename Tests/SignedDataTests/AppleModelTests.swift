@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Primitives
 import StoreModel
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import SignedData
 
 /// Every member that Apple's own library has in a payload has a place in ours.
-@Suite(.enabled(if: AppleVerifier.interpreter != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
+@Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
 struct AppleModelTests {
     static let schemas: [String: PayloadSchema] = [
         "JWSTransactionDecodedPayload": JWSTransactionDecodedPayload.schema,
@@ -118,9 +119,9 @@ struct AppleModelTests {
         ],
     ]
 
-    @Test func `no member of Apple's types is unknown`() throws {
+    @Test func `no member of Apple's types is unknown`() async throws {
         let names = Self.schemas.keys.sorted()
-        let (status, answer) = try AppleVerifier.run("apple_models.py", .array(names.map { .string($0) }))
+        let (status, answer) = try await AppleVerifier.run("apple_models.py", .array(names.map { .string($0) }))
         try #require(status == 0)
         for name in names {
             let members = try #require(answer[name]?.arrayValue).compactMap(\.stringValue)
@@ -130,9 +131,9 @@ struct AppleModelTests {
         }
     }
 
-    @Test func `our values of an enumeration are Apple's`() throws {
+    @Test func `our values of an enumeration are Apple's`() async throws {
         let names = Self.values.keys.sorted()
-        let (status, answer) = try AppleVerifier.run("apple_models.py", .array(names.map { .string($0) }))
+        let (status, answer) = try await AppleVerifier.run("apple_models.py", .array(names.map { .string($0) }))
         try #require(status == 0)
         for name in names {
             let ours = try #require(Self.values[name]).map(\.payloadValue)
@@ -140,16 +141,16 @@ struct AppleModelTests {
         }
     }
 
-    @Test func `a history is asked for by Apple's names`() throws {
-        let (status, answer) = try AppleVerifier.run("apple_models.py", ["TransactionHistoryRequest"])
+    @Test func `a history is asked for by Apple's names`() async throws {
+        let (status, answer) = try await AppleVerifier.run("apple_models.py", ["TransactionHistoryRequest"])
         try #require(status == 0)
         let ours = Mirror(reflecting: AppStoreServerAPI.TransactionHistoryRequest()).children.compactMap(\.label)
         let apples = try #require(answer["TransactionHistoryRequest"]?.arrayValue).compactMap(\.stringValue)
         #expect(Set(ours) == Set(apples))
     }
 
-    @Test func `the table of errors is Apple's, in numbers and names`() throws {
-        let (status, answer) = try AppleVerifier.run("apple_models.py", ["APIError"])
+    @Test func `the table of errors is Apple's, in numbers and names`() async throws {
+        let (status, answer) = try await AppleVerifier.run("apple_models.py", ["APIError"])
         try #require(status == 0)
         let apples = try #require(answer["APIError"]?.objectValue).map { name, code in
             // INVALID_SORT in Python, InvalidSortError in the documentation, whose last word some names keep.

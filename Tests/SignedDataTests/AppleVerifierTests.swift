@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import StoreModel
@@ -7,13 +8,13 @@ import Testing
 
 /// Apple's own Python library judges what we sign. `SOUK_PYTHON` names an interpreter that has the package
 /// `app-store-server-library`.
-@Suite(.enabled(if: AppleVerifier.interpreter != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
+@Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
 struct AppleVerifierTests {
     let store: TestStore
 
     init() throws { store = try TestStore() }
 
-    @Test func `Apple's verifier accepts all five kinds`() throws {
+    @Test func `Apple's verifier accepts all five kinds`() async throws {
         let renewal = JWSRenewalInfoDecodedPayload(
             originalTransactionId: "1", autoRenewProductId: "com.example.pro.monthly", autoRenewStatus: .on,
             signedDate: TestStore.signedDate, environment: .sandbox)
@@ -27,7 +28,7 @@ struct AppleVerifierTests {
         let appTransaction = AppTransaction(
             receiptType: .sandbox, bundleId: "com.example", receiptCreationDate: TestStore.signedDate,
             originalPlatform: .iOS)
-        let (status, answer) = try AppleVerifier.judge(
+        let (status, answer) = try await AppleVerifier.judge(
             store.chain,
             [
                 "transaction": .string(transaction), "renewal": .string(signedRenewal),
@@ -44,7 +45,7 @@ struct AppleVerifierTests {
         #expect(answer["realtimeRequest"]?["payload"]?["requestIdentifier"] == "3db5c98d-8acf-4e29-831e-8e1f82f9f6e9")
     }
 
-    @Test func `Apple's verifier refuses what is refused here`() throws {
+    @Test func `Apple's verifier refuses what is refused here`() async throws {
         var other = TestStore.transaction()
         other.bundleId = "com.example.other"
         var production = TestStore.transaction()
@@ -52,39 +53,39 @@ struct AppleVerifierTests {
         let forged = try store.signed(signature: { [UInt8]($0.reversed()) })
         let documents = [try store.signer.sign(other), try store.signer.sign(production), forged]
         for jws in documents {
-            let (status, _) = try AppleVerifier.judge(store.chain, ["transaction": .string(jws)])
+            let (status, _) = try await AppleVerifier.judge(store.chain, ["transaction": .string(jws)])
             #expect(status == 1)
             #expect(refusal { try store.verifier.transaction(jws) } != nil)
         }
     }
 
     @Test(arguments: [0.0, 4_000_000_000, 200_000_000_000])
-    func `Apple's verifier accepts any virtual date`(seconds: Double) throws {
+    func `Apple's verifier accepts any virtual date`(seconds: Double) async throws {
         var payload = TestStore.transaction()
         payload.signedDate = Date(timeIntervalSince1970: seconds)
         let jws = try store.signer.sign(payload)
-        let (status, answer) = try AppleVerifier.judge(store.chain, ["transaction": .string(jws)])
+        let (status, answer) = try await AppleVerifier.judge(store.chain, ["transaction": .string(jws)])
         #expect(status == 0, "\(answer)")
     }
 
-    @Test func `Apple's verifier refuses another root`() throws {
+    @Test func `Apple's verifier refuses another root`() async throws {
         let jws = try store.signer.sign(TestStore.transaction())
-        let (status, answer) = try AppleVerifier.judge(SigningChain.generate(), ["transaction": .string(jws)])
+        let (status, answer) = try await AppleVerifier.judge(SigningChain.generate(), ["transaction": .string(jws)])
         #expect(status == 1)
         #expect(answer["transaction"]?["ok"] == false)
     }
 }
 
 /// What others sign, with other libraries: PyJWT and cryptography, which Apple's library is built on.
-@Suite(.enabled(if: AppleVerifier.interpreter != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
+@Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
 struct OutsideSignerTests {
-    private func documents() throws -> (answer: JSONValue, verifier: SignedDataVerifier) {
+    private func documents() async throws -> (answer: JSONValue, verifier: SignedDataVerifier) {
         let request: JSONObject = [
             "transaction": TestStore.transaction().json, "renewal": TestStore.renewalInfo().json,
             "appTransaction": TestStore.appTransaction().json, "realtimeRequest": TestStore.realtimeRequest().json,
             "notification": TestStore.notification(.init(bundleId: "com.example", environment: .sandbox)).json,
         ]
-        let (status, answer) = try AppleVerifier.run("outside_signer.py", .object(request))
+        let (status, answer) = try await AppleVerifier.run("outside_signer.py", .object(request))
         #expect(status == 0)
         let root = try Certificate(der: try #require(answer["root"]?.stringValue.flatMap { Base64.decode($0) }))
         return (
@@ -95,8 +96,8 @@ struct OutsideSignerTests {
         )
     }
 
-    @Test func `every kind is accepted under a chain like Apple's, of P-384 above and P-256 below`() throws {
-        let (answer, verifier) = try documents()
+    @Test func `every kind is accepted under a chain like Apple's, of P-384 above and P-256 below`() async throws {
+        let (answer, verifier) = try await documents()
         func jws(_ kind: String) throws -> String { try #require(answer[kind]?.stringValue) }
         #expect(try verifier.transaction(jws("transaction")).payload == TestStore.transaction())
         #expect(try verifier.renewalInfo(jws("renewal")).payload == TestStore.renewalInfo())
@@ -105,8 +106,8 @@ struct OutsideSignerTests {
         #expect(try verifier.notification(jws("notification")).payload.notificationType == .didRenew)
     }
 
-    @Test func `the same under another algorithm or without the chain is refused`() throws {
-        let (answer, verifier) = try documents()
+    @Test func `the same under another algorithm or without the chain is refused`() async throws {
+        let (answer, verifier) = try await documents()
         let expected: [(String, SignedDataError.Code)] = [
             ("algorithm none", .malformed), ("algorithm HS256", .unsupportedAlgorithm),
             ("algorithm ES384", .unsupportedAlgorithm), ("algorithm RS256", .unsupportedAlgorithm),
@@ -120,34 +121,18 @@ struct OutsideSignerTests {
 }
 
 enum AppleVerifier {
-    static var interpreter: String? { ProcessInfo.processInfo.environment["SOUK_PYTHON"] }
-
     static func judge(
-        _ chain: SigningChain, _ documents: JSONObject, script: String = #filePath
-    ) throws -> (status: Int32, answer: JSONValue) {
+        _ chain: SigningChain, _ documents: JSONObject
+    ) async throws -> (status: Int32, answer: JSONValue) {
         var request = documents
         request["root"] = .string(Base64.encode(chain.root.der))
         request["bundleID"] = "com.example"
         request["environment"] = "Sandbox"
-        return try run("apple_verifier.py", .object(request), script: script)
+        return try await run("apple_verifier.py", .object(request))
     }
 
-    static func run(
-        _ judge: String, _ request: JSONValue, script: String = #filePath
-    ) throws -> (status: Int32, answer: JSONValue) {
-        let tests = URL(fileURLWithPath: script).deletingLastPathComponent().deletingLastPathComponent()
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try #require(interpreter))
-        process.arguments = [tests.appendingPathComponent("Judges/\(judge)").path]
-        let input = Pipe()
-        let output = Pipe()
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        input.fileHandleForWriting.write(Data(request.encoded()))
-        try input.fileHandleForWriting.close()
-        let answer = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, try JSONValue(parsing: answer))
+    static func run(_ judge: String, _ request: JSONValue) async throws -> (status: Int32, answer: JSONValue) {
+        let verdict = try await OutsideJudge.judge(judge, request)
+        return (verdict.status, try #require(verdict.json, "\(verdict.errors)"))
     }
 }

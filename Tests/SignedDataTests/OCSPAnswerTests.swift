@@ -10,8 +10,8 @@ import Testing
     let url: URL
     let now = Date()
 
-    init() throws {
-        responder = try OCSPResponder()
+    init() async throws {
+        responder = try await OCSPResponder()
         url = try #require(URL(string: OCSPResponder.leafURL))
     }
 
@@ -42,29 +42,29 @@ import Testing
         }
     }
 
-    @Test func `OpenSSL reads the request as it is meant`() throws {
+    @Test func `OpenSSL reads the request as it is meant`() async throws {
         let request = try request()
-        let (text, status) = try OpenSSLCommand.run(
+        let (text, status) = try await OpenSSLCommand.run(
             ["ocsp", "-reqin", "/dev/stdin", "-req_text", "-noverify"], input: request.der)
         #expect(status == 0)
         #expect(text.contains("Hash Algorithm: sha1") && text.contains("OCSP Nonce"))
         #expect(request.responder == url)
         let plain = try self.request(withNonce: false)
-        let (other, _) = try OpenSSLCommand.run(["ocsp", "-reqin", "/dev/stdin", "-req_text"], input: plain.der)
+        let (other, _) = try await OpenSSLCommand.run(["ocsp", "-reqin", "/dev/stdin", "-req_text"], input: plain.der)
         #expect(!other.contains("OCSP Nonce"))
         #expect(try self.request().der != request.der, "a nonce is never used twice")
     }
 
-    @Test func `an appointed responder and the issuer itself may answer, nobody else`() throws {
+    @Test func `an appointed responder and the issuer itself may answer, nobody else`() async throws {
         let request = try request()
-        let stranger = try OCSPResponder()
+        let stranger = try await OCSPResponder()
         let issuer = responder.intermediate
         let allowed = [
             try OCSPResponder.signer(issuedBy: issuer),
             OCSPResponder.Signer(certificate: issuer.certificate, key: issuer.key),
         ]
         for signer in allowed {
-            let answer = try judge(responder.answer(url, request.der, leafSigner: signer), to: request)
+            let answer = try await judge(responder.answer(url, request.der, leafSigner: signer), to: request)
             #expect(!answer.isRevoked)
         }
         let chain = responder.store.chain
@@ -85,26 +85,27 @@ import Testing
             ),
         ]
         for (name, signer) in refused {
-            let response = try responder.answer(url, request.der, leafSigner: signer)
+            let response = try await responder.answer(url, request.der, leafSigner: signer)
             #expect(complaint { try judge(response, to: request) }.hasPrefix("Nobody who may answer"), "\(name)")
         }
     }
 
-    @Test func `an appointed responder whose certificate is over may not answer`() throws {
+    @Test func `an appointed responder whose certificate is over may not answer`() async throws {
         let request = try request()
         let template = CertificateTemplate(
             commonName: "OCSP Responder", basicConstraints: "critical,CA:FALSE",
             keyUsage: "critical,digitalSignature", extendedKeyUsage: "OCSPSigning", notAfter: "20200101000000Z")
         let key = try SigningKey.generate()
         let certificate = try template.issue(for: key, by: responder.intermediate)
-        let response = try responder.answer(url, request.der, leafSigner: .init(certificate: certificate, key: key))
+        let response = try await responder.answer(
+            url, request.der, leafSigner: .init(certificate: certificate, key: key))
         #expect(complaint { try judge(response, to: request) }.hasPrefix("Nobody who may answer"))
     }
 
-    @Test func `an answer counts from a little before it was given until it ends`() throws {
+    @Test func `an answer counts from a little before it was given until it ends`() async throws {
         let request = try request()
-        let response = try responder.answer(url, request.der, options: ["-nmin", "60"])
-        let endless = try responder.answer(url, request.der, options: [])
+        let response = try await responder.answer(url, request.der, options: ["-nmin", "60"])
+        let endless = try await responder.answer(url, request.der, options: [])
         let cases: [(TimeInterval, [UInt8], String)] = [
             (-200, response, ""), (-400, response, "It is from the future"), (0, response, ""),
             (3600 + 200, response, ""), (3600 + 400, response, "It was true until"),
@@ -116,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `an answer about another certificate is none`() throws {
+    @Test func `an answer about another certificate is none`() async throws {
         let chain = responder.store.chain
         let issuer = responder.intermediate
         var template = CertificateTemplate.leaf
@@ -125,20 +126,20 @@ import Testing
         let asked = try request(withNonce: false)
         let other = try OCSPRequest(about: sibling, issuedBy: issuer.certificate, withNonce: false)
         let about = try OCSPRequest(about: chain.intermediate, issuedBy: chain.root, withNonce: false)
-        let response = try responder.answer(url, other.der)
+        let response = try await responder.answer(url, other.der)
         let another = "It is about another certificate."
         #expect(complaint { try judge(response, to: asked, nonce: .none) } == another)
         // The root answers about the intermediate; its word about the leaf is not asked for, nor is it about the leaf.
         let intermediateURL = try #require(URL(string: OCSPResponder.intermediateURL))
-        let ofIntermediate = try responder.answer(intermediateURL, about.der)
+        let ofIntermediate = try await responder.answer(intermediateURL, about.der)
         #expect(refusal { try judge(ofIntermediate, to: asked, nonce: .none) } == .onlineCheckFailed)
         #expect(refusal { try judge(ofIntermediate, to: about, nonce: .none) } == nil)
     }
 
-    @Test func `an older answer is known by its nonce`() throws {
+    @Test func `an older answer is known by its nonce`() async throws {
         let (one, two, none) = (try request(), try request(), try request(withNonce: false))
         let answers = (
-            one: try responder.answer(url, one.der), none: try responder.answer(url, none.der)
+            one: try await responder.answer(url, one.der), none: try await responder.answer(url, none.der)
         )
         #expect(refusal { try judge(answers.one, to: one, nonce: .required) } == nil)
         #expect(complaint { try judge(answers.one, to: two) }.hasPrefix("Its nonce is not the one sent"))
@@ -148,25 +149,25 @@ import Testing
         #expect(refusal { try judge(answers.one, to: none, nonce: .none) } == nil)
     }
 
-    @Test func `what is no answer is refused`() throws {
+    @Test func `what is no answer is refused`() async throws {
         let request = try request()
-        let good = try responder.answer(url, request.der)
+        let good = try await responder.answer(url, request.der)
         let refusals: [[UInt8]] = [
             [], [0x30], Array("<html>".utf8), Array(good.dropLast()), good + [0], Array(good.prefix(40)),
             // OCSPResponse with each status that says no (RFC 6960 section 4.2.1), and success without an answer.
             [0x30, 3, 0x0A, 1, 1], [0x30, 3, 0x0A, 1, 2], [0x30, 3, 0x0A, 1, 3], [0x30, 3, 0x0A, 1, 5],
             [0x30, 3, 0x0A, 1, 6], [0x30, 3, 0x0A, 1, 0], [UInt8](repeating: 0x30, count: 100_000),
-            try responder.answer(url, request.der, options: ["-nmin", "60", "-badsig"]),
+            try await responder.answer(url, request.der, options: ["-nmin", "60", "-badsig"]),
         ]
         for response in refusals {
             #expect(refusal { try judge(response, to: request) } == .onlineCheckFailed, "\(response.prefix(8))")
         }
     }
 
-    @Test func `no changed bit turns revoked into good`() throws {
-        try responder.register(.revoked, .good)
+    @Test func `no changed bit turns revoked into good`() async throws {
+        try await responder.register(.revoked, .good)
         let request = try request()
-        let response = try responder.answer(url, request.der)
+        let response = try await responder.answer(url, request.der)
         #expect(try judge(response, to: request).isRevoked)
         for position in response.indices {
             var changed = response

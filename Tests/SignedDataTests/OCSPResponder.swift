@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import StoreModel
@@ -44,11 +45,11 @@ final class OCSPResponder: Sendable {
         return try TestStore(intermediate: intermediate, leaf: leaf)
     }
 
-    init(store: TestStore? = nil, leaf: Standing = .good, intermediate: Standing = .good) throws {
+    init(store: TestStore? = nil, leaf: Standing = .good, intermediate: Standing = .good) async throws {
         self.store = try store ?? Self.store()
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("souk-ocsp-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try register(leaf, intermediate)
+        try await register(leaf, intermediate)
     }
 
     deinit { try? FileManager.default.removeItem(at: folder) }
@@ -57,21 +58,22 @@ final class OCSPResponder: Sendable {
     var questions: [String] { state.withLock { $0.questions } }
 
     /// Writes what the responder knows.
-    func register(_ leaf: Standing, _ intermediate: Standing) throws {
+    func register(_ leaf: Standing, _ intermediate: Standing) async throws {
         var index = ""
         for (certificate, standing) in [(store.chain.leaf, leaf), (store.chain.intermediate, intermediate)]
         where standing != .unknown {
             let revocation = standing == .revoked ? "231114221320Z,keyCompromise" : ""
+            let serial = try await serial(certificate)
             index +=
-                "\(standing.rawValue)\t491231235959Z\t\(revocation)\t\(try serial(certificate))\tunknown\t/CN=\(standing)-\(index.count)\n"
+                "\(standing.rawValue)\t491231235959Z\t\(revocation)\t\(serial)\tunknown\t/CN=\(standing)-\(index.count)\n"
         }
         try Data(index.utf8).write(to: file("index.txt"))
     }
 
     private func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
 
-    private func serial(_ certificate: Certificate) throws -> String {
-        let (output, status) = try OpenSSLCommand.run(
+    private func serial(_ certificate: Certificate) async throws -> String {
+        let (output, status) = try await OpenSSLCommand.run(
             ["x509", "-noout", "-serial"], input: Array(certificate.pem.utf8))
         try #require(status == 0)
         return String(output.trimmingCharacters(in: .whitespacesAndNewlines).drop { $0 != "=" }.dropFirst())
@@ -94,7 +96,7 @@ final class OCSPResponder: Sendable {
     }
 
     /// Answers a posted request, as `RevocationChecker.Configuration.post` wants it.
-    func post(_ url: URL, _ request: [UInt8]) throws -> [UInt8] {
+    func post(_ url: URL, _ request: [UInt8]) async throws -> [UInt8] {
         let (isFault, options, chosen) = state.withLock { state in
             state.questions.append(url.absoluteString)
             let isFault = !state.faults.isEmpty
@@ -102,12 +104,12 @@ final class OCSPResponder: Sendable {
             return (isFault, state.options, state.leafSigner)
         }
         if isFault { throw Fault() }
-        return try answer(url, request, options: options, leafSigner: chosen)
+        return try await answer(url, request, options: options, leafSigner: chosen)
     }
 
     func answer(
         _ url: URL, _ request: [UInt8], options: [String] = ["-nmin", "60"], leafSigner: Signer? = nil
-    ) throws -> [UInt8] {
+    ) async throws -> [UInt8] {
         let isLeaf = url.absoluteString == Self.leafURL
         let issuer = isLeaf ? intermediate : root
         let signer = try isLeaf ? leafSigner ?? Self.signer(issuedBy: issuer) : Self.signer(issuedBy: issuer)
@@ -115,7 +117,7 @@ final class OCSPResponder: Sendable {
         let parts = ["ca.pem": issuer.certificate.pem, "signer.pem": signer.certificate.pem, "key.pem": signer.key.pem]
         for (part, text) in parts { try Data(text.utf8).write(to: file(name + part)) }
         try Data(request).write(to: file(name + "request"))
-        let (output, status) = try OpenSSLCommand.run(
+        let (output, status) = try await OpenSSLCommand.run(
             [
                 "ocsp", "-index", file("index.txt").path, "-CA", file(name + "ca.pem").path,
                 "-rsigner", file(name + "signer.pem").path, "-rkey", file(name + "key.pem").path,
@@ -128,20 +130,10 @@ final class OCSPResponder: Sendable {
 
 /// The command `openssl`.
 enum OpenSSLCommand {
-    static func run(_ arguments: [String], input: [UInt8] = []) throws -> (output: String, status: Int32) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["openssl"] + arguments
-        let (stdin, output) = (Pipe(), Pipe())
-        process.standardInput = stdin
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        stdin.fileHandleForWriting.write(Data(input))
-        try stdin.fileHandleForWriting.close()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (String(decoding: text, as: UTF8.self), process.terminationStatus)
+    /// Runs it to its end. What it says on standard error comes after its output.
+    static func run(_ arguments: [String], input: [UInt8] = []) async throws -> (output: String, status: Int32) {
+        let outcome = try await ChildProgram.run("/usr/bin/env", ["openssl"] + arguments, input: .bytes(input))
+        return (outcome.output + outcome.errors, outcome.status)
     }
 }
 

@@ -82,19 +82,19 @@ import Testing
         ]
     }
 
-    @Test func `nothing is accepted that openssl refuses`() throws {
+    @Test func `nothing is accepted that openssl refuses`() async throws {
         for item in try Self.constraints() + Self.times() {
             var payload = TestStore.transaction()
             payload.signedDate = Date(timeIntervalSince1970: item.seconds)
             let jws = try item.store.signer.sign(payload)
             #expect(refusal { try item.store.verifier.transaction(jws) } == item.ours, "\(item.name)")
-            let verdict = try Self.openssl(item.store.chain.certificates.map(\.der), at: item.seconds)
+            let verdict = try await Self.openssl(item.store.chain.certificates.map(\.der), at: item.seconds)
             #expect(verdict == item.openssl, "\(item.name)")
             #expect(item.ours != nil || item.openssl, "\(item.name): accepted although openssl refuses it")
         }
     }
 
-    @Test func `certificates of another chain are refused by both`() throws {
+    @Test func `certificates of another chain are refused by both`() async throws {
         let (store, other) = (try TestStore(), try TestStore())
         let mixtures = [
             [other.certificates[0], store.certificates[1], store.certificates[2]],
@@ -103,46 +103,48 @@ import Testing
         ]
         for certificates in mixtures {
             let seconds = TestStore.signedDate.timeIntervalSince1970
-            #expect(try !Self.openssl(certificates, at: seconds))
+            #expect(try await !Self.openssl(certificates, at: seconds))
             #expect(refusal { try CertificateChain(certificates, trusting: [TrustAnchor(store.chain.root)]) } != nil)
         }
     }
 
-    @Test func `of changed leaves openssl accepts none that is accepted here`() throws {
+    @Test func `of changed leaves openssl accepts none that is accepted here`() async throws {
         let store = try TestStore()
         let changed = store.certificates[0].indices.map { position in
             var leaf = store.certificates[0]
             leaf[position] ^= 1 << UInt8(position % 8)
             return leaf
         }
-        let byOpenSSL = try Self.openssl(leaves: changed, of: store)
+        let byOpenSSL = try await Self.openssl(leaves: changed, of: store)
         #expect(byOpenSSL.count == changed.count)
         for (leaf, isAccepted) in zip(changed, byOpenSSL) {
             let chain = [leaf, store.certificates[1], store.certificates[2]]
             let code = refusal { try CertificateChain(chain, trusting: [TrustAnchor(store.chain.root)]) }
             #expect(code != nil || isAccepted)
         }
-        #expect(try Self.openssl(leaves: [store.certificates[0]], of: store) == [true])
+        #expect(try await Self.openssl(leaves: [store.certificates[0]], of: store) == [true])
     }
 
     // MARK: - The judge
 
-    private static func openssl(_ certificates: [[UInt8]], at seconds: TimeInterval) throws -> Bool {
+    private static func openssl(_ certificates: [[UInt8]], at seconds: TimeInterval) async throws -> Bool {
         let folder = try Folder()
+        defer { withExtendedLifetime(folder) {} }
         let files = try certificates.enumerated().map { index, der in
             try folder.write(Array(Certificate(der: der).pem.utf8), "\(index).pem")
         }
         let arguments = ["-attime", String(Int(seconds)), "-CAfile", files[2], "-untrusted", files[1], files[0]]
-        return try OpenSSLCommand.run(["verify", "-no-CAstore", "-no-CApath"] + arguments).status == 0
+        return try await OpenSSLCommand.run(["verify", "-no-CAstore", "-no-CApath"] + arguments).status == 0
     }
 
-    private static func openssl(leaves: [[UInt8]], of store: TestStore) throws -> [Bool] {
+    private static func openssl(leaves: [[UInt8]], of store: TestStore) async throws -> [Bool] {
         let folder = try Folder()
+        defer { withExtendedLifetime(folder) {} }
         let root = try folder.write(Array(store.chain.root.pem.utf8), "root.pem")
         let intermediate = try folder.write(Array(store.chain.intermediate.pem.utf8), "intermediate.pem")
         let files = try leaves.enumerated().map { try folder.write($0.element, "\($0.offset).der") }
         let time = String(Int(TestStore.signedDate.timeIntervalSince1970))
-        let (output, _) = try OpenSSLCommand.run(
+        let (output, _) = try await OpenSSLCommand.run(
             ["verify", "-attime", time, "-CAfile", root, "-untrusted", intermediate] + files)
         let accepted = Set(output.split(separator: "\n").filter { $0.hasSuffix(": OK") }.map { String($0.dropLast(4)) })
         return files.map { accepted.contains($0) }

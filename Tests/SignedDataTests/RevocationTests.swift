@@ -14,7 +14,7 @@ import Testing
     ) -> RevocationChecker {
         var configuration = RevocationChecker.Configuration { [clock] in
             defer { clock.catchUp() }
-            return try responder.post($0, $1)
+            return try await responder.post($0, $1)
         }
         configuration.clock = clock
         change(&configuration)
@@ -46,7 +46,7 @@ import Testing
     @Test func `leaf and intermediate are asked for once, and the answers kept for all documents of the chain`()
         async throws
     {
-        let responder = try OCSPResponder()
+        let responder = try await OCSPResponder()
         let verifier = verifier(responder)
         for id in ["1", "2", "1"] { #expect(await outcome(verifier, try document(responder, id)) == nil) }
         #expect(responder.questions.sorted() == [OCSPResponder.intermediateURL, OCSPResponder.leafURL])
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `a call that cannot ask refuses what needs asking, and says that asking may help`() async throws {
-        let responder = try OCSPResponder()
+        let responder = try await OCSPResponder()
         let verifier = verifier(responder)
         let jws = try document(responder)
         for _ in 1...2 {
@@ -71,13 +71,13 @@ import Testing
     }
 
     @Test func `without revocation in the configuration nothing is asked`() async throws {
-        let responder = try OCSPResponder(leaf: .revoked)
+        let responder = try await OCSPResponder(leaf: .revoked)
         #expect(await outcome(responder.store.verifier, try document(responder)) == nil)
         #expect(responder.questions.isEmpty)
     }
 
     @Test func `nothing is asked about what is refused anyway`() async throws {
-        let responder = try OCSPResponder()
+        let responder = try await OCSPResponder()
         let verifier = verifier(responder)
         var other = TestStore.transaction()
         other.bundleId = "com.example.other"
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func `answers count for fifteen minutes, also for a document seen before`() async throws {
-        let responder = try OCSPResponder()
+        let responder = try await OCSPResponder()
         let verifier = verifier(responder)
         let jws = try document(responder)
         #expect(await outcome(verifier, jws) == nil)
@@ -97,13 +97,13 @@ import Testing
         #expect(refusal { try verifier.transaction(jws) } == nil)
         clock.move(by: 1)
         #expect(refusal { try verifier.transaction(jws) } == .onlineCheckFailed)
-        try responder.register(.revoked, .good)
+        try await responder.register(.revoked, .good)
         #expect(await outcome(verifier, jws)?.code == .revoked)
         #expect(responder.questions.count == 4)
     }
 
     @Test func `an answer that ends earlier counts no longer`() async throws {
-        let responder = try OCSPResponder()
+        let responder = try await OCSPResponder()
         responder.change { $0.options = ["-nmin", "2"] }
         let verifier = verifier(responder) { $0.tolerance = 30 }
         let jws = try document(responder)
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func `a clock set back makes nothing valid longer`() async throws {
-        let responder = try OCSPResponder()
+        let responder = try await OCSPResponder()
         let verifier = verifier(responder)
         let jws = try document(responder)
         #expect(await outcome(verifier, jws) == nil)
@@ -124,11 +124,13 @@ import Testing
     }
 
     @Test func `no more than so many chains are remembered`() async throws {
-        let responders = try (0..<4).map { _ in try OCSPResponder() }
+        var started: [OCSPResponder] = []
+        for _ in 0..<4 { started.append(try await OCSPResponder()) }
+        let responders = started
         let current = Locked(0)
         let checker = checker(responders[0]) { configuration in
             configuration.rememberedChains = 2
-            configuration.post = { try responders[current.withLock { $0 }].post($0, $1) }
+            configuration.post = { try await responders[current.withLock { $0 }].post($0, $1) }
         }
         let chains = try responders.map { responder in
             try CertificateChain(responder.store.certificates, trusting: [TrustAnchor(responder.store.chain.root)])
@@ -143,7 +145,7 @@ import Testing
     }
 
     @Test func `every chain within a notification is asked about`() async throws {
-        let (outer, inner) = (try OCSPResponder(), try OCSPResponder())
+        let (outer, inner) = (try await OCSPResponder(), try await OCSPResponder())
         let data = AppStoreServerAPI.NotificationData(
             bundleId: "com.example", environment: .sandbox,
             signedTransactionInfo: try inner.store.signer.sign(TestStore.transaction()))
@@ -152,8 +154,11 @@ import Testing
         var revocation = RevocationChecker.Configuration { url, request in
             serials.withLock { $0.append(url.path) }
             // Each responder knows its own certificates only; the one whose issuer is meant answers more than a line.
-            let answers = try [outer, inner].map { try $0.answer(url, request) }
-            return try #require(answers.first { (try? OCSPTexts.text(of: $0))?.contains("Cert Status: good") == true })
+            for responder in [outer, inner] {
+                let answer = try await responder.answer(url, request)
+                if try await OCSPTexts.text(of: answer).contains("Cert Status: good") { return answer }
+            }
+            throw OCSPResponder.Fault()
         }
         revocation.clock = clock
         var configuration = outer.store.configuration
@@ -180,7 +185,7 @@ import Testing
 
     @Test func `a revoked certificate is refused for good, whichever of the two it is`() async throws {
         for (leaf, intermediate) in [(OCSPResponder.Standing.revoked, OCSPResponder.Standing.good), (.good, .revoked)] {
-            let responder = try OCSPResponder(leaf: leaf, intermediate: intermediate)
+            let responder = try await OCSPResponder(leaf: leaf, intermediate: intermediate)
             let verifier = verifier(responder)
             let jws = try document(responder)
             let error = await outcome(verifier, jws)
@@ -190,10 +195,10 @@ import Testing
     }
 
     @Test func `revoked counts even when the other question got no answer`() async throws {
-        let responder = try OCSPResponder(leaf: .revoked)
+        let responder = try await OCSPResponder(leaf: .revoked)
         var configuration = RevocationChecker.Configuration { url, body in
             if url.absoluteString == OCSPResponder.intermediateURL { throw OCSPResponder.Fault() }
-            return try responder.post(url, body)
+            return try await responder.post(url, body)
         }
         configuration.clock = clock
         var accepted = responder.store.configuration
@@ -203,18 +208,18 @@ import Testing
 
     @Test func `a certificate the responder does not know is refused, to be asked for again`() async throws {
         for (leaf, intermediate) in [(OCSPResponder.Standing.unknown, OCSPResponder.Standing.good), (.good, .unknown)] {
-            let responder = try OCSPResponder(leaf: leaf, intermediate: intermediate)
+            let responder = try await OCSPResponder(leaf: leaf, intermediate: intermediate)
             let verifier = verifier(responder)
             let jws = try document(responder)
             let error = await outcome(verifier, jws)
             #expect(error?.code == .onlineCheckFailed && error?.isRetryable == true)
-            try responder.register(.good, .good)
+            try await responder.register(.good, .good)
             #expect(await outcome(verifier, jws) == nil)
         }
     }
 
     @Test func `a failed question is never an answer and is asked again`() async throws {
-        let responder = try OCSPResponder()
+        let responder = try await OCSPResponder()
         responder.change { $0.faults = Array(repeating: .init(), count: 4) }
         let verifier = verifier(responder)
         let jws = try document(responder)
@@ -229,8 +234,8 @@ import Testing
     }
 
     @Test func `a certificate that names no responder cannot be trusted where asking is demanded`() async throws {
-        let mute = try OCSPResponder(store: OCSPResponder.store { leaf, _ in leaf.ocspResponder = nil })
-        let foreign = try OCSPResponder(
+        let mute = try await OCSPResponder(store: OCSPResponder.store { leaf, _ in leaf.ocspResponder = nil })
+        let foreign = try await OCSPResponder(
             store: OCSPResponder.store { _, intermediate in
                 intermediate.ocspResponder = "ldap://ocsp.example/"
             })
@@ -244,7 +249,8 @@ import Testing
 
 /// What `openssl ocsp` prints.
 enum OCSPTexts {
-    static func text(of response: [UInt8]) throws -> String {
-        try OpenSSLCommand.run(["ocsp", "-respin", "/dev/stdin", "-noverify", "-resp_text"], input: response).output
+    static func text(of response: [UInt8]) async throws -> String {
+        try await OpenSSLCommand.run(["ocsp", "-respin", "/dev/stdin", "-noverify", "-resp_text"], input: response)
+            .output
     }
 }

@@ -160,34 +160,29 @@ import Testing
         #expect(refused > 1400)
     }
 
-    @Test func `openssl cms -verify reads the same content out of our receipts`() throws {
+    @Test func `openssl cms -verify reads the same content out of our receipts`() async throws {
         let store = try ReceiptStore()
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("souk-receipt-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         func file(_ name: String) -> String { folder.appendingPathComponent(name).path }
         try Data(store.chain.root.pem.utf8).write(to: URL(fileURLWithPath: file("root.pem")))
-        func judge(_ bytes: [UInt8]) throws -> Bool {
+        func judge(_ bytes: [UInt8]) async throws -> Bool {
             try Data(bytes).write(to: URL(fileURLWithPath: file("receipt")))
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments = [
-                "openssl", "cms", "-verify", "-binary", "-inform", "DER", "-in", file("receipt"), "-CAfile",
-                file("root.pem"), "-no-CApath", "-purpose", "any", "-attime", "1700000000", "-out", file("content"),
-            ]
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            process.waitUntilExit()
-            return process.terminationStatus == 0
+            let (_, status) = try await OpenSSLCommand.run([
+                "cms", "-verify", "-binary", "-inform", "DER", "-in", file("receipt"), "-CAfile", file("root.pem"),
+                "-no-CApath", "-purpose", "any", "-attime", "1700000000", "-out", file("content"),
+            ])
+            return status == 0
         }
         let receipt = ReceiptStore.receipt(purchases: 4)
         let bytes = try store.sign(receipt, for: ReceiptStore.device)
-        #expect(try judge(bytes))
+        #expect(try await judge(bytes))
         let content = Array(try Data(contentsOf: URL(fileURLWithPath: file("content"))))
         #expect(content == Array(try store.verifier.verify(bytes).payloadBytes))
         var tampered = bytes
         tampered[200] ^= 1
-        #expect(try !judge(tampered))
+        #expect(try await !judge(tampered))
     }
 
     @Test func `openssl cms -sign makes receipts that are accepted`() throws {

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import StoreModel
@@ -7,7 +8,7 @@ import Testing
 
 /// Apple's own Python library signs and we judge; we sign, and PyJWT and cryptography judge. `SOUK_PYTHON` names an
 /// interpreter that has the package `app-store-server-library`.
-@Suite(.enabled(if: AppleVerifier.interpreter != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
+@Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
 struct AppleSignerTests {
     let team: TestTeam
     let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
@@ -20,32 +21,20 @@ struct AppleSignerTests {
             appAccountToken: UUID(uuidString: "F1F0D6B4-1B56-4E2C-9F8C-0D2B6A6E7A11"))
     }
 
-    private func ask(_ additions: JSONObject = [:], script: String = #filePath) throws -> JSONValue {
+    private func ask(_ additions: JSONObject = [:]) async throws -> JSONValue {
         let request: JSONObject = [
             "privateKey": .string(team.key.pem), "keyID": .string(team.keyID), "issuerID": .string(team.issuerID),
             "bundleID": .string(team.bundleID.rawValue), "productID": "com.example.pro", "offerID": "comeback",
             "transactionID": "2000000000000001", "applicationUsername": .string(offer.applicationUsername),
             "nonce": .string(team.nonce.uuidString), "timestamp": .number(now.timeIntervalSince1970 * 1000),
         ]
-        let judges = URL(fileURLWithPath: script).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Judges/apple_signer.py")
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try #require(AppleVerifier.interpreter))
-        process.arguments = [judges.path]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        input.fileHandleForWriting.write(Data(JSONValue.object(request.merging(additions) { $1 }).encoded()))
-        try input.fileHandleForWriting.close()
-        let answer = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return try JSONValue(parsing: answer)
+        let verdict = try await OutsideJudge.judge("apple_signer.py", .object(request.merging(additions) { $1 }))
+        #expect(verdict.status == 0, "\(verdict.errors)")
+        return try #require(verdict.json)
     }
 
-    @Test func `what Apple's library signs is accepted here, and for nothing else`() throws {
-        let signed = try #require(try ask()["signed"])
+    @Test func `what Apple's library signs is accepted here, and for nothing else`() async throws {
+        let signed = try #require(try await ask()["signed"])
         func text(_ name: String) throws -> String { try #require(signed[name]?.stringValue) }
 
         let signature = PromotionalOfferSignature(
@@ -73,7 +62,7 @@ struct AppleSignerTests {
         try team.tokenVerifier.verify(text("token"), at: soon)
     }
 
-    @Test func `what is signed here is accepted there, with the same claims`() throws {
+    @Test func `what is signed here is accepted there, with the same claims`() async throws {
         let signature = try PromotionalOfferSignature.sign(
             offer, key: team.key, keyID: team.keyID, nonce: team.nonce, at: now)
         let content = Array(#"{"operation": "CREATE_ONE_TIME_CHARGE", "version": "1"}"#.utf8)
@@ -87,7 +76,7 @@ struct AppleSignerTests {
             let jws = try team.serverKey.sign(request, nonce: team.nonce, at: now)
             return ["audience": .string(request.audience.rawValue), "jws": .string(jws)]
         }
-        let answer = try ask([
+        let answer = try await ask([
             "offer": .string(signature.base64), "requests": .array(signed),
             "token": .string(team.serverKey.token(at: now, lifetime: 3600)),
         ])
@@ -115,11 +104,11 @@ struct AppleSignerTests {
         #expect(answer["token"]?["claims"]?["aud"] == "appstoreconnect-v1", "\(answer)")
     }
 
-    @Test func `the judges refuse another key and a changed signature`() throws {
+    @Test func `the judges refuse another key and a changed signature`() async throws {
         let other = try TestTeam()
         let signature = try PromotionalOfferSignature.sign(
             offer, key: other.key, keyID: team.keyID, nonce: team.nonce, at: now)
-        let answer = try ask([
+        let answer = try await ask([
             "offer": .string(signature.base64), "token": .string(other.serverKey.token(at: now)),
             "requests": [
                 [
