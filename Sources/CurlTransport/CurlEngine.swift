@@ -72,7 +72,7 @@ final class CurlEngine: Sendable {
             sigemptyset(&signals)
             sigaddset(&signals, SIGPIPE)
             pthread_sigmask(SIG_BLOCK, &signals, nil)
-            var loop = TransferLoop(multi)
+            var loop = TransferLoop(multi, configuration.clock)
             while loop.turn(takeCommands()) {}
             end(multi)
         }
@@ -122,11 +122,15 @@ struct Multi: @unchecked Sendable {
 /// What the engine's thread does, turn by turn.
 struct TransferLoop {
     private let multi: Multi
+    private let clock: MonotonicClock
     private var active: [UnsafeMutableRawPointer: Transfer] = [:]
     private var idleHandles: [UnsafeMutableRawPointer] = []
     private static let maximumIdleHandles = 64
 
-    init(_ multi: Multi) { self.multi = multi }
+    init(_ multi: Multi, _ clock: MonotonicClock) {
+        self.multi = multi
+        self.clock = clock
+    }
 
     /// Obeys the commands, moves every transfer on, and waits for the next event. `false` when all is over.
     mutating func turn(_ mail: (commands: [CurlEngine.Command], isStopped: Bool)) -> Bool {
@@ -139,7 +143,7 @@ struct TransferLoop {
         var running: Int32 = 0
         curl_multi_perform(multi.handle, &running)
         readMessages()
-        let now = ContinuousClock.now
+        let now = clock.now
         for transfer in active.values where transfer.deadline <= now {
             end(transfer, .failure(transfer.timeout))
         }
@@ -199,6 +203,7 @@ struct TransferLoop {
     /// Milliseconds to the next deadline; libcurl shortens it to its own.
     private func waitingTime(_ now: ContinuousClock.Instant) -> Int32 {
         guard let next = active.values.map(\.deadline).min() else { return 60_000 }
-        return Int32(max(0, min(60_000, ((next - now) / .milliseconds(1)).rounded(.up))))
+        let time = min(next - now, clock.readingInterval ?? .seconds(60))
+        return Int32(max(0, (time / .milliseconds(1)).rounded(.up)))
     }
 }

@@ -15,7 +15,7 @@ public final class CurlTransport: HTTPTransport {
     public struct Configuration: Sendable {
         /// The deadline of an exchange, answer's body included, that names none.
         public var timeout: Duration = .seconds(30)
-        /// How long a connection may take to be made.
+        /// How long a connection may take to be made, TLS included. libcurl counts it, always on the machine's clock.
         public var connectTimeout: Duration = .seconds(10)
         /// Connections open at once; further requests wait for one.
         public var maximumConnections = 256
@@ -27,6 +27,8 @@ public final class CurlTransport: HTTPTransport {
         public var streamWindow = 256 << 10
         /// A PEM file of the authorities to trust for https; `nil` trusts the system's.
         public var certificateAuthorityFile: String?
+        /// What the deadlines of exchanges are measured with. A test can pass a clock that it moves itself.
+        public var clock = MonotonicClock()
 
         public init() {}
     }

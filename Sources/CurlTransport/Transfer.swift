@@ -43,7 +43,7 @@ final class Transfer: @unchecked Sendable {
         self.owner = owner
         maximumBufferedBytes = configuration.maximumBufferedBytes
         streamWindow = configuration.streamWindow
-        deadline = .now + request.timeout
+        deadline = configuration.clock.now + request.timeout
     }
 
     var timeout: HTTPError {

@@ -34,8 +34,9 @@ final class Acceptor: Sendable {
             run(daemons)
             ended.signal()
         }
-        thread.name = "HTTPListener"
         thread.start()
+        // On Linux a name given before the start is lost.
+        thread.name = "HTTPListener"
     }
 
     /// Ends the thread and closes the socket, both before it returns. Called once.

@@ -28,6 +28,7 @@ final class ConnectionRegistry: Sendable {
     private let deadlines: Connection.Deadlines
     private let maximum: Int
     private let patience: Duration
+    private let clock: MonotonicClock
     private let roomMade: @Sendable () -> Void
     private let state = Locked(State())
     /// Not marked Sendable by Dispatch, whose objects may be used from every thread.
@@ -38,15 +39,17 @@ final class ConnectionRegistry: Sendable {
     ///
     /// - Parameter patience: how long a connection may wait for its client before it can be closed for another one's.
     init(
-        maximum: Int, patience: Duration, deadlines: Connection.Deadlines, roomMade: @escaping @Sendable () -> Void
+        maximum: Int, patience: Duration, deadlines: Connection.Deadlines, clock: MonotonicClock,
+        roomMade: @escaping @Sendable () -> Void
     ) {
         self.maximum = maximum
         self.patience = patience
         self.deadlines = deadlines
+        self.clock = clock
         self.roomMade = roomMade
         timer = DispatchSource.makeTimerSource(queue: queue)
         let shortest = min(deadlines.firstHeaders, deadlines.nextHeaders, deadlines.body)
-        let interval = max(.milliseconds(10), min(shortest / 8, .milliseconds(250)))
+        let interval = clock.readingInterval ?? max(.milliseconds(10), min(shortest / 8, .milliseconds(250)))
         timer.setEventHandler { [weak self] in self?.sweep() }
         timer.schedule(deadline: .now(), repeating: .nanoseconds(Int(interval / .nanoseconds(1))))
         timer.activate()
@@ -69,7 +72,7 @@ final class ConnectionRegistry: Sendable {
     /// `roomMade` is called, if `hasRoom` was asked before.
     func makeRoom() -> Bool {
         if endLongestWait() { return true }
-        let now = ContinuousClock.now
+        let now = clock.now
         let connections = state.withLock { Array($0.connections.values) }
         let waits = connections.compactMap(\.wait).filter { now - $0.since >= patience }.sorted()
         state.withLock { $0.leaving = waits.prefix(Self.leavingAtOnce).reversed() }
@@ -107,13 +110,14 @@ final class ConnectionRegistry: Sendable {
 
     func close(_ connection: Connection) {
         let lingering = connection.willClose()
+        let lingersUntil = lingering.map { _ in clock.now + Self.lingerPeriod }
         let (refused, isRoomAwaited) = state.withLock { state -> (Int32?, Bool) in
             state.connections[ObjectIdentifier(connection)] = nil
             defer { state.isRoomAwaited = false }
-            guard let lingering, state.lingering.count < Self.maximumLingering else {
+            guard let lingering, let lingersUntil, state.lingering.count < Self.maximumLingering else {
                 return (lingering, state.isRoomAwaited)
             }
-            state.lingering.append((lingering, .now + Self.lingerPeriod))
+            state.lingering.append((lingering, lingersUntil))
             return (nil, state.isRoomAwaited)
         }
         if let refused { Foundation.close(refused) }
@@ -148,8 +152,9 @@ final class ConnectionRegistry: Sendable {
         for (socket, _) in rest { Foundation.close(socket) }
     }
 
-    private func sweep() {
-        let now = ContinuousClock.now
+    /// Closes what is past its deadline. The timer calls it; it may be called from any thread.
+    func sweep() {
+        let now = clock.now
         let (connections, lingering) = state.withLock { state in
             defer { state.lingering = [] }
             return (Array(state.connections.values), state.lingering)

@@ -2,6 +2,7 @@ import CMicrohttpd
 import Dispatch
 import Foundation
 import HTTPCore
+import Primitives
 
 /// What every exchange of a listener shares.
 final class Service: Sendable {
@@ -20,7 +21,7 @@ final class Service: Sendable {
             maximum: max(1, limits.maximumConnections), patience: limits.givesWayAfter,
             deadlines: .init(
                 firstHeaders: limits.headerTimeout, nextHeaders: limits.headerTimeout + limits.idleTimeout,
-                body: limits.bodyTimeout), roomMade: roomMade)
+                body: limits.bodyTimeout), clock: limits.clock, roomMade: roomMade)
     }
 }
 
@@ -31,7 +32,7 @@ final class Daemon: Sendable {
     private let acceptor: Acceptor
     private let service: Service
     /// How long clients get to read the refusal of a request that outlived the grace period, and tasks to end.
-    private static let refusalPeriod = DispatchTimeInterval.seconds(1)
+    private static let refusalPeriod = Duration.seconds(1)
 
     init(handler: any HTTPHandler, configuration: HTTPListener.Configuration) throws {
         let pem = try configuration.tls.map { try PEM($0) }
@@ -93,15 +94,31 @@ final class Daemon: Sendable {
     func stop(grace: Duration) {
         acceptor.stop()
         service.connections.drain()
-        let period = DispatchTimeInterval.milliseconds(Int(grace / .milliseconds(1)))
-        if service.underWay.wait(timeout: .now() + period) == .timedOut {
+        let clock = service.limits.clock
+        if service.underWay.wait(atMost: grace, clock) == .timedOut {
             service.connections.forbidParking()
-            _ = service.underWay.wait(timeout: .now() + Self.refusalPeriod)
+            _ = service.underWay.wait(atMost: Self.refusalPeriod, clock)
         }
         service.connections.forbidParking()
         for worker in workers { MHD_stop_daemon(worker.pointer) }
         service.connections.stop()
-        _ = service.running.wait(timeout: .now() + Self.refusalPeriod)
+        _ = service.running.wait(atMost: Self.refusalPeriod, clock)
+    }
+}
+
+extension DispatchGroup {
+    /// Blocks until the group is empty, or until `period` has passed on `clock`.
+    fileprivate func wait(atMost period: Duration, _ clock: MonotonicClock) -> DispatchTimeoutResult {
+        guard let interval = clock.readingInterval else { return wait(timeout: .now() + Self.dispatch(period)) }
+        let deadline = clock.now + period
+        while wait(timeout: .now() + Self.dispatch(interval)) == .timedOut {
+            if clock.now >= deadline { return .timedOut }
+        }
+        return .success
+    }
+
+    private static func dispatch(_ period: Duration) -> DispatchTimeInterval {
+        .milliseconds(Int(period / .milliseconds(1)))
     }
 }
 

@@ -117,12 +117,16 @@ extension HTTPListener {
         /// From the end of the headers to the end of the body.
         public var bodyTimeout: Duration = .seconds(30)
         /// A connection on which nothing moves for so long is closed; at least a second. Suspended replies do not count.
+        ///
+        /// libmicrohttpd applies it as well, always on the machine's clock.
         public var idleTimeout: Duration = .seconds(60)
         /// How long `stop()` waits for requests under way.
         public var stopGracePeriod: Duration = .seconds(10)
         /// Made for each answer the listener gives without its handler (400, 413, 414, 431, 500, 501, 503) and added to
         /// it, such as a request id. Called on the listener's threads.
         public var refusalHeaders: @Sendable () -> HTTPHeaders = { [:] }
+        /// What the timeouts and periods above are measured with. A test can pass a clock that it moves itself.
+        public var clock = MonotonicClock()
         /// Certificate and key for https; `nil` is plain http.
         public var tls: TLS?
 

@@ -11,6 +11,9 @@ public func withLoopbackServer<Value>(
     var configuration = HTTPListener.Configuration()
     configuration.tls = certificate.map { .init(certificateFile: $0.certificate, privateKeyFile: $0.key) }
     configuration.stopGracePeriod = stopGracePeriod
+    // A machine that is slow for seconds must not close a test's connections.
+    configuration.headerTimeout = .seconds(50)
+    configuration.bodyTimeout = .seconds(50)
     let listener = HTTPListener(handler: handler, configuration: configuration)
     let url = try listener.start().url
     do {
@@ -26,6 +29,8 @@ public func withLoopbackServer<Value>(
 /// A transport of its own connections, which trusts `certificateAuthorityFile` for https.
 public func loopbackTransport(trusting certificateAuthorityFile: String? = nil) -> any HTTPTransport {
     var configuration = CurlTransport.Configuration()
+    configuration.timeout = .seconds(50)
+    configuration.connectTimeout = .seconds(50)
     configuration.certificateAuthorityFile = certificateAuthorityFile
     return CurlTransport(configuration: configuration)
 }

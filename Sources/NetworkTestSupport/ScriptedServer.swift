@@ -38,10 +38,14 @@ public final class ScriptedServer: Sendable {
             return String(decoding: all, as: UTF8.self)
         }
 
-        /// Blocks until the other side has closed; throws away what it sends.
-        public func waitForEnd() {
+        /// Blocks until the other side has closed, and throws away what it sends. Returns `false` when that takes longer
+        /// than a test may.
+        @discardableResult public func waitForEnd() -> Bool {
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
-            while recv(socket, &buffer, buffer.count, 0) > 0 {}
+            while true {
+                let count = recv(socket, &buffer, buffer.count, 0)
+                if count <= 0 { return count == 0 || errno != EAGAIN }
+            }
         }
     }
 
@@ -57,8 +61,11 @@ public final class ScriptedServer: Sendable {
             for serve in connections {
                 let accepted = accept(line.socket, nil, nil)
                 guard accepted >= 0 else { break }
-                var limit = timeval(tv_sec: 60, tv_usec: 0)
+                _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+                // Below the time at which the test runner ends a test, so that the test fails by itself.
+                var limit = timeval(tv_sec: 50, tv_usec: 0)
                 setsockopt(accepted, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+                setsockopt(accepted, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
                 serve(Peer(socket: accepted))
                 close(accepted)
             }
@@ -77,7 +84,8 @@ public final class ListeningPort: Sendable {
         #if canImport(Darwin)
             let socket = Foundation.socket(AF_INET, SOCK_STREAM, 0)
         #else
-            let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            // A program that another test starts must not inherit it: the connection would outlive its end here.
+            let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         #endif
         self.socket = socket
         var address = sockaddr_in()

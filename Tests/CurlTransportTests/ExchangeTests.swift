@@ -146,7 +146,7 @@ import Testing
                     open.now += 1
                     open.most = max(open.most, open.now)
                 }
-                await Task.yield()
+                await letOthersRun()
                 open.withLock { $0.now -= 1 }
                 return HTTPResponse(status: 200, body: request.body)
             }

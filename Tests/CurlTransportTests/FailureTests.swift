@@ -7,6 +7,18 @@ import Primitives
 import Testing
 
 @Suite struct FailureTests {
+    private let time = ManualMonotonicClock()
+
+    /// A transport whose deadlines pass only when the test moves `time`.
+    private func drivenTransport(_ configure: (inout CurlTransport.Configuration) -> Void = { _ in }) -> CurlTransport {
+        var configuration = CurlTransport.Configuration()
+        configuration.clock = time.clock
+        // libcurl counts real time.
+        configuration.connectTimeout = .seconds(3600)
+        configure(&configuration)
+        return CurlTransport(configuration: configuration)
+    }
+
     private func error(_ request: HTTPRequest, _ transport: CurlTransport = CurlTransport()) async throws -> HTTPError {
         try await #require(throws: HTTPError.self) { try await transport.send(request) }
     }
@@ -28,10 +40,8 @@ import Testing
     }
 
     @Test func `nobody listening is a failed connection, which may be retried`() async throws {
-        let port = try await withLoopbackServer(AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200)) }) { url in
-            url.split(separator: ":").last ?? ""
-        }
-        let refused = try await error(HTTPRequest(method: .get, url: "http://127.0.0.1:\(port)/"))
+        let port = try ReservedPort()
+        let refused = try await error(HTTPRequest(method: .get, url: port.url))
         #expect(refused.code == .connectionFailed)
         #expect(refused.isRetryable)
     }
@@ -55,42 +65,101 @@ import Testing
         "", "HTTP/1.1 200 OK\r\nX-Slow: ", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab",
     ])
     func `an answer that does not end is a timeout at the request's deadline`(part: String) async throws {
+        let hasArrived = Gate()
         let server = try ScriptedServer { peer in
             _ = peer.receive(until: "\r\n\r\n")
             peer.send(part)
+            hasArrived.open()
+            peer.waitForEnd()
+        }
+        let transport = drivenTransport()
+        let request = HTTPRequest(method: .get, url: server.url, timeout: .seconds(600))
+        async let late = error(request, transport)
+        try await hasArrived.pass()
+        time.advance(by: .seconds(600))
+        #expect(try await late.code == .timeout)
+        #expect(try await late.isRetryable)
+        await transport.shutdown()
+    }
+
+    @Test func `an answer that ends a moment before the deadline is an answer`() async throws {
+        let (hasArrived, mayEnd) = (Gate(), DispatchSemaphore(value: 0))
+        let server = try ScriptedServer { peer in
+            _ = peer.receive(until: "\r\n\r\n")
+            peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab")
+            hasArrived.open()
+            mayEnd.wait()
+            peer.send("cde")
+        }
+        let transport = drivenTransport()
+        let request = HTTPRequest(method: .get, url: server.url, timeout: .seconds(600))
+        async let answer = transport.send(request)
+        try await hasArrived.pass()
+        time.advance(by: .seconds(600) - .nanoseconds(1))
+        try await time.waitForReadings()
+        mayEnd.signal()
+        #expect(try await answer.body.buffered == Array("abcde".utf8))
+        await transport.shutdown()
+    }
+
+    @Test func `a deadline passes on the machine's clock by itself`() async throws {
+        let server = try ScriptedServer { peer in
+            _ = peer.receive(until: "\r\n\r\n")
             peer.waitForEnd()
         }
         let late = try await error(HTTPRequest(method: .get, url: server.url, timeout: .milliseconds(200)))
         #expect(late.code == .timeout)
-        #expect(late.isRetryable)
     }
 
-    @Test func `the deadline also ends an answer that is streaming, and one that nobody reads`() async throws {
-        let serve: @Sendable (ScriptedServer.Peer) -> Void = { peer in
+    @Test func `a connection that is not made in time is a timeout before the request's deadline`() async throws {
+        // It takes connections and never begins a handshake.
+        let silent = try ListeningPort()
+        let transport = drivenTransport { $0.connectTimeout = .milliseconds(200) }
+        let late = try await error(HTTPRequest(method: .get, url: "https://127.0.0.1:\(silent.number)/"), transport)
+        #expect(late.code == .timeout)
+        #expect(late.reason.hasPrefix("No connection"))
+        await transport.shutdown()
+        withExtendedLifetime(silent) {}
+    }
+
+    @Test(arguments: [false, true])
+    func `the deadline also ends an answer that is streaming, and one that nobody reads`(isReadLate: Bool)
+        async throws
+    {
+        let hasEnded = Gate()
+        let server = try ScriptedServer { peer in
             _ = peer.receive(until: "\r\n\r\n")
             peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n")
-            peer.waitForEnd()
+            if peer.waitForEnd() { hasEnded.open() }
         }
-        let server = try ScriptedServer(serve)
-        let answer = try await CurlTransport().send(
-            HTTPRequest(method: .get, url: server.url, timeout: .milliseconds(500)))
-        await #expect(throws: HTTPError(.timeout, "")) { try await answer.body.collect(upTo: 100) }
+        let transport = drivenTransport()
+        let answer = try await transport.send(HTTPRequest(method: .get, url: server.url, timeout: .seconds(600)))
+        if isReadLate {
+            time.advance(by: .seconds(600))
+            try await hasEnded.pass()
+        }
+        await #expect(throws: HTTPError(.timeout, "")) {
+            try await time.advance(by: .seconds(60)) { _ = try await answer.body.collect(upTo: 100) }
+        }
+        #expect(time.elapsed >= .seconds(600))
+        await transport.shutdown()
     }
 
     @Test func `the deadline counts while a request waits for a connection`() async throws {
-        let hasArrived = DispatchSemaphore(value: 0)
+        let hasArrived = Gate()
         let server = try ScriptedServer { peer in
             _ = peer.receive(until: "\r\n\r\n")
-            hasArrived.signal()
+            hasArrived.open()
             peer.waitForEnd()
         }
-        var configuration = CurlTransport.Configuration()
-        configuration.maximumConnectionsPerHost = 1
-        let transport = CurlTransport(configuration: configuration)
-        let first = Task { try await transport.send(HTTPRequest(method: .get, url: server.url)) }
-        #expect(await wait(for: hasArrived))
-        let second = HTTPRequest(method: .get, url: server.url + "/2", timeout: .milliseconds(200))
-        #expect(try await error(second, transport).code == .timeout)
+        let transport = drivenTransport { $0.maximumConnectionsPerHost = 1 }
+        let first = Task {
+            try await transport.send(HTTPRequest(method: .get, url: server.url, timeout: .seconds(1_000_000_000)))
+        }
+        try await hasArrived.pass()
+        let second = HTTPRequest(method: .get, url: server.url + "/2", timeout: .seconds(600))
+        #expect(try await time.advance(by: .seconds(60)) { try await error(second, transport).code } == .timeout)
+        #expect(time.elapsed >= .seconds(600))
         first.cancel()
         await #expect(throws: HTTPError(.cancelled, "")) { try await first.value }
         await transport.shutdown()
@@ -99,30 +168,32 @@ import Testing
     @Test func `a request stream that never comes is a timeout and is cancelled`() async throws {
         let isCancelled = Locked(false)
         let stream = HTTPBodyStream {
-            try await Task.sleep(for: .seconds(3600))
-            return nil
+            try await untilCancelled()
         } cancel: {
             isCancelled.withLock { $0 = true }
         }
         let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200)) }
         try await withLoopbackServer(handler) { url in
-            let request = HTTPRequest(method: .put, url: url, body: .stream(stream), timeout: .milliseconds(200))
-            let late = try await error(request)
+            let transport = drivenTransport()
+            let request = HTTPRequest(method: .put, url: url, body: .stream(stream), timeout: .seconds(600))
+            let late = try await time.advance(by: .seconds(60)) { try await error(request, transport) }
             #expect(late.code == .timeout)
+            #expect(time.elapsed >= .seconds(600))
             #expect(isCancelled.withLock { $0 })
+            await transport.shutdown()
         }
     }
 
     @Test func `cancelling the task ends the request, before and after it is sent`() async throws {
-        let hasArrived = DispatchSemaphore(value: 0)
+        let hasArrived = Gate()
         let server = try ScriptedServer { peer in
             _ = peer.receive(until: "\r\n\r\n")
-            hasArrived.signal()
+            hasArrived.open()
             peer.waitForEnd()
         }
         let transport = CurlTransport()
         let late = Task { try await transport.send(HTTPRequest(method: .get, url: server.url)) }
-        #expect(await wait(for: hasArrived))
+        try await hasArrived.pass()
         late.cancel()
         await #expect(throws: HTTPError(.cancelled, "")) { try await late.value }
         let early = Task {
@@ -134,11 +205,11 @@ import Testing
     }
 
     @Test func `shutting down ends what is under way and refuses what comes later`() async throws {
-        let hasArrived = DispatchSemaphore(value: 0)
-        let handler = AnyHTTPHandler { _ in
-            hasArrived.signal()
+        let arrivals = CallLog<String>()
+        let handler = AnyHTTPHandler { request in
+            arrivals.record(request.url)
             return .suspended {
-                try? await Task.sleep(for: .seconds(3600))
+                try? await untilCancelled()
                 return HTTPResponse(status: 200)
             }
         }
@@ -147,7 +218,7 @@ import Testing
             let requests = (0..<4).map { _ in
                 Task { try await transport.send(HTTPRequest(method: .get, url: url)) }
             }
-            for _ in requests { #expect(await wait(for: hasArrived)) }
+            await arrivals.wait { $0.count == requests.count }
             await transport.shutdown()
             for request in requests {
                 await #expect(throws: HTTPError(.cancelled, "")) { try await request.value }
@@ -165,18 +236,11 @@ import Testing
     }
 
     @Test func `errors show neither URLs nor headers`() async throws {
+        let port = try ReservedPort()
         let request = HTTPRequest(
-            method: .get, url: "http://user:secret@127.0.0.1:1/?token=secret", headers: ["Authorization": "secret"])
+            method: .get, url: "http://user:secret@127.0.0.1:\(port.number)/?token=secret",
+            headers: ["Authorization": "secret"])
         let refused = try await error(request)
         #expect(!"\(refused) \(String(reflecting: refused))".contains("secret"))
-    }
-}
-
-/// Waits without blocking Swift's thread pool.
-func wait(for semaphore: DispatchSemaphore) async -> Bool {
-    await withCheckedContinuation { continuation in
-        Thread.detachNewThread {
-            continuation.resume(returning: semaphore.wait(timeout: .now() + 60) == .success)
-        }
     }
 }

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import HTTPListener
@@ -36,15 +37,17 @@ import Testing
     }
 
     @Test func `the port is free again after the stop`() async throws {
-        let listener = HTTPListener(handler: echo)
-        let port = try listener.start().port
-        let client = try RawClient(port: port)
+        let reserved = try ReservedPort()
+        let port = reserved.number
+        let listener = HTTPListener(handler: echo, configuration: .init(port: port))
+        #expect(try listener.start().port == port)
+        let client = try await RawClient(port: port)
         await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         var reader = AnswerReader(client)
         _ = try await reader.next()
         await listener.stop()
         #expect(try await client.receiveToEnd() == "")
-        #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
+        await #expect(throws: RawClient.Failure.self) { try await RawClient(port: port) }
         let next = HTTPListener(handler: echo, configuration: .init(port: port))
         #expect(try next.start().port == port)
         await next.stop()
@@ -75,13 +78,16 @@ import Testing
                 return HTTPResponse(status: 200, body: .text("answered"))
             }
         }
-        let listener = HTTPListener(handler: handler)
+        let reserved = try ReservedPort()
+        var configuration = HTTPListener.Configuration(port: reserved.number)
+        configuration.stopGracePeriod = .seconds(3600)
+        let listener = HTTPListener(handler: handler, configuration: configuration)
         let port = try listener.start().port
-        let idle = try RawClient(port: port)
+        let idle = try await RawClient(port: port)
         await idle.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         var idleReader = AnswerReader(idle)
         _ = try await idleReader.next()
-        let busy = try RawClient(port: port)
+        let busy = try await RawClient(port: port)
         await busy.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
         await started.wait()
         let stop = Task {
@@ -89,7 +95,7 @@ import Testing
             stopped.withLock { $0 = true }
         }
         #expect(try await idle.receiveToEnd() == "")
-        #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
+        await #expect(throws: RawClient.Failure.self) { try await RawClient(port: port) }
         #expect(!stopped.withLock { $0 })
         gate.fire()
         let answer = try await busy.receiveToEnd()
@@ -121,12 +127,12 @@ import Testing
         configuration.stopGracePeriod = .seconds(3600)
         let listener = HTTPListener(handler: handler, configuration: configuration)
         let port = try listener.start().port
-        let client = try RawClient(port: port)
+        let client = try await RawClient(port: port)
         await client.send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n")
         var reader = AnswerReader(client)
         #expect(try await reader.next().body == "GET /first\n")
         await client.send("POST /half HTTP/1.1\r\nHost: x\r\n\(half)")
-        let busy = try RawClient(port: port)
+        let busy = try await RawClient(port: port)
         await busy.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
         await started.wait()
         async let stop: Void = listener.stop()
@@ -136,20 +142,49 @@ import Testing
         await stop
     }
 
-    @Test func `what outlives the grace period is cancelled and answered 503`() async throws {
-        let (started, cancelled) = (Signal(), Signal())
+    @Test func `what outlives the grace period is cancelled, and not before`() async throws {
+        let (started, cancelled, time) = (Signal(), Signal(), ManualMonotonicClock())
+        let cancelledAfter = Locked(Duration.zero)
         let handler = AnyHTTPHandler { _ in
             .suspended {
                 started.fire()
-                do { try await Task.sleep(for: .seconds(3600)) } catch { cancelled.fire() }
-                await Task.yield()
+                do {
+                    try await untilCancelled()
+                } catch {
+                    cancelledAfter.withLock { $0 = time.elapsed }
+                    cancelled.fire()
+                }
                 return HTTPResponse(status: 200)
             }
         }
         var configuration = HTTPListener.Configuration()
-        configuration.stopGracePeriod = .milliseconds(50)
+        configuration.clock = time.clock
+        configuration.stopGracePeriod = .seconds(600)
         let listener = HTTPListener(handler: handler, configuration: configuration)
-        let client = try RawClient(port: try listener.start().port)
+        let client = try await RawClient(port: try listener.start().port)
+        await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await started.wait()
+        await time.advance(by: .seconds(60)) { await listener.stop() }
+        await cancelled.wait()
+        #expect(cancelledAfter.withLock { $0 } >= .seconds(600))
+    }
+
+    /// No time passes here, so the listener waits until the client has read its answer.
+    @Test func `what outlives the grace period is answered 503`() async throws {
+        let (started, cancelled) = (Signal(), Signal())
+        let handler = AnyHTTPHandler { _ in
+            .suspended {
+                started.fire()
+                do { try await untilCancelled() } catch { cancelled.fire() }
+                await letOthersRun()
+                return HTTPResponse(status: 200)
+            }
+        }
+        var configuration = HTTPListener.Configuration()
+        configuration.clock = ManualMonotonicClock().clock
+        configuration.stopGracePeriod = .zero
+        let listener = HTTPListener(handler: handler, configuration: configuration)
+        let client = try await RawClient(port: try listener.start().port)
         await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         await started.wait()
         async let stop: Void = listener.stop()
@@ -160,7 +195,7 @@ import Testing
     }
 
     @Test func `a handler that ignores its cancellation does not keep the listener`() async throws {
-        let (started, gate) = (Signal(), Signal())
+        let (started, gate, time) = (Signal(), Signal(), ManualMonotonicClock())
         let handler = AnyHTTPHandler { _ in
             .suspended {
                 started.fire()
@@ -169,16 +204,17 @@ import Testing
             }
         }
         var configuration = HTTPListener.Configuration()
-        configuration.stopGracePeriod = .milliseconds(50)
+        configuration.clock = time.clock
+        configuration.stopGracePeriod = .zero
         configuration.refusalHeaders = { ["X-Request": "r1"] }
         let listener = HTTPListener(handler: handler, configuration: configuration)
-        let client = try RawClient(port: try listener.start().port)
+        let client = try await RawClient(port: try listener.start().port)
         await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         await started.wait()
-        async let stop: Void = listener.stop()
+        let stop = Task { await listener.stop() }
         let answer = try await client.receiveToEnd()
         #expect(answer.hasPrefix("HTTP/1.1 503 ") && answer.contains("X-Request: r1\r\n"), "\(answer)")
-        await stop
+        await time.advance(by: .seconds(1)) { await stop.value }
         gate.fire()
     }
 
@@ -193,12 +229,11 @@ import Testing
                         status: 200,
                         body: .stream(
                             HTTPBodyStream {
-                                try await Task.sleep(for: .seconds(3600))
-                                return nil
+                                try await untilCancelled()
                             })))
             default:
                 .suspended {
-                    await Task.yield()
+                    await letOthersRun()
                     return HTTPResponse(status: 200)
                 }
             }
@@ -208,16 +243,16 @@ import Testing
             configuration.stopGracePeriod = .milliseconds(round * 10)
             let listener = HTTPListener(handler: handler, configuration: configuration)
             let port = try listener.start().port
-            let streaming = try RawClient(port: port)
+            let streaming = try await RawClient(port: port)
             await streaming.send("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
             _ = try await streaming.receive()
-            let silent = try RawClient(port: port)
+            let silent = try await RawClient(port: port)
             await silent.send("GET /silent HTTP/1.1\r\nHost: x\r\n\r\n")
             _ = try await silent.receive()
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<8 {
                     group.addTask {
-                        guard let client = try? RawClient(port: port) else { return }
+                        guard let client = try? await RawClient(port: port) else { return }
                         var reader = AnswerReader(client)
                         while await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), (try? await reader.next()) != nil
                         {}
@@ -236,7 +271,7 @@ import Testing
         do {
             let listener = HTTPListener(handler: echo)
             port = try listener.start().port
-            client = try RawClient(port: port)
+            client = try await RawClient(port: port)
             await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             var reader = AnswerReader(client)
             #expect(try await reader.next().status == 200)

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import HTTPListener
@@ -10,7 +11,7 @@ import Testing
             $0.maximumBodyBytes = 1000
         } body: { address, _ in
             for (count, status) in [(1000, 200), (1001, 413)] {
-                let client = try RawClient(port: address.port)
+                let client = try await RawClient(port: address.port)
                 let body = String(repeating: "b", count: count)
                 await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(count)\r\n\r\n\(body)")
                 var reader = AnswerReader(client)
@@ -29,13 +30,13 @@ import Testing
             $0.maximumBodyBytes = 1000
         } body: { address, _ in
             let block = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)
-            let announced = try RawClient(port: address.port)
+            let announced = try await RawClient(port: address.port)
             await announced.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(block.count * 8)\r\n\r\n")
             for _ in 0..<8 { #expect(await announced.send(block)) }
             let first = try await announced.receiveToEnd()
             #expect(first.hasPrefix("HTTP/1.1 413 "))
             #expect(first.contains("application/problem+json") && first.contains("\"body_too_large\""))
-            let chunked = try RawClient(port: address.port)
+            let chunked = try await RawClient(port: address.port)
             await chunked.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
             for _ in 0..<8 {
                 await chunked.send("100000\r\n")
@@ -52,7 +53,7 @@ import Testing
         try await withListener(echo) {
             $0.maximumBodyBytes = 1000
         } body: { address, _ in
-            let client = try RawClient(port: address.port)
+            let client = try await RawClient(port: address.port)
             await client.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1001\r\n\r\n")
             #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 413 "))
         }
@@ -63,7 +64,7 @@ import Testing
             $0.maximumBodyBytes = 1000
             $0.maximumDiscardedBytes = 10_000
         } body: { address, _ in
-            let client = try RawClient(port: address.port)
+            let client = try await RawClient(port: address.port)
             await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
             await client.send([UInt8](repeating: 1, count: 100_000))
             #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 413 "))
@@ -75,7 +76,7 @@ import Testing
             $0.maximumBodyBytes = 1000
             $0.maximumDiscardedBytes = 10_000
         } body: { address, _ in
-            let client = try RawClient(port: address.port)
+            let client = try await RawClient(port: address.port)
             await client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
             await client.send("186A0\r\n")
             await client.send([UInt8](repeating: 1, count: 100_000))
@@ -88,7 +89,7 @@ import Testing
             $0.maximumHeaderBytes = 4096
         } body: { address, _ in
             for (count, status) in [(3000, 200), (4100, 431), (200_000, 431)] {
-                let client = try RawClient(port: address.port)
+                let client = try await RawClient(port: address.port)
                 let value = String(repeating: "h", count: count)
                 await client.send("GET / HTTP/1.1\r\nHost: x\r\nX-Long: \(value)\r\n\r\n")
                 let answer = try await client.receive()
@@ -99,7 +100,7 @@ import Testing
 
     @Test func `a target longer than the headers may be is refused`() async throws {
         try await withListener(echo) { address, _ in
-            let client = try RawClient(port: address.port)
+            let client = try await RawClient(port: address.port)
             await client.send("GET /\(String(repeating: "t", count: 100_000)) HTTP/1.1\r\nHost: x\r\n\r\n")
             #expect(try await client.receiveToEnd().hasPrefix("HTTP/1.1 414 "))
         }
@@ -128,7 +129,7 @@ import Testing
                 ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 500, "invalid_answer"),
             ]
             for (number, (request, status, code)) in requests.enumerated() {
-                let client = try RawClient(port: address.port)
+                let client = try await RawClient(port: address.port)
                 await client.send(request)
                 var reader = AnswerReader(client)
                 let answer = try await reader.next()
@@ -140,62 +141,80 @@ import Testing
     }
 
     @Test func `headers that drip are cut off at their deadline`() async throws {
-        try await withListener(echo) {
-            $0.headerTimeout = .milliseconds(300)
+        let time = ManualMonotonicClock()
+        try await withListener(echo, time) {
+            $0.headerTimeout = .seconds(20)
         } body: { address, _ in
-            let client = try RawClient(port: address.port)
+            let client = try await RawClient(port: address.port)
             await client.send("GET / HTTP/1.1\r\nHost: x\r\n")
-            let drip = Task {
-                while !Task.isCancelled, await client.send("X: y\r\n") { try? await Task.sleep(for: .milliseconds(20)) }
-            }
-            #expect(try await client.receiveToEnd() == "")
-            drip.cancel()
-            await drip.value
-        }
-    }
-
-    @Test func `a connection that says nothing is closed at the header deadline`() async throws {
-        try await withListener(echo) {
-            $0.headerTimeout = .milliseconds(300)
-        } body: { address, _ in
-            let client = try RawClient(port: address.port)
-            #expect(try await client.receiveToEnd() == "")
+            try await drip("X: y\r\n", to: client, time)
+            #expect(time.elapsed >= .seconds(20))
         }
     }
 
     @Test func `a body that drips is cut off at its deadline`() async throws {
-        try await withListener(echo) {
-            $0.bodyTimeout = .milliseconds(300)
+        let time = ManualMonotonicClock()
+        try await withListener(echo, time) {
+            $0.bodyTimeout = .seconds(20)
         } body: { address, _ in
-            let client = try RawClient(port: address.port)
+            let client = try await RawClient(port: address.port)
             await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
-            let drip = Task {
-                while !Task.isCancelled, await client.send("x") { try? await Task.sleep(for: .milliseconds(20)) }
+            try await drip("x", to: client, time)
+            #expect(time.elapsed >= .seconds(20))
+        }
+    }
+
+    /// Sends `text` once a second until the listener ends the connection, without an answer.
+    private func drip(_ text: String, to client: RawClient, _ time: ManualMonotonicClock) async throws {
+        let sending = Task {
+            while !Task.isCancelled, await client.send(text) {
+                time.advance(by: .seconds(1))
+                try await time.waitForReadings()
             }
+        }
+        #expect(try await client.receiveToEnd() == "")
+        sending.cancel()
+        _ = await sending.result
+    }
+
+    @Test func `a connection that says nothing is closed at the header deadline`() async throws {
+        try await withListener(echo) {
+            $0.clock = MonotonicClock()
+            $0.headerTimeout = .milliseconds(300)
+        } body: { address, _ in
+            let client = try await RawClient(port: address.port)
             #expect(try await client.receiveToEnd() == "")
-            drip.cancel()
-            await drip.value
         }
     }
 
     @Test func `an idle connection is closed, one that is being answered is not`() async throws {
+        let (hasBegun, gate, time) = (Signal(), Signal(), ManualMonotonicClock())
         let handler = AnyHTTPHandler { request in
             guard request.url == "/slow" else { return echo.respond(to: request) }
             return .suspended {
-                try? await Task.sleep(for: .milliseconds(1500))
+                hasBegun.fire()
+                await gate.wait()
                 return HTTPResponse(status: 200, body: .text("slow"))
             }
         }
-        try await withListener(handler) {
-            $0.idleTimeout = .seconds(1)
-            $0.headerTimeout = .milliseconds(200)
-            $0.bodyTimeout = .milliseconds(200)
+        try await withListener(handler, time) {
+            $0.idleTimeout = .seconds(3600)
+            $0.headerTimeout = .seconds(10)
+            $0.bodyTimeout = .seconds(10)
         } body: { address, _ in
-            let client = try RawClient(port: address.port)
+            let client = try await RawClient(port: address.port)
             await client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+            await hasBegun.wait()
+            for _ in 0..<3 {
+                time.advance(by: .seconds(86_400))
+                try await time.waitForReadings()
+            }
+            gate.fire()
             var reader = AnswerReader(client)
             #expect(try await reader.next().body == "slow")
-            #expect(try await client.receiveToEnd() == "")
+            let answered = time.elapsed
+            #expect(try await time.advance(by: .seconds(600)) { try await client.receiveToEnd() } == "")
+            #expect(time.elapsed - answered >= .seconds(3610))
         }
     }
 
@@ -208,13 +227,15 @@ import Testing
                 return HTTPResponse(status: 200, body: .text("slow"))
             }
         }
-        try await withListener(handler) {
+        let looks = Looks()
+        try await withListener(handler, looks.time) {
             $0.maximumConnections = 2
             $0.givesWayAfter = .zero
+            $0.clock = looks.clock
         } body: { address, _ in
-            let clients = [try RawClient(port: address.port), try RawClient(port: address.port)]
+            let clients = [try await RawClient(port: address.port), try await RawClient(port: address.port)]
             for client in clients { await client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n") }
-            let third = try RawClient(port: address.port)
+            let third = try await RawClient(port: address.port)
             let isAnswered = Locked(false)
             let answer = Task {
                 await third.send("GET /third HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -223,8 +244,7 @@ import Testing
                 isAnswered.withLock { $0 = true }
                 return answer.body
             }
-            // Longer than the pause after which the acceptor looks again.
-            try await Task.sleep(for: .milliseconds(300))
+            try await until("the acceptor has looked for room twice") { looks.count >= 2 }
             #expect(!isAnswered.withLock { $0 })
             gate.fire()
             for client in clients {
@@ -237,7 +257,8 @@ import Testing
 
     @Test func `where all connections wait for their clients, the one that has waited longest gives way`() async throws
     {
-        try await withListener(echo) {
+        let time = ManualMonotonicClock()
+        try await withListener(echo, time) {
             $0.maximumConnections = 3
             $0.threads = 1
             $0.givesWayAfter = .zero
@@ -245,25 +266,33 @@ import Testing
             $0.bodyTimeout = .seconds(3600)
         } body: { address, _ in
             let request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-            let (idle, dripping, sending) = (
-                try RawClient(port: address.port), try RawClient(port: address.port), try RawClient(port: address.port)
-            )
+            let idle = try await RawClient(port: address.port)
             await idle.send(request)
-            var reader = AnswerReader(idle)
-            _ = try await reader.next()
+            var idleReader = AnswerReader(idle)
+            _ = try await idleReader.next()
+            let dripping = try await RawClient(port: address.port)
             await dripping.send("GET / HTTP/1.1\r\nHost: x\r\nX: ")
-            await sending.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
-            // All of them in turn, each for one more: which one had waited longest is for the clock to say.
-            var open = [idle, dripping, sending]
-            for _ in 0..<3 {
-                let next = try RawClient(port: address.port)
+            let sending = try await RawClient(port: address.port)
+            await sending.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n")
+            var sendingReader = AnswerReader(sending)
+            #expect(try await sendingReader.next().status == 100)
+            try await time.waitForReadings()
+            // From here on it has waited for the shortest time.
+            time.advance(by: .seconds(1))
+            await idle.send(request)
+            _ = try await idleReader.next()
+            var newer: [RawClient] = []
+            for oldest in [dripping, sending, idle] {
+                let next = try await RawClient(port: address.port)
                 await next.send(request)
                 var reader = AnswerReader(next)
                 #expect(try await reader.next().status == 200)
-                open.append(next)
+                #expect(try await oldest.receiveToEnd() == "")
+                newer.append(next)
+                try await time.waitForReadings()
+                time.advance(by: .seconds(1))
             }
-            for client in open.prefix(3) { #expect(try await client.receiveToEnd() == "") }
-            for client in open.suffix(3) {
+            for client in newer {
                 await client.send(request)
                 var reader = AnswerReader(client)
                 #expect(try await reader.next().status == 200)
@@ -272,19 +301,55 @@ import Testing
     }
 
     @Test func `a connection does not give way before its time`() async throws {
-        try await withListener(echo) {
+        let looks = Looks()
+        try await withListener(echo, looks.time) {
             $0.maximumConnections = 1
             $0.givesWayAfter = .seconds(3600)
-            $0.headerTimeout = .seconds(3600)
+            $0.headerTimeout = .seconds(86_400)
+            $0.clock = looks.clock
         } body: { address, _ in
-            let first = try RawClient(port: address.port)
-            let second = try RawClient(port: address.port)
+            let first = try await RawClient(port: address.port)
+            let second = try await RawClient(port: address.port)
             await second.send("GET /second HTTP/1.1\r\nHost: x\r\n\r\n")
-            try await Task.sleep(for: .milliseconds(500))
+            looks.time.advance(by: .seconds(3599))
+            try await until("the acceptor has looked for room twice") { looks.count >= 2 }
             await first.send("GET /first HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             #expect(try await first.receiveToEnd().hasSuffix("GET /first\n"))
             var reader = AnswerReader(second)
             #expect(try await reader.next().body == "GET /second\n")
+        }
+    }
+
+    @Test func `a connection gives way when its time has come`() async throws {
+        let time = ManualMonotonicClock()
+        try await withListener(echo, time) {
+            $0.maximumConnections = 1
+            $0.givesWayAfter = .seconds(3600)
+            // Far beyond what the steps below can add up to.
+            $0.headerTimeout = .seconds(1_000_000_000)
+        } body: { address, _ in
+            let first = try await RawClient(port: address.port)
+            let second = try await RawClient(port: address.port)
+            await second.send("GET /second HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            #expect(try await time.advance(by: .seconds(60)) { try await first.receiveToEnd() } == "")
+            #expect(time.elapsed >= .seconds(3600))
+            #expect(try await second.receiveToEnd().hasSuffix("GET /second\n"))
+        }
+    }
+
+    /// A clock that counts how often the acceptor's thread reads it: each time it looks for a connection to close.
+    private final class Looks: Sendable {
+        let time = ManualMonotonicClock()
+        private let readings = Locked(0)
+
+        var count: Int { readings.withLock { $0 } }
+
+        var clock: MonotonicClock {
+            let clock = time.clock
+            return MonotonicClock { [readings] in
+                if Thread.current.name == "HTTPListener" { readings.withLock { $0 += 1 } }
+                return clock.now
+            }
         }
     }
 
@@ -296,11 +361,11 @@ import Testing
         } body: { address, _ in
             var silent: [RawClient] = []
             for number in 0..<400 {
-                let client = try RawClient(port: address.port)
+                let client = try await RawClient(port: address.port)
                 if number % 2 == 0 { await client.send("G") }
                 silent.append(client)
                 guard number % 40 == 39 else { continue }
-                let honest = try RawClient(port: address.port)
+                let honest = try await RawClient(port: address.port)
                 await honest.send("GET /\(number) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
                 #expect(try await honest.receiveToEnd().hasSuffix("GET /\(number)\n"))
             }
@@ -320,7 +385,7 @@ import Testing
                 for client in 0..<8 {
                     group.addTask {
                         for turn in 0..<25 {
-                            let connection = try RawClient(port: address.port)
+                            let connection = try await RawClient(port: address.port)
                             await connection.send(
                                 "GET /\(client)/\(turn) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
                             let answer = try await connection.receiveToEnd()

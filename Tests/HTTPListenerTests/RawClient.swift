@@ -12,29 +12,33 @@ final class RawClient: Sendable {
     private let input = DispatchQueue(label: "RawClient.input")
     private let output = DispatchQueue(label: "RawClient.output")
 
-    init(port: Int, receiveBuffer: Int32? = nil) throws {
+    init(port: Int, receiveBuffer: Int32? = nil) async throws {
         #if canImport(Darwin)
             socket = Foundation.socket(AF_INET, SOCK_STREAM, 0)
         #else
-            socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            // A program that another test starts must not inherit it: the connection would outlive its end here.
+            socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         #endif
         if var size = receiveBuffer {
             setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
         // A test that waits for what never comes ends with a failure instead of hanging.
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        var limit = timeval(tv_sec: 50, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(UInt16(port).bigEndian)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let result = withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        let number = await run(on: output) { [socket] in
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = in_port_t(UInt16(port).bigEndian)
+            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            let result = withUnsafePointer(to: &address) { address in
+                address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
             }
+            return result == 0 ? 0 : errno
         }
-        guard result == 0 else { throw Failure(reason: String(cString: strerror(errno))) }
+        guard number == 0 else { throw Failure(reason: String(cString: strerror(number))) }
     }
 
     deinit { Foundation.close(socket) }

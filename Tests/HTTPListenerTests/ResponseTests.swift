@@ -12,7 +12,7 @@ import Testing
             request.url == "/next" ? .ready(HTTPResponse(status: 200, body: .text("next"))) : .ready(response())
         }
         return try await withListener(handler) { address, _ in
-            let client = try RawClient(port: address.port)
+            let client = try await RawClient(port: address.port)
             await client.send("\(method) / HTTP/1.1\r\nHost: x\r\n\r\nGET /next HTTP/1.1\r\nHost: x\r\n\r\n")
             var reader = AnswerReader(client)
             return (try await reader.next(isHead: isHead), try await reader.next())
@@ -67,7 +67,7 @@ import Testing
     func `a 304 that states no length has none, and ends its connection`(method: String) async throws {
         let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 304, headers: ["ETag": "\"a\""])) }
         try await withListener(handler) { address, _ in
-            let client = try RawClient(port: address.port)
+            let client = try await RawClient(port: address.port)
             await client.send("\(method) / HTTP/1.1\r\nHost: x\r\n\r\n")
             let text = try await client.receiveToEnd()
             #expect(text.hasPrefix("HTTP/1.1 304 ") && text.hasSuffix("\r\n\r\n"), "\(text)")
@@ -106,7 +106,7 @@ import Testing
             .ready(HTTPResponse(status: 200, headers: ["Connection": "close"], body: .text("bye")))
         }
         try await withListener(handler) { address, _ in
-            let client = try RawClient(port: address.port)
+            let client = try await RawClient(port: address.port)
             await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             #expect(try await client.receiveToEnd().hasSuffix("\r\n\r\nbye"))
         }
@@ -117,7 +117,7 @@ import Testing
             .ready(HTTPResponse(status: 200, body: .stream(HTTPBodyStream { nil })))
         }
         try await withListener(handler) { address, _ in
-            let client = try RawClient(port: address.port)
+            let client = try await RawClient(port: address.port)
             await client.send("GET / HTTP/1.0\r\n\r\n")
             let text = try await client.receiveToEnd()
             #expect(text.contains(" 200 ") && !text.lowercased().contains("chunked"))

@@ -1,24 +1,33 @@
+import BaseTestSupport
 import HTTPCore
 import HTTPListener
 import Primitives
+import Testing
 
 /// Runs `body` against a listener, then stops it.
+///
+/// The listener's time passes only when the test moves `time`, so a slow machine closes no connection.
 func withListener<Value>(
-    _ handler: any HTTPHandler, _ configure: (inout HTTPListener.Configuration) -> Void = { _ in },
+    _ handler: any HTTPHandler, _ time: ManualMonotonicClock = ManualMonotonicClock(),
+    _ configure: (inout HTTPListener.Configuration) -> Void = { _ in },
     body: (HTTPListener.Address, HTTPListener) async throws -> Value
 ) async throws -> Value {
     var configuration = HTTPListener.Configuration()
+    configuration.clock = time.clock
+    // libmicrohttpd counts real time.
+    configuration.idleTimeout = .seconds(3600)
     configure(&configuration)
     let listener = HTTPListener(handler: handler, configuration: configuration)
     let address = try listener.start()
+    let value: Value
     do {
-        let value = try await body(address, listener)
-        await listener.stop()
-        return value
+        value = try await body(address, listener)
     } catch {
-        await listener.stop()
+        await time.advance(by: .seconds(1)) { await listener.stop() }
         throw error
     }
+    await time.advance(by: .seconds(1)) { await listener.stop() }
+    return value
 }
 
 /// Something that happens once and can be waited for.

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import HTTPListener
@@ -11,7 +12,7 @@ import Testing
         }
         try await withListener(handler) { address, _ in
             for path in ["/ready", "/later"] {
-                let client = try RawClient(port: address.port)
+                let client = try await RawClient(port: address.port)
                 await client.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
                 #expect(try await client.receiveToEnd().isEmpty)
             }
@@ -31,14 +32,14 @@ import Testing
                 request.url == "/known"
                 ? HTTPBodyStream(chunks)
                 : HTTPBodyStream {
-                    await Task.yield()
+                    await letOthersRun()
                     return rest.withLock { $0.popFirst() }
                 }
             let response = HTTPResponse(status: 200, body: .stream(stream))
             return request.url == "/later" ? .suspended { response } : .ready(response)
         }
         try await withListener(handler) { address, _ in
-            let client = try RawClient(port: address.port)
+            let client = try await RawClient(port: address.port)
             var reader = AnswerReader(client)
             let whole = String(decoding: chunks.joined(), as: UTF8.self)
             for path in ["/known", "/unknown", "/later", "/known"] {
@@ -68,7 +69,7 @@ import Testing
                         })))
         }
         try await withListener(handler) { address, _ in
-            let client = try RawClient(port: address.port)
+            let client = try await RawClient(port: address.port)
             await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             var text = ""
             while !text.contains("part0\r\n") { text += String(decoding: try await client.receive(), as: UTF8.self) }
@@ -93,7 +94,7 @@ import Testing
                         })))
         }
         try await withListener(handler) { address, _ in
-            let client = try RawClient(port: address.port, receiveBuffer: 1 << 16)
+            let client = try await RawClient(port: address.port, receiveBuffer: 1 << 16)
             await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             var count = try await client.receive().count
             #expect(produced.withLock { $0 } < total)
@@ -122,7 +123,7 @@ import Testing
         }
         try await withListener(handler) { address, _ in
             for path in ["/known", "/unknown"] {
-                let client = try RawClient(port: address.port)
+                let client = try await RawClient(port: address.port)
                 await client.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
                 let text = try await client.receiveToEnd()
                 #expect(text.contains("part") && !text.hasSuffix("0\r\n\r\n"))
@@ -137,21 +138,19 @@ import Testing
             guard request.url == "/wait" else { return echo.respond(to: request) }
             return .suspended {
                 started.fire()
-                do { try await Task.sleep(for: .seconds(3600)) } catch { cancelled.fire() }
+                do { try await untilCancelled() } catch { cancelled.fire() }
                 return HTTPResponse(status: 200, body: .text("too late"))
             }
         }
-        try await withListener(handler) {
-            $0.headerTimeout = .milliseconds(400)
-        } body: { address, _ in
+        try await withListener(handler) { address, _ in
             do {
-                let client = try RawClient(port: address.port)
+                let client = try await RawClient(port: address.port)
                 await client.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
                 await started.wait()
                 if hard { client.reset() }
             }
             await cancelled.wait()
-            let other = try RawClient(port: address.port)
+            let other = try await RawClient(port: address.port)
             await other.send("GET /still HTTP/1.1\r\nHost: x\r\n\r\n")
             var reader = AnswerReader(other)
             #expect(try await reader.next().body == "GET /still\n")
@@ -167,7 +166,7 @@ import Testing
                     status: 200,
                     body: .stream(
                         HTTPBodyStream {
-                            if sent.withLock({ $0 }) { try await Task.sleep(for: .seconds(3600)) }
+                            if sent.withLock({ $0 }) { try await untilCancelled() }
                             sent.withLock { $0 = true }
                             return Array("part".utf8)
                         } cancel: {
@@ -176,7 +175,7 @@ import Testing
         }
         try await withListener(handler) { address, _ in
             do {
-                let client = try RawClient(port: address.port)
+                let client = try await RawClient(port: address.port)
                 await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
                 var text = ""
                 while !text.contains("part") { text += String(decoding: try await client.receive(), as: UTF8.self) }
@@ -189,7 +188,7 @@ import Testing
         let handler = AnyHTTPHandler { request in
             guard request.url != "/still" else { return echo.respond(to: request) }
             return .suspended {
-                for _ in 0..<(request.url.utf8.count * 7 % 23) { await Task.yield() }
+                await letOthersRun(times: request.url.utf8.count * 7 % 23)
                 return HTTPResponse(status: 200, body: .text(String(repeating: "x", count: 50_000)))
             }
         }
@@ -197,7 +196,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for worker in 0..<100 {
                     group.addTask {
-                        let client = try RawClient(port: address.port)
+                        let client = try await RawClient(port: address.port)
                         let path = String(repeating: "p", count: worker % 29)
                         await client.send("GET /\(path) HTTP/1.1\r\nHost: x\r\n\r\n")
                         if worker % 3 == 0 { _ = try await client.receive(100) }
@@ -206,7 +205,7 @@ import Testing
                 }
                 try await group.waitForAll()
             }
-            let other = try RawClient(port: address.port)
+            let other = try await RawClient(port: address.port)
             await other.send("GET /still HTTP/1.1\r\nHost: x\r\n\r\n")
             var reader = AnswerReader(other)
             #expect(try await reader.next().body == "GET /still\n")

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Dispatch
 import Foundation
 import HTTPCore
@@ -22,7 +23,7 @@ import Testing
                 await #expect(throws: HTTPError(.tlsFailed, "")) {
                     try await loopbackTransport().send(HTTPRequest(method: .get, url: address.url))
                 }
-                let plain = try RawClient(port: address.port)
+                let plain = try await RawClient(port: address.port)
                 await plain.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
                 #expect(try await !plain.receiveToEnd().contains("200 OK"))
             }
@@ -72,7 +73,7 @@ import Testing
             for (hasBegun, _) in neighbours { await hasBegun.wait() }
             for _ in 0..<100 {
                 // The other tests need the processor too.
-                await Task.yield()
+                await letOthersRun()
                 #expect(throws: HTTPListenerError(.tlsFailed, "")) {
                     try HTTPListener(handler: echo, configuration: configuration).start()
                 }

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import HTTPListener
@@ -22,7 +23,7 @@ import Testing
         case "/large": .ready(HTTPResponse(status: 200, body: .bytes([UInt8](repeating: 1, count: 5000))))
         case "/never":
             .suspended {
-                try? await Task.sleep(for: .seconds(3600))
+                try? await untilCancelled()
                 return HTTPResponse(status: 200)
             }
         default:
@@ -63,8 +64,10 @@ import Testing
     }
 
     @Test func `deadline, cancellation, limit and connection failures are told apart`() async throws {
-        let port = try await withListener(handler) {
-            $0.stopGracePeriod = .milliseconds(50)
+        let reserved = try ReservedPort()
+        try await withListener(handler) {
+            $0.port = reserved.number
+            $0.stopGracePeriod = .zero
         } body: { address, _ in
             var configuration = URLSessionTransport.Configuration()
             configuration.maximumBodyBytes = 4999
@@ -79,16 +82,15 @@ import Testing
             await #expect(throws: HTTPError(.bodyTooLarge, "")) {
                 try await transport.send(HTTPRequest(method: .get, url: address.url + "/large"))
             }
-            return address.port
         }
         await #expect(throws: HTTPError(.connectionFailed, "")) {
-            try await URLSessionTransport().send(HTTPRequest(method: .get, url: "http://127.0.0.1:\(port)/"))
+            try await URLSessionTransport().send(HTTPRequest(method: .get, url: reserved.url))
         }
     }
 
     @Test func `a request that is cancelled ends, however far it has come`() async throws {
         try await withListener(handler) {
-            $0.stopGracePeriod = .milliseconds(50)
+            $0.stopGracePeriod = .zero
         } body: { address, _ in
             let transport = URLSessionTransport()
             for round in 0..<40 {
@@ -96,7 +98,7 @@ import Testing
                     try await transport.send(
                         HTTPRequest(method: .get, url: address.url + "/never", timeout: .seconds(3600)))
                 }
-                for _ in 0..<round { await Task.yield() }
+                await letOthersRun(times: round)
                 never.cancel()
                 await #expect(throws: HTTPError(.cancelled, "")) { try await never.value }
             }
@@ -121,7 +123,7 @@ import Testing
                 _ = URLSessionTransport()
                 released.signal()
             }
-            let outcome = released.wait(timeout: .now() + 10)
+            let outcome = released.wait(timeout: .now() + 50)
             Self.wasReleased.withLock { $0 = outcome == .success }
             client?.urlProtocol(self, didFailWithError: URLError(.cancelled))
         }
