@@ -1,3 +1,4 @@
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
@@ -6,6 +7,7 @@ import Primitives
 import Purchases
 import StoreKitAdapter
 import StoreModel
+import Testing
 import ZipExtraction
 
 /// An app that wants one product and has patience: it buys it unless the store has sold it already, fetches its content if
@@ -62,7 +64,7 @@ struct AppChild {
                 // Kept, and presented again by itself: that is what is waited for below.
             }
         }
-        try await eventually("\(account): the purchase is acknowledged and finished") {
+        try await until("\(account): the purchase is acknowledged and finished") {
             let unfinished = try await observer.unfinished(of: account)
             return unfinished.isEmpty && store.snapshot.purchasedProducts.contains(product)
         }

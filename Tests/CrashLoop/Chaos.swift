@@ -1,4 +1,5 @@
 import AppStoreSimulator
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
@@ -6,6 +7,7 @@ import HTTPListener
 import Primitives
 import StoreKitAdapter
 import StoreModel
+import Testing
 
 /// Customers buy, are refunded and renew at a simulated store, and tell `souk serve` of it, all at once and some of it
 /// twice; the store's notifications arrive shuffled and repeated; and the server is killed, again and again, at any moment.
@@ -66,27 +68,29 @@ struct Chaos: Sendable {
             }
             group.addTask { try await letTimePass(while: goesOn) }
             group.addTask {
-                try await notices.pass(on: server, witness) { isOver.withLock { $0 } }
+                try await notices.pass(on: server, witness)
             }
             group.addTask {
                 for number in 1...kills {
-                    try await Task.sleep(for: .milliseconds(Int.random(in: 0...250)))
+                    await witness.wait(forRequests: Int.random(in: 0...80))
                     try await server.killAndStart()
                     FileHandle.standardError.write(Data("\rkilled \(number) of \(kills) times ".utf8))
                 }
                 FileHandle.standardError.write(Data("\n".utf8))
                 isOver.withLock { $0 = true }
+                notices.end()
+                witness.endWaiting()
             }
             try await group.waitForAll()
         }
         try await deliver()
-        try await notices.pass(on: server, witness) { true }
+        try await notices.pass(on: server, witness)
     }
 
     /// Ten days at a time: a month is renewed at most once by each, and the store tells of every renewal.
     private func letTimePass(while goesOn: () -> Bool) async throws {
         while goesOn() {
-            try await Task.sleep(for: .milliseconds(700))
+            await witness.wait(forRequests: 300)
             try await store.tell("/control/v1/clock/advance", StoreControlWire.Advance(period: .days(10)))
         }
     }
@@ -111,6 +115,16 @@ final class ChaosWitness: Sendable {
     }
 
     let state = Locked(State())
+    /// How many requests were sent.
+    private let sent = Broadcast<Int>(replaysLast: true)
+
+    /// Returns when so many more requests were sent, or when none is waited for any more.
+    func wait(forRequests count: Int) async {
+        let enough = state.withLock { $0.requests } + count
+        for await requests in sent.stream(keeping: 1) where requests >= enough { return }
+    }
+
+    func endWaiting() { sent.finish() }
 
     /// Sends a request until it is answered with success, as a client with patience does, and returns the answer.
     func insist(
@@ -120,25 +134,37 @@ final class ChaosWitness: Sendable {
         var headers = headers
         if let key { headers.add("Authorization", "Bearer \(key)") }
         if body != nil { headers.add("Content-Type", "application/json") }
-        for attempt in 0..<3000 {
-            if attempt > 0 { try await Task.sleep(for: .milliseconds(10)) }
-            state.withLock { $0.requests += 1 }
-            let request = HTTPRequest(
-                method: method, url: server.url + path, headers: headers, body: .bytes(body?.encoded() ?? []))
-            guard let response = try? await server.network.send(request),
-                let bytes = try? await response.body.collect(upTo: 4 << 20)
-            else {
-                state.withLock { $0.broken += 1 }
-                continue
-            }
-            if response.isSuccess { return bytes }
-            // 409: the same request is being answered at this moment.
-            guard response.status == 503 || response.status == 409 else {
-                throw CrashFailure("\(path) was answered \(response.status): \(String(decoding: bytes, as: UTF8.self))")
-            }
-            state.withLock { $0.unavailable += 1 }
+        let request = HTTPRequest(
+            method: method, url: server.url + path, headers: headers, body: .bytes(body?.encoded() ?? []))
+        var answer: [UInt8] = []
+        try await until("\(path) is answered") {
+            guard let success = try await send(request, path, server.network) else { return false }
+            answer = success
+            return true
         }
-        throw CrashFailure("\(path): nobody answers")
+        return answer
+    }
+
+    /// Returns the answer of success; `nil` when there is none yet.
+    private func send(_ request: HTTPRequest, _ path: String, _ network: any HTTPTransport) async throws -> [UInt8]? {
+        let count = state.withLock { state in
+            state.requests += 1
+            return state.requests
+        }
+        sent.send(count)
+        guard let response = try? await network.send(request),
+            let bytes = try? await response.body.collect(upTo: 4 << 20)
+        else {
+            state.withLock { $0.broken += 1 }
+            return nil
+        }
+        if response.isSuccess { return bytes }
+        // 409: the same request is being answered at this moment.
+        guard response.status == 503 || response.status == 409 else {
+            throw CrashFailure("\(path) was answered \(response.status): \(String(decoding: bytes, as: UTF8.self))")
+        }
+        state.withLock { $0.unavailable += 1 }
+        return nil
     }
 
     func report(kills: Int, facts: Int, customers: Int, elapsed: Duration) {

@@ -9,15 +9,17 @@ final class ChaosNotices: Sendable {
     private struct State {
         var waiting: [String] = []
         var all: [String] = []
+        var isOver = false
     }
 
     private let state = Locked(State())
+    private let changes = Broadcast<Void>(replaysLast: true)
     private let listener: HTTPListener
     let url: String
 
     init() throws {
         listener = HTTPListener(
-            handler: AnyHTTPHandler { [state] request in
+            handler: AnyHTTPHandler { [state, changes] request in
                 let body = try? request.body.buffered.map { try JSONValue(parsing: $0) }
                 guard let payload = body?["signedPayload"]?.stringValue else {
                     return .ready(HTTPResponse(status: 400))
@@ -26,9 +28,11 @@ final class ChaosNotices: Sendable {
                     state.waiting.append(payload)
                     state.all.append(payload)
                 }
+                changes.send(())
                 return .ready(HTTPResponse(status: 200))
             })
         url = try listener.start().url + "/notices"
+        changes.send(())
     }
 
     func stop() async { await listener.stop() }
@@ -36,27 +40,28 @@ final class ChaosNotices: Sendable {
     /// Everything the store has told.
     var all: [String] { state.withLock { $0.all } }
 
-    /// Passes on what waits until `isOver` and nothing waits any more; three at a time.
-    func pass(on server: ChaosServer, _ witness: ChaosWitness, until isOver: @escaping @Sendable () -> Bool)
-        async throws
-    {
+    /// Lets `pass` end.
+    func end() {
+        state.withLock { $0.isOver = true }
+        changes.send(())
+    }
+
+    /// Passes on what waits, three at a time, until `end` was called and nothing waits any more.
+    func pass(on server: ChaosServer, _ witness: ChaosWitness) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 {
                 group.addTask {
-                    while true {
-                        let mayEnd = isOver()
-                        guard let payload = self.take() else {
-                            if mayEnd { return }
-                            try await Task.sleep(for: .milliseconds(5))
-                            continue
-                        }
-                        try await Self.tell(payload, to: server, witness)
+                    for await _ in self.changes.stream(keeping: 1) {
+                        while let payload = self.take() { try await Self.tell(payload, to: server, witness) }
+                        if self.isDone { return }
                     }
                 }
             }
             try await group.waitForAll()
         }
     }
+
+    private var isDone: Bool { state.withLock { $0.isOver && $0.waiting.isEmpty } }
 
     static func tell(_ payload: String, to server: ChaosServer, _ witness: ChaosWitness) async throws {
         _ = try await witness.insist(

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
@@ -13,6 +14,7 @@ actor ChaosServer {
     }
 
     private let arguments: [String]
+    private let port: ReservedPort
     private var child: Child
     nonisolated let url: String
     nonisolated let network: any HTTPTransport
@@ -24,29 +26,30 @@ actor ChaosServer {
         _ settings: Settings, name: String, network: any HTTPTransport
     ) async throws -> ChaosServer {
         let database = "\(settings.folder)/\(name).sqlite"
-        var arguments = [
+        let port = try ReservedPort()
+        let arguments = [
             "serve", "--database", "sqlite:\(database)", "--bundle-id", settings.bundleID.rawValue, "--environment",
             "sandbox",
-            "--root", settings.root, "--clock", settings.store, "--stop-with-parent",
+            "--root", settings.root, "--clock", settings.store, "--port", String(port.number),
+            "--stop-with-parent",
         ]
         let child = try Child(arguments, program: "souk")
         let url = try await greeting(of: child)
-        guard let port = url.split(separator: ":").last else { throw CrashFailure("no port in \(url)") }
-        arguments += ["--port", String(port)]
         func key(_ kind: String) throws -> String {
             try String(contentsOfFile: "\(database).\(settings.bundleID).\(kind)-key", encoding: .utf8)
                 .trimmingCharacters(in: .newlines)
         }
         return ChaosServer(
-            arguments: arguments, child: child, url: url, network: network, publicKey: try key("public"),
+            arguments: arguments, port: port, child: child, url: url, network: network, publicKey: try key("public"),
             secretKey: try key("secret"), database: database)
     }
 
     private init(
-        arguments: [String], child: Child, url: String, network: any HTTPTransport, publicKey: String,
+        arguments: [String], port: ReservedPort, child: Child, url: String, network: any HTTPTransport,
+        publicKey: String,
         secretKey: String, database: String
     ) {
-        (self.arguments, self.child, self.url, self.network) = (arguments, child, url, network)
+        (self.arguments, self.port, self.child, self.url, self.network) = (arguments, port, child, url, network)
         (self.publicKey, self.secretKey, self.database) = (publicKey, secretKey, database)
     }
 

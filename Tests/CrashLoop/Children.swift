@@ -62,13 +62,3 @@ struct StoreObserver: Sendable {
         return try WireJSON.decode(type, from: bytes)
     }
 }
-
-/// Waits for something that must come about within 30 seconds.
-func eventually(_ what: String, _ check: () async throws -> Bool) async throws {
-    let clock = ContinuousClock()
-    let end = clock.now.advanced(by: .seconds(30))
-    while !(try await check()) {
-        guard clock.now < end else { throw CrashFailure("\(what): that did not happen within 30 seconds") }
-        try await Task.sleep(for: .milliseconds(10))
-    }
-}

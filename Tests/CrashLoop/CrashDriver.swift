@@ -1,4 +1,5 @@
 import AppStoreSimulator
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
@@ -117,26 +118,29 @@ struct CrashDriver {
     private func killServer(at point: Int) async throws -> Bool {
         let name = "server-\(point)"
         try await createAccount(name)
-        var server = try Child(["server"] + serverSettings(name) + ["kill-at=\(point)"])
+        let reserved = try ReservedPort()
+        let settings = ["server"] + serverSettings(name) + ["port=\(reserved.number)"]
+        var server = try Child(settings + ["kill-at=\(point)"])
         var wasKilled = false
         var port = await server.firstLine()
         if port == nil {
             await server.ended()
             wasKilled = true
-            server = try Child(["server"] + serverSettings(name))
+            server = try Child(settings)
             port = await server.firstLine()
         }
         guard let port else { throw CrashFailure("\(name): the restarted server did not start") }
         let app = try Child(["app"] + appSettings(name, port: port, keys: name))
         while app.isRunning {
+            await Child.firstEnd(of: app, server)
             if !server.isRunning {
                 guard !wasKilled else { throw CrashFailure("\(name): the restarted server died") }
                 wasKilled = true
-                server = try Child(["server"] + serverSettings(name) + ["port=\(port)"])
+                server = try Child(settings)
                 guard await server.firstLine() == port else { throw CrashFailure("\(name): port \(port) is lost") }
             }
-            try await Task.sleep(for: .milliseconds(5))
         }
+        withExtendedLifetime(reserved) {}
         guard await app.ended() == 0 else { throw CrashFailure("\(name): the app failed: \(app.lastWords)") }
         // Looking must not touch the fuse: a server without one does it, on the same ledger.
         await server.kill()

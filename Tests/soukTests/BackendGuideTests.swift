@@ -59,8 +59,10 @@ import Testing
     }
 
     private func run(_ script: String, in folder: String = Self.example) async throws -> OutsideJudge.Verdict {
-        let (store, backend) = GuideShell.ports()
+        let (store, backend) = (try ReservedPort(), try ReservedPort())
+        defer { withExtendedLifetime((store, backend)) {} }
         return try await GuideShell.run(
-            ["bash", folder + "/" + script], environment: ["STORE_PORT=\(store)", "BACKEND_PORT=\(backend)"])
+            ["bash", folder + "/" + script],
+            environment: ["STORE_PORT=\(store.number)", "BACKEND_PORT=\(backend.number)"])
     }
 }

@@ -29,10 +29,10 @@ import Testing
     }
 
     /// Status and body of what is answered.
-    private func answer(to request: [UInt8], at url: String) throws -> (status: String, body: String) {
+    private func answer(to request: [UInt8], at url: String) async throws -> (status: String, body: String) {
         let socket = try RawSocket(to: url)
         socket.send(request)
-        let text = String(decoding: socket.receive(), as: UTF8.self)
+        let text = String(decoding: await socket.receive(), as: UTF8.self)
         let end = try #require(text.range(of: "\r\n\r\n"))
         return (text.prefix(12).suffix(3).description, String(text[end.upperBound...]))
     }
@@ -42,7 +42,7 @@ import Testing
         async throws
     {
         let shop = try SignedShop()
-        let server = try shop.serve()
+        let server = try await shop.serve()
         let key = try shop.publicKey
         var number = 0
         for isHard in [true, false] {
@@ -65,16 +65,16 @@ import Testing
                     case .afterSending(let count): socket.send(whole.prefix(count))
                     case .afterReceiving(let count):
                         socket.send(whole)
-                        begun = String(decoding: socket.receive(upTo: count), as: UTF8.self)
+                        begun = String(decoding: await socket.receive(upTo: count), as: UTF8.self)
                     }
                 }
                 if case .afterSending(let count) = place, count < whole.count {
                     #expect(try await shop.purchases(of: customer, at: server) == [], "\(place)")
                 }
-                var first = try answer(to: whole, at: server.url)
-                while first.status == "409" { first = try answer(to: whole, at: server.url) }
+                var first = try await answer(to: whole, at: server.url)
+                while first.status == "409" { first = try await answer(to: whole, at: server.url) }
                 #expect(first.status == "200" && first.body.contains("\"acknowledgedTransactionIDs\":[\"\(id)\"]"))
-                let second = try answer(to: whole, at: server.url)
+                let second = try await answer(to: whole, at: server.url)
                 #expect(second.status == "200" && second.body == first.body, "\(place)")
                 if let begun, let end = begun.range(of: "\r\n\r\n") {
                     #expect(first.body.hasPrefix(begun[end.upperBound...]), "\(place)")
@@ -84,7 +84,7 @@ import Testing
         }
         let replayed = try await shop.replay()
         #expect(replayed.status == 0 && replayed.json?["facts"] == .number(number), "\(replayed.output)")
-        #expect(server.stop() == 0)
+        #expect(await server.stop() == 0)
     }
 
     private func presented(_ signed: String) throws -> [UInt8] {

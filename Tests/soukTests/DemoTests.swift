@@ -1,3 +1,4 @@
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
@@ -65,25 +66,24 @@ import Testing
 
     @Test func `content that is not what the product list says fails the demonstration`() async throws {
         let folder = try TemporaryFolder()
-        // Changed while the server starts, long before anybody asks for it.
-        let (process, output) = try demoWhoseServerStarts(in: folder)
+        // Written before the simulator starts, and asked for after the server has started and sold two things.
+        let demo = try await demoWithLog("simulator.log", in: folder)
         let archive = folder.file("data/content/filters.zip")
         var bytes = try Data(contentsOf: URL(fileURLWithPath: archive))
         bytes[1000] ^= 1
         try bytes.write(to: URL(fileURLWithPath: archive))
-        let report = try JSONValue(parsing: output.fileHandleForReading.readDataToEndOfFile())
-        process.waitUntilExit()
+        let report = try JSONValue(parsing: await demo.output.text())
         let step = report["steps"]?.arrayValue?.first { $0["name"] == "nonConsumable" }
         #expect(step?["ok"] == false && step?["detail"]?.stringValue?.contains("SHA-256") == true)
-        #expect(process.terminationStatus == 1)
+        #expect(await demo.end() == 1)
     }
 
     @Test func `kept processes answer, and end with the demonstration`() async throws {
-        let demo = try KeptDemo()
+        let demo = try await KeptDemo()
         let store = try #require(demo.urls.first)
         let products = try await SoukExecutable.run(["store", "--url", store, "products", "--json"])
         #expect(products.json?["products"]?.arrayValue?.count == 6)
-        #expect(demo.end() == 0)
+        #expect(await demo.end() == 0)
         let after = try await SoukExecutable.run(["store", "--url", store, "products", "--json"])
         #expect(after.status == 1)
         #expect(after.errors.contains("cannot be reached"))
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `its inspector shows what the apps asked and what their hubs decided`() async throws {
-        let demo = try KeptDemo("--inspect")
+        let demo = try await KeptDemo("--inspect")
         let inspector = try #require(demo.urls.first)
         let transport = CurlTransport()
         func ask(_ path: String) async throws -> JSONValue {
@@ -105,81 +105,64 @@ import Testing
         let messages =
             try await ask("/api/trace")["entries"]?.arrayValue?.compactMap { $0["message"]?.stringValue } ?? []
         #expect(messages.contains("store.purchase") && messages.contains("store.restore"))
-        #expect(demo.end() == 0)
+        #expect(await demo.end() == 0)
         await #expect(throws: HTTPError.self) { try await ask("/api/state") }
     }
 
     @Test func `a kept process that dies ends the demonstration, which names it`() async throws {
-        let demo = try KeptDemo()
+        let demo = try await KeptDemo()
         let server = try #require(try await demo.child(running: "serve"))
         kill(server, SIGKILL)
-        #expect(demo.status() == 1)
-        #expect(demo.errors.contains("the server has died"))
+        #expect(await demo.status() == 1)
+        #expect(await demo.complained("the server has died"))
         #expect(try await demo.child(running: "simulate") == nil)
     }
 
     @Test func `an interrupted demonstration reports what it reached and leaves nobody behind`() async throws {
         let folder = try TemporaryFolder()
-        let (process, output) = try demoWhoseServerStarts(in: folder)
-        process.terminate()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 1)
-        let report = try JSONValue(parsing: text)
+        let demo = try await demoWithLog("server.log", in: folder)
+        demo.terminate()
+        let report = try JSONValue(parsing: await demo.output.text())
+        #expect(await demo.end() == 1)
         #expect(report["ok"] == false)
         #expect(report["steps"]?.arrayValue?.count == Self.steps.count)
     }
 
-    private func demoWhoseServerStarts(in folder: TemporaryFolder) throws -> (Process, output: Pipe) {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: SoukExecutable.path())
-        process.arguments = ["demo", "--json", "--data", folder.file("data")]
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        while !FileManager.default.fileExists(atPath: folder.file("data/server.log")) { usleep(1000) }
-        return (process, output)
+    /// A demonstration that has come so far as to write this log: it starts the process that the log is of.
+    private func demoWithLog(_ log: String, in folder: TemporaryFolder) async throws -> ChildProgram {
+        let demo = try ChildProgram(
+            SoukExecutable.path(), ["demo", "--json", "--data", folder.file("data")], output: .captured, errors: .null)
+        try await until("the demonstration has written \(log)") {
+            FileManager.default.fileExists(atPath: folder.file("data/\(log)"))
+        }
+        return demo
     }
 }
 
 /// `souk demo --keep` or `--inspect`, told to the end of its story.
 private final class KeptDemo {
     let urls: [String]
-    private let process = Process()
+    private let demo: ChildProgram
     private let folder: TemporaryFolder
 
-    init(_ flag: String = "--keep") throws {
+    init(_ flag: String = "--keep") async throws {
         folder = try TemporaryFolder()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: SoukExecutable.path())
-        process.arguments = ["demo", flag, "--data", folder.file("data")]
-        process.standardOutput = output
-        process.standardError = try folder.emptyFile("errors")
-        try process.run()
-        var text = ""
-        while !text.contains("Bearer") {
-            let data = output.fileHandleForReading.availableData
-            guard !data.isEmpty else { break }
-            text += String(decoding: data, as: UTF8.self)
-        }
-        urls = text.matches(of: /http:\/\/127\.0\.0\.1:[0-9]+/).map { String($0.output) }
+        demo = try ChildProgram(
+            SoukExecutable.path(), ["demo", flag, "--data", folder.file("data")], output: .captured, errors: .captured)
+        try #require(await demo.output.contains("Bearer"), "\(demo.errors.soFar)")
+        urls = demo.output.soFar.matches(of: /http:\/\/127\.0\.0\.1:[0-9]+/).map { String($0.output) }
     }
 
-    deinit { if process.isRunning { process.terminate() } }
-
-    var errors: String { (try? folder.text("errors")) ?? "" }
+    /// Whether it has said this on standard error, in the end.
+    func complained(_ text: String) async -> Bool { await demo.errors.contains(text) }
 
     /// Ctrl-C, and the exit status.
-    func end() -> Int32 {
-        process.interrupt()
-        return status()
+    func end() async -> Int32 {
+        demo.signal(SIGINT)
+        return await status()
     }
 
-    func status() -> Int32 {
-        process.waitUntilExit()
-        return process.terminationStatus
-    }
+    func status() async -> Int32 { await demo.end() }
 
     /// The process that runs `souk WORD` in this demonstration's folder.
     func child(running word: String) async throws -> Int32? {

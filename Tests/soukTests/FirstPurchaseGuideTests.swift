@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import Testing
 
@@ -40,7 +41,8 @@ import Testing
         let folder = try TemporaryFolder()
         try FileManager.default.createSymbolicLink(
             atPath: folder.file("souk"), withDestinationPath: TestFiles.repository)
-        let (store, server) = GuideShell.ports()
+        let (store, server) = (try ReservedPort(), try ReservedPort())
+        defer { withExtendedLifetime((store, server)) {} }
         let blocks = try blocks()
         #expect(blocks.contains { $0.language == "sh" } && blocks.contains { $0.language == "console" })
         var script = Self.prologue
@@ -54,8 +56,8 @@ import Testing
             default: continue
             }
         }
-        script = script.replacingOccurrences(of: "8081", with: "\(store)")
-            .replacingOccurrences(of: "8082", with: "\(server)")
+        script = script.replacingOccurrences(of: "8081", with: "\(store.number)")
+            .replacingOccurrences(of: "8082", with: "\(server.number)")
         let outcome = try await GuideShell.run(
             ["bash", "-euo", "pipefail", try folder.write("guide.sh", script)],
             environment: ["APP=\(SoukExecutable.path("FirstPurchase"))", "FOLDER=\(folder.path)"])

@@ -33,7 +33,9 @@ import Testing
     @Test func `the documented settings are set as they stand, and are all there are`() async throws {
         let example = try JSONValue(parsing: try examples()[3])
         let folder = try TemporaryFolder()
-        let service = try SoukService(["simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store")])
+        let service = try await SoukService([
+            "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
+        ])
         let settings = try #require(example["settings"]?.arrayValue)
         for setting in settings {
             let (name, value) = try (#require(setting["name"]?.stringValue), #require(setting["value"]))
@@ -46,7 +48,7 @@ import Testing
         let all = try #require(listed.json?["settings"]?.arrayValue)
         for setting in settings { #expect(all.contains(setting), "\(setting)") }
         #expect(Set(all.compactMap { $0["name"]?.stringValue }) == (try documentedSettings()))
-        #expect(service.stop() == 0)
+        #expect(await service.stop() == 0)
     }
 
     @Test func `the documented scenario holds, and its words and subjects are all there are`() async throws {

@@ -17,7 +17,7 @@ import Testing
     {
         let shop = try SignedShop()
         // This limit holds the import up for minutes, so that it can be killed in its middle.
-        let slow = try shop.serve("--rate-limit", "1:60")
+        let slow = try await shop.serve("--rate-limit", "1:60")
         let ids = (1...240).map(String.init)
         var lines = try ids.map { Self.line("customer-\(Int($0)! % 20)", try shop.purchase($0)) }
         // Of two who present one purchase the later one has it, however often the lines in between are told again.
@@ -28,21 +28,15 @@ import Testing
             ["import", file, "--url", server.url, "--key-file", shop.secretKeyFile, "--json"]
         }
 
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: SoukExecutable.path())
-        process.arguments = words(slow)
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        while !FileManager.default.fileExists(atPath: file + ".import-state"), process.isRunning {
-            try await Task.sleep(for: .milliseconds(5))
+        let child = try ChildProgram(SoukExecutable.path(), words(slow))
+        try await until("the import has written down where it is") {
+            FileManager.default.fileExists(atPath: file + ".import-state") || !child.isRunning
         }
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-        #expect(process.terminationReason == .uncaughtSignal, "It was over before it could be killed.")
+        child.signal(SIGKILL)
+        #expect(await child.end() == 128 + SIGKILL, "It was over before it could be killed.")
 
-        #expect(slow.stop() == 0)
-        let server = try shop.serve()
+        #expect(await slow.stop() == 0)
+        let server = try await shop.serve()
         let outcome = try await SoukExecutable.run(words(server))
         #expect(outcome.status == 0 && outcome.errors.contains("going on after line "), "\(outcome.errors)")
         #expect(outcome.json?["lines"] == .number(lines.count) && outcome.json?["rejected"] == 0)

@@ -17,14 +17,14 @@ private struct Counter {
     let store: SoukService
     let server: SoukService
 
-    init(asksAppStore: Bool = false) throws {
+    init(asksAppStore: Bool = false) async throws {
         folder = try TemporaryFolder()
-        store = try SoukService([
+        store = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
             "--bundle-id", Self.app, "--notifications-url", "http://127.0.0.1:9/nobody",
         ])
         let root = store.greeting["rootCertificate"]?.stringValue ?? ""
-        server = try SoukService(
+        server = try await SoukService(
             [
                 "serve", "--database", "sqlite:" + folder.file("souk.sqlite"), "--bundle-id", Self.app, "--root", root,
                 "--environment", "sandbox", "--clock", store.url,
@@ -72,12 +72,12 @@ private struct Counter {
     }
 
     /// Waits for an answer, because the server hears of the store's time a moment later.
-    func eventually(_ id: String, _ holds: (Customer) -> Bool) async throws {
-        for _ in 0..<500 {
-            if holds(try await customer(id)) { return }
-            try await Task.sleep(for: .milliseconds(20))
+    func eventually(
+        _ id: String, sourceLocation: SourceLocation = #_sourceLocation, _ holds: (Customer) -> Bool
+    ) async throws {
+        try await until("the answer about \(id) is as expected", sourceLocation: sourceLocation) {
+            holds(try await customer(id))
         }
-        Issue.record("the answer about \(id) never came to be as expected")
     }
 
     /// The simulator's time.
@@ -95,7 +95,7 @@ private func line(_ customer: String, _ signed: String) -> String {
 @Suite struct ImportCommandTests {
 
     @Test func `an import takes what is true and says in which lines it is not`() async throws {
-        let counter = try Counter()
+        let counter = try await Counter()
         for account in ["ada", "ben"] { try await counter.store("account", "create", account) }
         let (one, other) = (try await counter.buy("ada"), try await counter.buy("ben"))
         let file = try counter.folder.write(
@@ -127,7 +127,7 @@ private func line(_ customer: String, _ signed: String) -> String {
     }
 
     @Test func `an interrupted import goes on where it was, and only in the file it began with`() async throws {
-        let counter = try Counter()
+        let counter = try await Counter()
         try await counter.store("account", "create", "ada")
         let signed = try await counter.buy("ada")
         let (first, second) = (line("anna", "x"), line("anna", signed))
@@ -171,7 +171,7 @@ private func line(_ customer: String, _ signed: String) -> String {
     }
 
     @Test func `a wrong key or a missing file is misuse`() async throws {
-        let counter = try Counter()
+        let counter = try await Counter()
         let key = try counter.folder.write("key", "souk_secret_nobody")
         let file = try counter.folder.write("purchases.jsonl", line("anna", "x"))
         let wrong = try await SoukExecutable.run(["import", file, "--url", counter.server.url, "--key-file", key])
@@ -182,7 +182,7 @@ private func line(_ customer: String, _ signed: String) -> String {
 
 @Suite struct SyncCommandTests {
     @Test func `a sync brings notifications that found nobody, and goes on from there`() async throws {
-        let counter = try Counter()
+        let counter = try await Counter()
         try await counter.store("account", "create", "ada")
         let signed = try await counter.buy("ada")
         let began = try await counter.now()
@@ -209,7 +209,7 @@ private func line(_ customer: String, _ signed: String) -> String {
     }
 
     @Test func `a sync by customer brings what the App Store knows of their purchases`() async throws {
-        let counter = try Counter()
+        let counter = try await Counter()
         for account in ["ada", "ben"] { try await counter.store("account", "create", account) }
         let signed = try await counter.buy("ada")
         let file = try counter.folder.write(
@@ -227,7 +227,7 @@ private func line(_ customer: String, _ signed: String) -> String {
     }
 
     @Test func `an interrupted sync ends the span it began, and counts what was done before`() async throws {
-        let counter = try Counter()
+        let counter = try await Counter()
         try await counter.store("account", "create", "ada")
         _ = try await counter.buy("ada")
         let now = try await counter.now()
@@ -253,7 +253,7 @@ private func line(_ customer: String, _ signed: String) -> String {
 
 @Suite struct ServerPullTests {
     @Test func `a server with a key of the App Store hears of renewals that nobody told it of`() async throws {
-        let counter = try Counter(asksAppStore: true)
+        let counter = try await Counter(asksAppStore: true)
         try await counter.store("account", "create", "ada")
         let signed = try await counter.buy("ada")
         let file = try counter.folder.write("p.jsonl", line("anna", signed))

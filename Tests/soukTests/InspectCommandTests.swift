@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func `it says where the page is, serves it, and stops when it is told to`() async throws {
-        let service = try SoukService(["inspect", "--port", "0"])
+        let service = try await SoukService(["inspect", "--port", "0"])
         let address = try #require(service.greeting["inspector"]?.stringValue)
         #expect(address == service.url + "/")
         let page = try await get(address)
@@ -21,12 +21,12 @@ import Testing
         #expect(page.headers["Content-Type"] == "text/html; charset=utf-8")
         let port = try #require(service.url.split(separator: ":").last)
         #expect(try await get(address, ["Host": "evil.example:\(port)"]).status == 403)
-        #expect(service.stop() == 0)
+        #expect(await service.stop() == 0)
     }
 
     @Test func `a request that is written on the page is sent and recorded`() async throws {
-        let service = try SoukService(["inspect"])
-        let other = try SoukService(["inspect"])
+        let service = try await SoukService(["inspect"])
+        let other = try await SoukService(["inspect"])
         let sent = try await transport.send(
             HTTPRequest(
                 method: .post, url: service.url + "/api/requests", headers: ["X-Souk-Inspector": "1"],
@@ -34,7 +34,8 @@ import Testing
         #expect(try await sent.body.json()["status"] == 200)
         let records = try await get(service.url + "/api/records").body.json()["records"]
         #expect(records?[0]?["path"] == "/api/state" && records?.arrayValue?.count == 1)
-        #expect(service.stop() == 0 && other.stop() == 0)
+        #expect(await service.stop() == 0)
+        #expect(await other.stop() == 0)
     }
 
     @Test func `a file of records is shown, and what is sent from the page is in it afterwards`() async throws {
@@ -45,14 +46,14 @@ import Testing
         record.result = .success(Response(status: 418))
         await storage.store(record)
         await storage.close()
-        let service = try SoukService(["inspect", "--records", path])
+        let service = try await SoukService(["inspect", "--records", path])
         let records = try await get(service.url + "/api/records").body.json()["records"]
         #expect(records?[0]?["path"] == "/recorded" && records?[0]?["status"] == 418)
         _ = try await transport.send(
             HTTPRequest(
                 method: .post, url: service.url + "/api/requests", headers: ["X-Souk-Inspector": "1"],
                 json: ["url": .string(service.url + "/api/state")]))
-        #expect(service.stop() == 0)
+        #expect(await service.stop() == 0)
         let after = try SQLiteRecordStorage(path: path)
         #expect(await after.records(10, after: nil).map(\.originalRequest.path) == ["/api/state", "/recorded"])
         await after.close()
@@ -62,7 +63,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("records.sqlite")
         let storage = try SQLiteRecordStorage(path: path)
-        let service = try SoukService(["inspect", "--records", path])
+        let service = try await SoukService(["inspect", "--records", path])
         let updates = try await get(service.url + "/api/updates")
         guard case .stream(let stream) = updates.body else { throw HTTPError(.protocolError, "This is no stream.") }
         await storage.store(Record(HTTPRequest(method: .get, url: "http://a.example/recorded")))
@@ -71,7 +72,7 @@ import Testing
             told += String(decoding: piece, as: UTF8.self)
         }
         #expect(told.contains("event: changes"))
-        #expect(service.stop() == 0)
+        #expect(await service.stop() == 0)
         await storage.close()
     }
 
@@ -81,12 +82,12 @@ import Testing
         var options = HARDocument.ExportOptions()
         options.redaction = .none
         let file = try folder.write("browser.har", HARDocument([record], options: options).encoded())
-        let service = try SoukService(["inspect", "--records", file])
+        let service = try await SoukService(["inspect", "--records", file])
         let list = try await get(service.url + "/api/records").body.json()
         let id = try #require(list["records"]?[0]?["id"]?.stringValue)
         let text = try await get(service.url + "/api/records/" + id).body.json().text()
         #expect(text.contains("Cookie") && !text.contains("sesame"))
-        #expect(service.stop() == 0)
+        #expect(await service.stop() == 0)
     }
 
     @Test(arguments: ["/nowhere.sqlite", TestFiles.darkroom])
@@ -98,15 +99,15 @@ import Testing
     }
 
     @Test func `it stops although a page listens`() async throws {
-        let service = try SoukService(["inspect"])
+        let service = try await SoukService(["inspect"])
         let updates = try await get(service.url + "/api/updates")
         #expect(updates.headers["Content-Type"] == "text/event-stream")
-        #expect(service.stop() == 0)
+        #expect(await service.stop() == 0)
         _ = updates
     }
 
     @Test func `others are let in with the token of the address only`() async throws {
-        let service = try SoukService(["inspect", "--host", "0.0.0.0"])
+        let service = try await SoukService(["inspect", "--host", "0.0.0.0"])
         let address = try #require(service.greeting["inspector"]?.stringValue)
         let token = try #require(address.firstMatch(of: /\/\?token=([0-9a-f]{64})$/)).output.1
         let url = service.url.replacingOccurrences(of: "0.0.0.0", with: "127.0.0.1")
@@ -114,6 +115,6 @@ import Testing
         #expect(try await get(url + "/api/records").status == 401)
         #expect(try await get(url + "/?token=" + token).status == 303)
         #expect(try await get(url + "/api/records", ["Authorization": "Bearer \(token)"]).status == 200)
-        #expect(service.stop() == 0)
+        #expect(await service.stop() == 0)
     }
 }

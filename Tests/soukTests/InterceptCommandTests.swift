@@ -1,3 +1,4 @@
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
@@ -30,7 +31,7 @@ import Testing
         let folder = try TemporaryFolder()
         let backend = Backend()
         try await withLoopbackServer(backend) { upstream in
-            let service = try SoukService([
+            let service = try await SoukService([
                 "intercept", "--listen", "127.0.0.1:0", "--upstream", upstream + "/base", "--records",
                 folder.file("records"),
             ])
@@ -40,7 +41,7 @@ import Testing
             let inspector = try #require(service.greeting["inspector"]?.stringValue)
             let page = try await get(inspector)
             #expect(page.status == 200 && page.headers["Content-Type"] == "text/html; charset=utf-8")
-            #expect(service.stop() == 0)
+            #expect(await service.stop() == 0)
         }
         let request = try #require(backend.asked.withLock { $0.first })
         #expect(request.headers["Authorization"] == "Bearer planted-bearer")
@@ -64,12 +65,12 @@ import Testing
             """)
         let backend = Backend()
         try await withLoopbackServer(backend) { upstream in
-            let service = try SoukService([
+            let service = try await SoukService([
                 "intercept", "--listen", "127.0.0.1:0", "--upstream", upstream, "--florets", florets,
             ])
             let answer = try await get(service.url + "/plans")
             #expect(answer.body.buffered == Array(#"{"price":8,"target":"/plans"}"#.utf8))
-            #expect(service.stop() == 0)
+            #expect(await service.stop() == 0)
         }
         #expect(backend.asked.withLock { $0.first?.headers["X-Souk"] } == "seen")
     }
@@ -83,17 +84,16 @@ import Testing
                     return first
                 }
                 if first { return [1] }
-                try await Task.sleep(for: .seconds(600))
-                return nil
+                try await untilCancelled()
             }
             return .ready(HTTPResponse(status: 200, body: .stream(stream)))
         }
         try await withLoopbackServer(begun, stopGracePeriod: .zero) { upstream in
-            let service = try SoukService(["intercept", "--listen", "127.0.0.1:0", "--upstream", upstream])
+            let service = try await SoukService(["intercept", "--listen", "127.0.0.1:0", "--upstream", upstream])
             let answer = try await CurlTransport().send(HTTPRequest(method: .get, url: service.url + "/"))
             guard case .stream(let stream) = answer.body else { return #expect(Bool(false), "it came at once") }
             #expect(try await stream.next() == [1])
-            #expect(service.stop() == 0)
+            #expect(await service.stop() == 0)
         }
     }
 

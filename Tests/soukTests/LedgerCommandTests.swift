@@ -12,8 +12,8 @@ import Testing
 
     private var database: String { "sqlite:" + folder.file("ledger.sqlite") }
 
-    private func serve() throws -> SoukService {
-        try SoukService(["serve", "--database", database, "--bundle-id", "com.example.darkroom"])
+    private func serve() async throws -> SoukService {
+        try await SoukService(["serve", "--database", database, "--bundle-id", "com.example.darkroom"])
     }
 
     private func souk(_ words: String..., database: String? = nil) async throws -> SoukExecutable.Outcome {
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `a key made beside a running server lets in, and revoked it does not`() async throws {
-        let server = try serve()
+        let server = try await serve()
         let made = try await souk("keys", "create", "--bundle-id", "com.example.darkroom", "--label", "backend").json
         let id = try #require(made?["id"]?.stringValue)
         #expect(made?["kind"] == "secret" && made?["label"] == "backend" && made?["key"] == nil)
@@ -49,11 +49,11 @@ import Testing
         var last = 200
         while last == 200 { last = try await status(server.url, key: key) }
         #expect(last == 401)
-        #expect(server.stop() == 0)
+        #expect(await server.stop() == 0)
     }
 
     @Test func `a public key is printed, a signing key goes into a file of its own`() async throws {
-        #expect(try serve().stop() == 0)
+        #expect(try await serve().stop() == 0)
         let made = try await souk("keys", "create", "--bundle-id", "com.example.darkroom", "--kind", "public").json
         #expect(made?["key"]?.stringValue?.hasPrefix("souk_public_") == true)
         let file = folder.file("signing.pem")
@@ -66,7 +66,7 @@ import Testing
 
     @Test func `keys of nobody, of no ledger and of another schema are refused in a sentence`() async throws {
         #expect(try await souk("keys", "list").errors.contains("there is no such file"))
-        #expect(try serve().stop() == 0)
+        #expect(try await serve().stop() == 0)
         let app = try await souk("keys", "create", "--bundle-id", "com.example.nobody")
         #expect(app.status == 2 && app.errors.contains("com.example.darkroom"))
         let id = try await souk("keys", "revoke", "0000000000000000")
@@ -83,15 +83,15 @@ import Testing
         #expect(applied?["pending"] == [] && applied?["applied"] == planned?["pending"])
         let verified = try await souk("migrate", "verify")
         #expect(verified.status == 0 && verified.json?["faults"] == [])
-        let server = try serve()
+        let server = try await serve()
         #expect(try await souk("migrate", "verify").status == 0, "Beside a server too.")
         let refused = try await souk("migrate", "apply")
         #expect(refused.status == 2 && refused.errors.contains("in use by another process"))
-        #expect(server.stop() == 0)
+        #expect(await server.stop() == 0)
     }
 
     @Test func `a ledger that is damaged does not verify`() async throws {
-        #expect(try serve().stop() == 0)
+        #expect(try await serve().stop() == 0)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file("ledger.sqlite")))
         bytes.replaceSubrange(8192..<12288, with: Data(repeating: 0xA5, count: 4096))
         try bytes.write(to: URL(fileURLWithPath: folder.file("ledger.sqlite")))
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func `a backup of a running server is restored once that has ended`() async throws {
-        let server = try serve()
+        let server = try await serve()
         let key = try #require(server.greeting["publicKey"]?.stringValue)
         let backup = try await souk("backup", folder.file("backup"))
         #expect(backup.status == 0 && backup.json?["backup"]?.stringValue == folder.file("backup"))
@@ -112,7 +112,7 @@ import Testing
 
         let early = try await souk("restore", folder.file("backup"))
         #expect(early.status == 2 && early.errors.contains("in use by another process"))
-        #expect(server.stop() == 0)
+        #expect(await server.stop() == 0)
 
         let restored = try await souk("restore", folder.file("backup"))
         #expect(restored.status == 0)
@@ -122,9 +122,9 @@ import Testing
             $0["id"]
         }
         #expect(now?.contains(id) == false && before?.contains(id) == true)
-        let again = try serve()
+        let again = try await serve()
         #expect(try await status(again.url, key: key) == 200)
-        #expect(again.stop() == 0)
+        #expect(await again.stop() == 0)
     }
 
     @Test func `what is no ledger is not restored`() async throws {
@@ -136,9 +136,9 @@ import Testing
     }
 
     @Test func `a ledger is replayed beside its server, with the server's own rules`() async throws {
-        let store = try SoukService(["simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store")])
+        let store = try await SoukService(["simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store")])
         let root = try #require(store.greeting["rootCertificate"]?.stringValue)
-        let server = try SoukService([
+        let server = try await SoukService([
             "serve", "--database", database, "--bundle-id", "com.example.souk", "--environment", "sandbox", "--root",
             root,
         ])

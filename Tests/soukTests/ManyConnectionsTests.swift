@@ -43,24 +43,23 @@ import Testing
 
     @Test(.enabled(if: Self.mayOpenEnough, "the hard limit of open files is below 12000 here, or there is no /proc"))
     func `ten thousand that say nothing, or half a word, keep nobody out and leave nothing behind`() async throws {
-        let server = try SoukService(arguments("--max-connections", String(Self.size)), openFiles: 256)
+        let server = try await SoukService(arguments("--max-connections", String(Self.size)), openFiles: 256)
         #expect(try await status(server) == 200)
         let before = try descriptors(of: server)
         let crowd = try Crowd(at: server.url)
-        try crowd.join(Self.size / 2)
-        try crowd.join(Self.size / 2, saying: "GET /healthz HTTP/1.1")
+        try await crowd.join(Self.size / 2)
+        try await crowd.join(Self.size / 2, saying: "GET /healthz HTTP/1.1")
         #expect(try await status(server) == 200)
         for _ in 0..<5 {
-            try crowd.join(100, saying: "G")
+            try await crowd.join(100, saying: "G")
             #expect(try await status(server) == 200)
             // Besides those allowed there are a few that are being closed; some had waited too long already.
             #expect((before + 1000...before + Self.size + 300).contains(try descriptors(of: server)))
         }
-        crowd.leave()
-        for _ in 0..<3000 where try descriptors(of: server) > before { try await Task.sleep(for: .milliseconds(10)) }
-        #expect(try descriptors(of: server) <= before)
+        await crowd.leave()
+        try await until("the server has closed what they left") { try descriptors(of: server) <= before }
         #expect(try await status(server) == 200)
-        #expect(server.stop() == 0)
+        #expect(await server.stop() == 0)
     }
 
     @Test func `as many connections are promised as the system allows files, and what cannot be is said`() async throws
@@ -82,7 +81,7 @@ import Testing
     }
 }
 
-/// Clients in a process of their own: one that has thousands of files open cannot start others with Foundation.
+/// Clients in a process of their own: this one's limit of open files is shared by all tests.
 private final class Crowd {
     private static let script = """
         trap '' PIPE
@@ -96,30 +95,24 @@ private final class Crowd {
         done
         """
 
-    private let process = Process()
-    private let (input, output) = (Pipe(), Pipe())
+    private let child: ChildProgram
+    private var joins = 0
 
     init(at url: String) throws {
         let port = url.split(separator: ":").last.map(String.init) ?? ""
-        process.executableURL = URL(fileURLWithPath: "/bin/bash")
-        process.arguments = ["-c", Self.script, "bash", port]
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        child = try ChildProgram(
+            "/bin/bash", ["-c", Self.script, "bash", port], input: .captured, output: .captured, errors: .null)
     }
-
-    deinit { leave() }
 
     /// Has `count` more connect, and say `text`. Returns when they have.
-    func join(_ count: Int, saying text: String = "") throws {
-        input.fileHandleForWriting.write(Data("\(count) \(text)\n".utf8))
-        let answer = output.fileHandleForReading.availableData
-        #expect(String(decoding: answer, as: UTF8.self) == "joined\n")
+    func join(_ count: Int, saying text: String = "") async throws {
+        joins += 1
+        await child.write("\(count) \(text)\n")
+        try #require(await child.output.contains(String(repeating: "joined\n", count: joins)))
     }
 
-    func leave() {
-        try? input.fileHandleForWriting.close()
-        process.waitUntilExit()
+    func leave() async {
+        child.closeInput()
+        #expect(await child.end() == 0)
     }
 }

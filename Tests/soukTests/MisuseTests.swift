@@ -168,7 +168,9 @@ import Testing
 
     @Test func `a port in use changes nothing`() async throws {
         let folder = try TemporaryFolder()
-        let service = try SoukService(["simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store")])
+        let service = try await SoukService([
+            "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
+        ])
         let port = String(try #require(service.url.split(separator: ":").last))
         let serve = try await SoukExecutable.run([
             "serve", "--bundle-id", "b", "--database", "sqlite:\(folder.file("ledger.sqlite"))", "--port", port,

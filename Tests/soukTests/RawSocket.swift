@@ -1,13 +1,24 @@
 import Foundation
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// A TCP connection to this machine that sends exactly what it is told.
-final class RawSocket {
+final class RawSocket: Sendable {
     struct Failure: Error { let reason: String }
 
     private let descriptor: Int32
 
     /// To the port of a URL.
-    init(to url: String, receiveBuffer: Int32? = nil) throws {
+    ///
+    /// - Parameter holdsLittle: whether the system takes little ahead on the way here, so that a server cannot get rid of a
+    ///   long answer that is not read.
+    init(to url: String, holdsLittle: Bool = false) throws {
         guard let port = url.split(separator: ":").last.flatMap({ UInt16($0) }) else { throw Failure(reason: url) }
         #if canImport(Darwin)
             descriptor = socket(AF_INET, SOCK_STREAM, 0)
@@ -16,8 +27,11 @@ final class RawSocket {
         #endif
         guard descriptor >= 0 else { throw Failure(reason: String(cString: strerror(errno))) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        if var size = receiveBuffer {
+        if holdsLittle {
+            // The other side's buffer grows with the segments that this side takes.
+            var (size, segment): (Int32, Int32) = (4096, 1400)
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_MAXSEG, &segment, socklen_t(MemoryLayout<Int32>.size))
         }
         // A test that waits for what never comes ends with a failure instead of hanging.
         var limit = timeval(tv_sec: 60, tv_usec: 0)
@@ -53,8 +67,14 @@ final class RawSocket {
         }
     }
 
-    /// The next bytes, `limit` of them, or those before the end. Blocks.
-    func receive(upTo limit: Int = .max) -> [UInt8] {
+    /// The next bytes, `limit` of them, or those before the end. Waits on a thread of its own.
+    func receive(upTo limit: Int = .max) async -> [UInt8] {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: self.blockingReceive(upTo: limit)) }
+        }
+    }
+
+    private func blockingReceive(upTo limit: Int) -> [UInt8] {
         var all: [UInt8] = []
         var block = [UInt8](repeating: 0, count: min(limit, 1 << 16))
         while all.count < limit {

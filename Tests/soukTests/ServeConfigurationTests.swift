@@ -53,7 +53,7 @@ import Testing
                 ["bundleId": "com.example.one", "customerTokens": "required"], ["bundleId": "com.example.two"],
             ],
         ])
-        let server = try SoukService(["serve", "--config", file, "--bundle-id", "com.example.three"])
+        let server = try await SoukService(["serve", "--config", file, "--bundle-id", "com.example.three"])
         let keys = server.greeting["keys"]?.arrayValue ?? []
         #expect(keys.map { $0["bundleID"] } == ["com.example.one", "com.example.two", "com.example.three"])
         let statuses = try await keys.asyncMap { key in
@@ -63,7 +63,7 @@ import Testing
         let metrics = try #require(server.greeting["metrics"]?.stringValue)
         #expect(try await status(metrics, "") == 200)
         #expect(try await status(server.url, "/metrics") == 404)
-        #expect(server.stop() == 0)
+        #expect(await server.stop() == 0)
     }
 
     @Test func `a flag wins over the environment, which wins over the file`() async throws {

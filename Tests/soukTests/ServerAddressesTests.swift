@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import NetworkTestSupport
@@ -17,17 +18,26 @@ import Testing
 /// One server at several addresses: a process that is gone, one that hangs, one that fails, and one that answers.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct ServerAddressesTests {
     private let naps = Locked<[Duration]>([])
+    /// Nothing listens here, unless a test has a server do so.
+    private let port: ReservedPort
+
+    init() throws { port = try ReservedPort() }
 
     /// A server that accepts connections and never answers.
-    private final class HungServer {
-        let service: SoukService
+    private func hungServer() async throws -> SoukService {
+        let service = try await SignedShop().serve()
+        service.signal(SIGSTOP)
+        try await until("every thread of the server is stopped") { try states(of: service).allSatisfy { $0 == "T" } }
+        return service
+    }
 
-        init() throws {
-            service = try SignedShop().serve()
-            kill(service.processID, SIGSTOP)
+    /// The state of each thread, as proc(5) has it in its third field, which follows a name in parentheses.
+    private func states(of service: SoukService) throws -> [Character?] {
+        let threads = "/proc/\(service.processID)/task"
+        return try FileManager.default.contentsOfDirectory(atPath: threads).map { thread in
+            let text = try String(contentsOfFile: "\(threads)/\(thread)/stat", encoding: .utf8)
+            return text.split(separator: ")").last?.dropFirst().first
         }
-
-        deinit { kill(service.processID, SIGCONT) }
     }
 
     private func client(_ urls: [String], key: String) -> EntitlementServiceClient {
@@ -40,17 +50,9 @@ import Testing
         return EntitlementServiceClient(configuration: configuration, transport: loopbackTransport())
     }
 
-    /// An address at which nobody listens any more.
-    private func abandonedAddress() throws -> String {
-        let server = try SignedShop().serve()
-        kill(server.processID, SIGKILL)
-        _ = server.waitForEnd()
-        return server.url
-    }
-
     @Test func `the address that answers is found, and asked first from then on`() async throws {
-        let (shop, hung) = (try SignedShop(), try HungServer())
-        let server = try shop.serve()
+        let (shop, hung) = (try SignedShop(), try await hungServer())
+        let server = try await shop.serve()
         let (signed, asked) = (try shop.purchase("100"), Locked(0))
         let failing = AnyHTTPHandler { _ in
             asked.withLock { $0 += 1 }
@@ -58,7 +60,7 @@ import Testing
         }
         try await withLoopbackServer(failing) { failing in
             let client = client(
-                [try abandonedAddress(), hung.service.url, failing, server.url], key: try shop.publicKey)
+                [port.url, hung.url, failing, server.url], key: try shop.publicKey)
             let transaction = StoreTransaction(
                 id: "100", originalID: "100", productID: "tools", kind: .nonConsumable,
                 purchaseDate: Date(timeIntervalSince1970: 1_800_000_000), signedTransaction: signed)
@@ -74,23 +76,22 @@ import Testing
             #expect(asked.withLock { $0 } == before, "nobody else is asked any more")
         }
         #expect(try await shop.purchases(of: "ada", at: server) == ["100"])
-        #expect(server.stop() == 0)
+        #expect(await server.stop() == 0)
     }
 
     @Test func `when all addresses fail there is a pause and another round, and the one that comes back answers`()
         async throws
     {
-        let (shop, hung) = (try SignedShop(), try HungServer())
-        let server = try shop.serve()
+        let (shop, hung) = (try SignedShop(), try await hungServer())
+        let server = try await shop.serve("--port", String(port.number))
         let key = try shop.publicKey
-        let port = try #require(server.url.split(separator: ":").last).description
-        let client = client([server.url, hung.service.url], key: key)
+        let client = client([server.url, hung.url], key: key)
         #expect(try await client.customer("ada").purchases.isEmpty)
-        #expect(server.stop() == 0)
+        #expect(await server.stop() == 0)
         await #expect(throws: PurchaseError(.unreachable)) { try await client.customer("ada") }
         #expect(naps.withLock { $0 } == [.seconds(7)])
-        let again = try shop.serve("--port", port)
+        let again = try await shop.serve("--port", String(port.number))
         #expect(try await client.customer("ada").purchases.isEmpty)
-        #expect(again.stop() == 0)
+        #expect(await again.stop() == 0)
     }
 }

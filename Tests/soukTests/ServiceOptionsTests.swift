@@ -1,3 +1,4 @@
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
@@ -15,8 +16,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func serve(_ options: String...) throws -> SoukService {
-        try SoukService(
+    private func serve(_ options: String...) async throws -> SoukService {
+        try await SoukService(
             ["serve", "--database", "sqlite:" + folder.file("ledger.sqlite"), "--bundle-id", "com.example.darkroom"]
                 + options)
     }
@@ -35,7 +36,7 @@ import Testing
     @Test func `answers are signed with the key that souk made`() async throws {
         let path = folder.file("signing.pem")
         #expect(try await SoukExecutable.run(["keys", "create", "--signing", path, "--json"]).status == 0)
-        let server = try serve("--signing-key", path)
+        let server = try await serve("--signing-key", path)
         let key = try #require(server.greeting["publicKey"]?.stringValue)
         let target = "/v1/customers/anna?nonce=n"
         let answer = try await get(server.url + target, key: key)
@@ -49,51 +50,52 @@ import Testing
         let signer = try Ed25519.PrivateKey(Array(text.utf8))
         try Ed25519AnswerVerifier(keys: [AnswerSigningKey(signer).id: signer.publicKey]).verify(
             signature.bytes, of: message, keyID: signature.keyID)
-        #expect(server.stop() == 0)
+        #expect(await server.stop() == 0)
     }
 
     @Test func `figures have a port of their own`() async throws {
-        let server = try serve("--metrics-port", "0")
+        let server = try await serve("--metrics-port", "0")
         let url = try #require(server.greeting["metrics"]?.stringValue)
         let figures = try await get(url)
         #expect(figures.status == 200 && figures.headers["Content-Type"]?.hasPrefix("text/plain") == true)
         #expect(try await get(server.url + "/metrics").status == 404)
-        #expect(server.stop() == 0)
+        #expect(await server.stop() == 0)
     }
 
     @Test func `a key that asks too often is refused`() async throws {
-        let server = try serve("--rate-limit", "0.001:1")
+        let server = try await serve("--rate-limit", "0.001:1")
         let key = try #require(server.greeting["publicKey"]?.stringValue)
         #expect(try await get(server.url + "/v1/customers/anna", key: key).status == 200)
         #expect(try await get(server.url + "/v1/customers/anna", key: key).status == 429)
-        #expect(server.stop() == 0)
+        #expect(await server.stop() == 0)
     }
 
     @Test func `events are posted to the webhook, signed with the secret of the file`() async throws {
-        let received = Locked<[(header: String?, body: [UInt8])]>([])
+        let received = CallLog<(header: String?, body: [UInt8])>()
         let receiver = AnyHTTPHandler { request in
-            received.withLock { $0.append((request.headers[WebhookSignature.field], request.body.buffered ?? [])) }
+            received.record((request.headers[WebhookSignature.field], request.body.buffered ?? []))
             return .ready(HTTPResponse(status: 204))
         }
         let secret = "0123456789abcdef0123456789abcdef"
         try await withLoopbackServer(receiver) { url in
-            let server = try serve("--webhook", url + "/souk", "--webhook-secret", try file("secret", secret + "\n"))
+            let server = try await serve(
+                "--webhook", url + "/souk", "--webhook-secret", try file("secret", secret + "\n"))
             let path = try #require(server.greeting["secretKeyFile"]?.stringValue)
             let key = try String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(in: .newlines)
             let grant = HTTPRequest(
                 method: .post, url: server.url + "/v1/customers/anna/grants",
                 headers: ["Authorization": "Bearer \(key)"], json: ["feature": "pro", "reason": "support"])
             #expect(try await CurlTransport.platformDefault().send(grant).status == 201)
-            while received.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(5)) }
-            #expect(server.stop() == 0)
+            await received.wait { !$0.isEmpty }
+            #expect(await server.stop() == 0)
         }
-        let (header, body) = try #require(received.withLock { $0.first })
+        let (header, body) = try #require(received.all.first)
         try WebhookSignature.check(header, of: body, at: Date(), secrets: [WebhookSecret(secret)])
         #expect(try JSONValue(parsing: body)["data"]?["customer"] == "anna")
     }
 
     @Test func `a listener of events does not keep the server from stopping`() async throws {
-        let server = try serve()
+        let server = try await serve()
         let path = try #require(server.greeting["secretKeyFile"]?.stringValue)
         let key = try String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(in: .newlines)
         let answer = try await get(server.url + "/v1/events", key: key)
@@ -102,7 +104,7 @@ import Testing
             return
         }
         #expect(try await stream.next() != nil)
-        #expect(server.stop() == 0)
+        #expect(await server.stop() == 0)
         #expect(try await stream.next() == nil)
     }
 

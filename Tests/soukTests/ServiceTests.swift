@@ -1,3 +1,4 @@
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
@@ -11,7 +12,7 @@ import Testing
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
             "--bundle-id", "com.example.darkroom",
         ]
-        var service = try SoukService(arguments)
+        var service = try await SoukService(arguments)
         #expect(service.greeting["bundleID"] == "com.example.darkroom")
         #expect(service.greeting["rootFingerprint"]?.stringValue?.count == 64)
         let root = try #require(service.greeting["rootCertificate"]?.stringValue)
@@ -37,9 +38,9 @@ import Testing
         #expect(try await store(service, "cancel", "ada", "com.example.darkroom.plus.monthly").status == 0)
         let before = try await store(service, "transactions", "ada").json?["transactions"]?.arrayValue
         #expect((before?.count ?? 0) > 1)
-        #expect(service.stop() == 0)
+        #expect(await service.stop() == 0)
 
-        service = try SoukService(arguments)
+        service = try await SoukService(arguments)
         let after = try await store(service, "transactions", "ada").json?["transactions"]?.arrayValue
         #expect(after?.map { $0["transactionID"] } == before?.map { $0["transactionID"] })
         let unknown = try await store(service, "buy", "ada", "com.example.nothing")
@@ -51,13 +52,12 @@ import Testing
         try await SoukExecutable.run(["store", "--url", service.url, "--json"] + words)
     }
 
-    @Test(
-        .enabled(
-            if: ProcessInfo.processInfo.environment["SOUK_PYTHON"] != nil,
-            "SOUK_PYTHON names no interpreter with Apple's library"))
+    @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with Apple's library"))
     func `Apple's own verifier accepts what the simulator signed`() async throws {
         let folder = try TemporaryFolder()
-        let service = try SoukService(["simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store")])
+        let service = try await SoukService([
+            "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
+        ])
         #expect(try await store(service, "account", "create", "ada").status == 0)
         let bought = try await store(service, "buy", "ada", "com.example.darkroom.plus.monthly").json
         let request: JSONValue = [
@@ -65,29 +65,14 @@ import Testing
             "environment": "Sandbox", "transaction": try #require(bought?["signedTransaction"]),
             "renewal": try #require(bought?["signedRenewalInfo"]),
         ]
-        let verdict = try judge(request)
+        let verdict = try #require(try await OutsideJudge.judge("apple_verifier.py", request).json)
         #expect(verdict["transaction"]?["ok"] == true, "\(verdict)")
         #expect(verdict["renewal"]?["ok"] == true, "\(verdict)")
         #expect(verdict["transaction"]?["payload"]?["productId"] == "com.example.darkroom.plus.monthly")
 
         var wrong = request
         wrong["bundleID"] = "com.example.other"
-        #expect(try judge(wrong)["transaction"]?["ok"] == false)
-    }
-
-    private func judge(_ request: JSONValue) throws -> JSONValue {
-        let process = Process()
-        let (input, output) = (Pipe(), Pipe())
-        process.executableURL = URL(fileURLWithPath: ProcessInfo.processInfo.environment["SOUK_PYTHON"] ?? "")
-        process.arguments = [TestFiles.repository + "/Tests/Judges/apple_verifier.py"]
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        input.fileHandleForWriting.write(Data(request.encoded()))
-        try input.fileHandleForWriting.close()
-        let answer = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return try JSONValue(parsing: answer)
+        #expect(try await OutsideJudge.judge("apple_verifier.py", wrong).json?["transaction"]?["ok"] == false)
     }
 
     @Test func `the server hands out keys once, keeps the secret one to its owner, and stops when asked`() async throws
@@ -98,7 +83,7 @@ import Testing
             "serve", "--bundle-id", "com.example.one", "--bundle-id", "com.example.two", "--database",
             "sqlite:\(database)",
         ]
-        var service = try SoukService(arguments)
+        var service = try await SoukService(arguments)
         let keys = try #require(service.greeting["keys"]?.arrayValue)
         #expect(keys.count == 2)
         #expect(keys[0]["publicKey"] == service.greeting["publicKey"])
@@ -119,14 +104,14 @@ import Testing
         ])
         #expect(second.status == 2)
         #expect(second.errors.contains(port))
-        #expect(service.stop() == 0)
-        service = try SoukService(arguments)
+        #expect(await service.stop() == 0)
+        service = try await SoukService(arguments)
         #expect(service.greeting["publicKey"] == nil)
     }
 
     @Test func `every answer of the server has a request id, a body over the limit too`() async throws {
         let folder = try TemporaryFolder()
-        let service = try SoukService([
+        let service = try await SoukService([
             "serve", "--bundle-id", "com.example.one", "--database", "sqlite:\(folder.file("ledger.sqlite"))",
         ])
         let network = CurlTransport.platformDefault()
@@ -142,7 +127,7 @@ import Testing
             #expect(answer.headers["Content-Type"] == "application/problem+json")
         }
         #expect(ids.count == 3)
-        #expect(service.stop() == 0)
+        #expect(await service.stop() == 0)
     }
 
     @Test(.enabled(if: TestFiles.conformance != nil, "SOUK_CONFORMANCE is not set"))
@@ -158,16 +143,64 @@ import Testing
         }
     }
 
-    @Test func `version names the commit and the libraries`() async throws {
-        let outcome = try await SoukExecutable.run(["version", "--json"])
-        #expect(outcome.json?["version"]?.stringValue?.isEmpty == false)
-        #expect(outcome.json?["libraries"]?["openssl"]?.stringValue?.hasPrefix("3.") == true)
+    // MARK: - souk version
+
+    /// What a program says, without the line's end; `nil` when it fails.
+    private func word(of program: String, _ arguments: [String]) async throws -> String? {
+        let outcome = try await ChildProgram.run("/usr/bin/env", [program] + arguments, in: TestFiles.repository)
+        return outcome.status == 0 ? outcome.output.trimmingCharacters(in: .whitespacesAndNewlines) : nil
     }
 
-    @Test func `version names mimalloc where the process has it`() async throws {
+    @Test func `version names a commit of this checkout, with a plus sign for changed files`() async throws {
+        let outcome = try await SoukExecutable.run(["version", "--json"])
+        let text = try #require(outcome.json?["commit"]?.stringValue)
+        guard try await word(of: "git", ["rev-parse", "--verify", "HEAD"]) != nil else {
+            #expect(text == "unknown")
+            return
+        }
+        let parts = try #require(text.wholeMatch(of: /([0-9a-f]{40})\+?/), "\(text)").output
+        // It may have been built before the newest commit.
+        #expect(try await word(of: "git", ["merge-base", "--is-ancestor", String(parts.1), "HEAD"]) != nil, "\(text)")
+    }
+
+    @Test func `version names the linked libraries as the system does, in JSON and in lines`() async throws {
+        let json = try #require(try await SoukExecutable.run(["version", "--json"]).json)
+        var libraries = try #require(json["libraries"]?.objectValue)
+        let lines = try await SoukExecutable.run(["version"]).output.split(separator: "\n").map(String.init)
+        let (version, commit) = (json["version"]?.stringValue ?? "", json["commit"]?.stringValue ?? "")
+        #expect(version.wholeMatch(of: /\d+\.\d+\.\d+/) != nil)
+        #expect(lines.first == "souk \(version) (\(commit))")
+        #expect(
+            Set(lines.dropFirst()) == Set(libraries.map { "\($0.key) \($0.value.stringValue ?? "")" })
+                && lines.count == libraries.count + 1)
+        libraries["mimalloc"] = nil
+        let packages = [
+            "openssl": "libcrypto", "sqlite": "sqlite3", "libmicrohttpd": "libmicrohttpd", "libcurl": "libcurl",
+            "libarchive": "libarchive",
+        ]
+        #expect(Set(libraries.keys) == Set(packages.keys))
+        let hasPackages = OutsideJudge.path(of: "pkg-config") != nil
+        for (name, package) in packages {
+            let named = libraries[name]?.stringValue ?? ""
+            #expect(named.wholeMatch(of: /\d+(\.\d+)+/) != nil, "\(name) \(named)")
+            if hasPackages { #expect(try await word(of: "pkg-config", ["--modversion", package]) == named, "\(name)") }
+        }
+    }
+
+    /// The library of Package.swift, which links it where it is installed.
+    private static let mimalloc = ["aarch64", "x86_64"].map { "/usr/lib/\($0)-linux-gnu/libmimalloc.so" }
+        .first { FileManager.default.fileExists(atPath: $0) }
+
+    @Test func `version names mimalloc as it calls itself where the process has it, and not elsewhere`() async throws {
         let outcome = try await SoukExecutable.run(["version"], environment: ["MIMALLOC_VERBOSE": "1"])
-        let line = outcome.output.split(separator: "\n").first { $0.hasPrefix("mimalloc ") }
-        #expect(outcome.errors.contains("mimalloc: process init") == (line != nil))
-        #expect(line.map { $0.wholeMatch(of: /mimalloc \d\.\d\.\d/) != nil } != false)
+        let lines = outcome.output.split(separator: "\n").filter { $0.hasPrefix("mimalloc") }.map(String.init)
+        let isInUse = outcome.errors.contains("mimalloc: process init")
+        guard let mimalloc = Self.mimalloc else {
+            #expect(lines.isEmpty && !isInUse)
+            return
+        }
+        let script = "import ctypes; print(ctypes.CDLL('\(mimalloc)').mi_version())"
+        let number = try #require(try await word(of: "python3", ["-c", script]).flatMap { Int($0) })
+        #expect(lines == ["mimalloc \(number / 100).\(number / 10 % 10).\(number % 10)"] && isInUse)
     }
 }

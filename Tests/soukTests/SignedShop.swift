@@ -27,8 +27,8 @@ struct SignedShop {
         get throws { try folder.text("ledger.sqlite.\(Self.app).public-key").trimmingCharacters(in: .newlines) }
     }
 
-    func serve(_ options: String...) throws -> SoukService {
-        try SoukService(
+    func serve(_ options: String...) async throws -> SoukService {
+        try await SoukService(
             ["serve", "--database", database, "--bundle-id", Self.app, "--environment", "sandbox", "--root", root]
                 + options)
     }

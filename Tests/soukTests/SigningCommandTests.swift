@@ -57,7 +57,9 @@ import Testing
 
     @Test(.enabled(if: OutsideJudge.path(of: "curl") != nil, "there is no curl"))
     func `curl asks a simulator with a token`() async throws {
-        let service = try SoukService(["simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store")])
+        let service = try await SoukService([
+            "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
+        ])
         let created = try await SoukExecutable.run(["store", "--url", service.url, "account", "create", "ada"])
         #expect(created.status == 0)
         let bought = try await SoukExecutable.run([
@@ -81,7 +83,7 @@ import Testing
         let jws = try #require(answer.json?["signedTransactionInfo"]?.stringValue)
         #expect(jws.split(separator: ".").count == 3)
         #expect(try await curl("x.y.z").status != 0)
-        #expect(service.stop() == 0)
+        #expect(await service.stop() == 0)
     }
 
     @Test func `an offer of version 1 holds for its customer`() async throws {

@@ -29,7 +29,7 @@ import Testing
 
     @Test func `people get aligned columns, programs one JSON value`() async throws {
         let folder = try TemporaryFolder()
-        let service = try SoukService([
+        let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
         ])
         for name in ["ada", "barbara"] {
@@ -61,7 +61,7 @@ import Testing
         #expect(later.json?["revision"]?.intValue ?? 0 > 1)
         let refused = try await store(service, ["buy", "nobody", Self.monthly, "--json"])
         #expect(refused.status == 1 && refused.json?["error"]?["reason"]?.stringValue?.contains("nobody") == true)
-        #expect(service.stop() == 0)
+        #expect(await service.stop() == 0)
     }
 
     /// A life in which each control is used, by the operation that it asks. `$NAME` is what an earlier answer held.
@@ -106,7 +106,7 @@ import Testing
 
     @Test func `every control has its action, which prints for programs and for people`() async throws {
         let folder = try TemporaryFolder()
-        let service = try SoukService([
+        let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
         ])
         var names = [
@@ -139,12 +139,14 @@ import Testing
         // Codes are redeemed in a catalogue that has some, see the tests of the simulator; notifications need a server.
         let elsewhere = ["redeem", "notifications", "deliverNotifications", "resendNotification"]
         #expect(Set(controls) == Set(Self.life.map(\.operation) + elsewhere))
-        #expect(service.stop() == 0)
+        #expect(await service.stop() == 0)
     }
 
     @Test func `a long state is imported, and what is none is named`() async throws {
         let folder = try TemporaryFolder()
-        let service = try SoukService(["simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store")])
+        let service = try await SoukService([
+            "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
+        ])
         let file = folder.file("state.json")
         #expect(try await store(service, ["export", file]).status == 0)
         var state = try JSONValue(parsing: Array(try Data(contentsOf: URL(fileURLWithPath: file))))
@@ -181,7 +183,7 @@ import Testing
         }
         let folder = try TemporaryFolder()
         try await withLoopbackServer(server) { url in
-            let service = try SoukService([
+            let service = try await SoukService([
                 "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
                 "--notifications-url", url + "/apple",
             ])
@@ -203,7 +205,7 @@ import Testing
             #expect(try await store(service, ["notifications", "deliver", "--json"]).json == ["waiting": 0])
             #expect(statuses.withLock { $0 } == [])
             #expect(try await store(service, ["notifications", "resend", "x"]).status == 1)
-            #expect(service.stop() == 0)
+            #expect(await service.stop() == 0)
         }
         let misuse = try await SoukExecutable.run([
             "simulate", "--catalog", TestFiles.darkroom, "--notifications-url", "ftp://127.0.0.1",

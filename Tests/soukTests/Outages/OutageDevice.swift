@@ -54,7 +54,8 @@ struct OutageDevice {
         configuration.connection = RemoteStoreConnection(
             configuration: .init(
                 url: world.simulator.url, account: customer, transport: line(to: .appStore),
-                sleep: { try await Task.sleep(for: min($0, .milliseconds(100))) }))
+                // To ask again before then would fail again.
+                sleep: { [line = line(to: .appStore)] _ in try await line.repaired() }))
         configuration.validator = EntitlementServiceClient(configuration: server, transport: line(to: .judge))
         configuration.storage = try FileSecureStorage(directory: folder + "/store")
         configuration.storageName = folder

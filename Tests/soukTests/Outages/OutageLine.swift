@@ -24,15 +24,26 @@ enum Outage: String, CaseIterable, Sendable {
 final class OutageLine: HTTPTransport {
     private let inner: any HTTPTransport
     private let outage: Locked<Outage?>
+    private let changes = Broadcast<Outage?>(replaysLast: true)
     private let hole: ListeningPort
 
     /// - Parameter hole: where nobody ever answers.
     init(_ inner: any HTTPTransport, _ outage: Outage?, hole: ListeningPort) {
         (self.inner, self.outage, self.hole) = (inner, Locked(outage), hole)
+        changes.send(outage)
     }
 
     /// `nil` ends it.
-    func begin(_ outage: Outage?) { self.outage.withLock { $0 = outage } }
+    func begin(_ outage: Outage?) {
+        self.outage.withLock { $0 = outage }
+        changes.send(outage)
+    }
+
+    /// Returns as soon as nothing goes wrong, or throws when the task is cancelled.
+    func repaired() async throws {
+        for await outage in changes.stream() where outage == nil { return }
+        throw CancellationError()
+    }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let outage = outage.withLock { $0 }

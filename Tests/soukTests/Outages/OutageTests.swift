@@ -12,73 +12,73 @@ import Testing
     }
 
     @Test func `each row of the document is what an app has`() async throws {
-        let world = try await OutageWorld()
-        defer { world.stop() }
-        let hole = try ListeningPort()
-        let lives = OutageDevice.Source.allCases.flatMap { source in Outage.allCases.map { (source, $0) } }
-        // At once, a customer each: much of a life is waiting.
-        let table = try await withThrowingTaskGroup(of: (OutageDevice.Source, Outage, [String]).self) { group in
-            for (number, (source, outage)) in lives.enumerated() {
-                group.addTask {
-                    (source, outage, try await lived("ada-\(number)", outage, of: source, in: world, hole))
+        try await OutageWorld.during { world in
+            let hole = try ListeningPort()
+            let lives = OutageDevice.Source.allCases.flatMap { source in Outage.allCases.map { (source, $0) } }
+            // At once, a customer each: much of a life is waiting.
+            let table = try await withThrowingTaskGroup(of: (OutageDevice.Source, Outage, [String]).self) { group in
+                for (number, (source, outage)) in lives.enumerated() {
+                    group.addTask {
+                        (source, outage, try await lived("ada-\(number)", outage, of: source, in: world, hole))
+                    }
                 }
+                return try await group.reduce(into: OutageTable()) { $0.note($1.2, of: $1.0, $1.1) }
             }
-            return try await group.reduce(into: OutageTable()) { $0.note($1.2, of: $1.0, $1.1) }
+            let documented = try Self.documented()
+            let difference = table.rows.difference(from: documented)
+            #expect(
+                difference.isEmpty,
+                "\(difference.map { "\($0)" }.joined(separator: "\n"))\n\(table.rows.joined(separator: "\n"))")
         }
-        let documented = try Self.documented()
-        let difference = table.rows.difference(from: documented)
-        #expect(
-            difference.isEmpty,
-            "\(difference.map { "\($0)" }.joined(separator: "\n"))\n\(table.rows.joined(separator: "\n"))")
     }
 
     /// What was not acknowledged during an outage is, once the server is there again.
     @Test func `what was paid during an outage is not lost`() async throws {
-        let world = try await OutageWorld()
-        defer { world.stop() }
-        let hole = try ListeningPort()
-        try await world.newcomer("eve")
-        let before = try await OutageDevice.launch(world, "eve", hole: hole)
-        try await before.client.logIn(appUserId: .string("eve"))
-        before.lines[.judge]?.begin(.failing)
-        await #expect(throws: PurchaseError(.acknowledgementPending)) {
-            try await before.client.purchase(OutageOperation.filmPack)
+        try await OutageWorld.during { world in
+            let hole = try ListeningPort()
+            try await world.newcomer("eve")
+            let before = try await OutageDevice.launch(world, "eve", hole: hole)
+            try await before.client.logIn(appUserId: .string("eve"))
+            before.lines[.judge]?.begin(.failing)
+            await #expect(throws: PurchaseError(.acknowledgementPending)) {
+                try await before.client.purchase(OutageOperation.filmPack)
+            }
+            await before.close()
+            let after = try await OutageDevice.launch(world, "eve", hole: hole)
+            try await after.client.logIn(appUserId: .string("eve"))
+            for await features in after.client.paidFeaturesUpdates where features.hasActiveFeature(with: "filmLooks") {
+                break
+            }
+            #expect(try await after.client.getPaidFeatures().hasActiveFeature(with: "filmLooks"))
+            await after.close()
         }
-        await before.close()
-        let after = try await OutageDevice.launch(world, "eve", hole: hole)
-        try await after.client.logIn(appUserId: .string("eve"))
-        for await features in after.client.paidFeaturesUpdates where features.hasActiveFeature(with: "filmLooks") {
-            break
-        }
-        #expect(try await after.client.getPaidFeatures().hasActiveFeature(with: "filmLooks"))
-        await after.close()
     }
 
     @Test func `a purchase begun with souk store promote reaches the client, and is made once`() async throws {
-        let world = try await OutageWorld()
-        defer { world.stop() }
-        try await world.newcomer("kim")
-        let device = try await OutageDevice.launch(world, "kim", hole: try ListeningPort())
-        try await device.client.logIn(appUserId: .string("kim"))
-        let promoted = try await SoukExecutable.run([
-            "store", "--url", world.simulator.url, "promote", "kim", OutageOperation.filmPack.productIdentifier,
-        ])
-        #expect(promoted.status == 0, "\(promoted.errors)")
-        var promotions = device.client.promotedPurchases.makeAsyncIterator()
-        let begun = try #require(await promotions.next())
-        #expect(begun.product.productIdentifier == OutageOperation.filmPack.productIdentifier)
-        #expect(begun.product.price > 0)
-        #expect(device.store.postponedPurchases.count == 1)
-        async let first = begun.purchase()
-        async let second = begun.purchase()
-        #expect(try await first.transaction == second.transaction)
-        #expect(try await first.paidFeatures.hasActiveFeature(with: "filmLooks"))
-        #expect(device.store.postponedPurchases.isEmpty)
-        let transactions = try await SoukExecutable.run([
-            "store", "--url", world.simulator.url, "transactions", "kim", "--json",
-        ])
-        #expect(transactions.json?["transactions"]?.arrayValue?.count == 1, "\(transactions.output)")
-        await device.close()
+        try await OutageWorld.during { world in
+            try await world.newcomer("kim")
+            let device = try await OutageDevice.launch(world, "kim", hole: try ListeningPort())
+            try await device.client.logIn(appUserId: .string("kim"))
+            let promoted = try await SoukExecutable.run([
+                "store", "--url", world.simulator.url, "promote", "kim", OutageOperation.filmPack.productIdentifier,
+            ])
+            #expect(promoted.status == 0, "\(promoted.errors)")
+            var promotions = device.client.promotedPurchases.makeAsyncIterator()
+            let begun = try #require(await promotions.next())
+            #expect(begun.product.productIdentifier == OutageOperation.filmPack.productIdentifier)
+            #expect(begun.product.price > 0)
+            #expect(device.store.postponedPurchases.count == 1)
+            async let first = begun.purchase()
+            async let second = begun.purchase()
+            #expect(try await first.transaction == second.transaction)
+            #expect(try await first.paidFeatures.hasActiveFeature(with: "filmLooks"))
+            #expect(device.store.postponedPurchases.isEmpty)
+            let transactions = try await SoukExecutable.run([
+                "store", "--url", world.simulator.url, "transactions", "kim", "--json",
+            ])
+            #expect(transactions.json?["transactions"]?.arrayValue?.count == 1, "\(transactions.output)")
+            await device.close()
+        }
     }
 
     // MARK: - One life

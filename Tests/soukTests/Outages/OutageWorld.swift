@@ -26,10 +26,10 @@ final class OutageWorld: Sendable {
     let codes: SoukService
     let network = CurlTransport.platformDefault()
 
-    init() async throws {
+    private init() async throws {
         let folder = try TemporaryFolder()
         self.folder = folder
-        simulator = try SoukService([
+        simulator = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
         ])
         let root = simulator.greeting["rootCertificate"]?.stringValue ?? ""
@@ -41,7 +41,7 @@ final class OutageWorld: Sendable {
             ])
         shop = try await Self.server(
             "shop", folder, network, ["--catalog", try folder.write("web.storekit", Self.onTheWeb)])
-        codes = try SoukService(program: "PromoCodes", ["serve"])
+        codes = try await SoukService(program: "PromoCodes", ["serve"])
     }
 
     /// What the web shop sells.
@@ -58,7 +58,7 @@ final class OutageWorld: Sendable {
         guard try await SoukExecutable.run(["keys", "create", "--signing", signing]).status == 0 else {
             throw OutageFault(sentence: "no signing key")
         }
-        let process = try SoukService(
+        let process = try await SoukService(
             [
                 "serve", "--database", "sqlite:\(folder.file("\(name).sqlite"))", "--bundle-id", bundle,
                 "--environment", "sandbox", "--signing-key", signing,
@@ -102,8 +102,13 @@ final class OutageWorld: Sendable {
         guard (200..<300).contains(answer.status) else { throw OutageFault(sentence: "\(url): \(answer.status)") }
     }
 
-    func stop() {
-        _ = (simulator.stop(), judge.process.stop(), shop.process.stop(), codes.stop())
+    /// Runs `body` with a world, and ends its processes.
+    static func during(_ body: (OutageWorld) async throws -> Void) async throws {
+        let world = try await OutageWorld()
+        try await body(world)
+        for process in [world.simulator, world.judge.process, world.shop.process, world.codes] {
+            _ = await process.stop()
+        }
     }
 }
 
