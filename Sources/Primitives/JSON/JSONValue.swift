@@ -108,13 +108,16 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
 
     /// `nil` when `text` is not a JSON number.
     public init?(text: String) {
-        guard (try? JSONValue(parsing: text)) != nil, let first = text.utf8.first,
-            first == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
+        // A document may have white space around its value; a number has none.
+        guard let first = text.utf8.first, let last = text.utf8.last, !Self.isSpace(first), !Self.isSpace(last),
+            case .number? = try? JSONValue(parsing: text)
         else { return nil }
         self.text = text
     }
 
     init(checked text: String) { self.text = text }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
     /// The number as an `Int`, if it is one exactly: `1.50e2` is 150, `0.5` and what is out of range are `nil`.
     public var int: Int? { Int(text) ?? exactInteger }
@@ -148,10 +151,45 @@ extension JSONNumber: Hashable {
     public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
         if left.text == right.text { return true }
         if let one = Int(left.text), let other = Int(right.text) { return one == other }
-        return left.double == right.double
+        return left.value == right.value
     }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(double) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(value) }
+
+    /// What a text means: digits that neither begin nor end with a zero, before the last of which stand so many places.
+    private struct Value: Hashable {
+        var isNegative = false
+        var digits: [UInt8] = []
+        var exponent = 0
+        /// An exponent that no `Int` can hold, as it is written.
+        var hugeExponent: Substring?
+    }
+
+    /// By the digits, because different numbers can have the same `Double`.
+    private var value: Value {
+        let parts = text.split { $0 == "e" || $0 == "E" }
+        let mantissa = (parts.first ?? "").utf8
+        let whole = mantissa.drop { $0 == UInt8(ascii: "-") }
+        var value = Value(
+            isNegative: mantissa.count != whole.count,
+            digits: Array(whole.filter { $0 != UInt8(ascii: ".") }.drop { $0 == UInt8(ascii: "0") }))
+        // Zero has no sign and no exponent.
+        guard !value.digits.isEmpty else { return Value() }
+        let fraction = whole.firstIndex(of: UInt8(ascii: ".")).map { whole[whole.index(after: $0)...].count } ?? 0
+        var zeros = 0
+        while value.digits.last == UInt8(ascii: "0") {
+            value.digits.removeLast()
+            zeros += 1
+        }
+        value.exponent = zeros - fraction
+        guard parts.count == 2 else { return value }
+        if let exponent = Int(parts[1]), exponent.magnitude <= 1 << 60 {
+            value.exponent += exponent
+        } else {
+            value.hugeExponent = parts[1].drop { $0 == "+" || $0 == "0" }
+        }
+        return value
+    }
 }
 
 /// The members of a JSON object in the order they came; names are unique. Equality ignores order.
