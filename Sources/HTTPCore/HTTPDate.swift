@@ -22,13 +22,19 @@ package enum HTTPDate {
     /// Seconds since 1970; `nil` for what is no such date.
     package static func seconds(_ text: String) -> Int64? {
         let words = text.split(separator: " ")
-        guard words.count == 6, words[5] == "GMT", let day = Int64(words[1]),
-            let month = months.firstIndex(of: String(words[2])), let year = Int64(words[3]), (1...9999).contains(year)
+        guard words.count == 6, words[5] == "GMT", days.contains(where: { words[0] == "\($0)," }),
+            let day = number(words[1]), let month = months.firstIndex(of: String(words[2])),
+            let year = number(words[3]), (1...9999).contains(year)
         else { return nil }
-        let time = words[4].split(separator: ":").compactMap { Int64($0) }
+        let time = words[4].split(separator: ":", omittingEmptySubsequences: false).map { number($0) ?? -1 }
         guard time.count == 3, (0...23).contains(time[0]), (0...59).contains(time[1]), (0...60).contains(time[2]),
             let days = RFC3339.days(year: year, month: Int64(month + 1), day: day)
         else { return nil }
         return days * 86400 + time[0] * 3600 + time[1] * 60 + time[2]
+    }
+
+    /// `nil` for anything but digits: `Int64` takes a sign too.
+    private static func number(_ text: Substring) -> Int64? {
+        text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(text) : nil
     }
 }

@@ -31,12 +31,14 @@ public struct InProcessTransport: HTTPTransport {
 }
 
 extension HTTPRequest {
-    /// Host and port of an absolute URL, without user information.
+    /// Host and port of an absolute URL, without user information; `nil` when it has none.
     package var authority: String? {
-        guard let mark = url.firstRange(of: "://") else { return nil }
+        // A URL in the query of a path is not this request's.
+        guard !url.hasPrefix("/"), let mark = url.firstRange(of: "://") else { return nil }
         let rest = url[mark.upperBound...]
         let authority = rest.prefix { !"/?#".contains($0) }
-        return authority.split(separator: "@").last.map(String.init)
+        let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        return host.isEmpty ? nil : String(host)
     }
 }
 

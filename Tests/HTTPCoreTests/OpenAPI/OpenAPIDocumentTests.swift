@@ -49,7 +49,7 @@ struct OpenAPIDocumentTests {
         #expect(document["components"]?["schemas"]?["Pet"]?["required"] == ["name"])
     }
 
-    @Test(.enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with PyYAML"))
+    @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with PyYAML"))
     func `its YAML says what its JSON says`() async throws {
         for value in [document, Self.awkward, [], [:], "no", 7] {
             let read = try await OutsideJudge.judge("yaml_text.py", ["yaml": .string(value.yaml)]).json

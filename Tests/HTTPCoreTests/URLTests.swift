@@ -1,0 +1,61 @@
+import HTTPCore
+import Testing
+
+/// The parts of URLs, and percent-encoding.
+@Suite struct URLTests {
+    @Test(arguments: [
+        ("/a#b?c", "/a", "/a"), ("/a?b#c?d", "/a", "/a?b"), ("http://h#f", "/", "/"), ("http://h/?#", "/", "/?"),
+        ("http://h?a=/b", "/", "/?a=/b"), ("HTTP://H/A", "/A", "/A"), ("http://u:p@h:1/x", "/x", "/x"),
+        ("/a?x=http://other/b", "/a", "/a?x=http://other/b"), ("//host/a", "//host/a", "//host/a"), ("?a", "/", "/?a"),
+        ("http://[::1]:80/a%20b", "/a%20b", "/a%20b"), ("/é?é", "/é", "/é?é"),
+    ])
+    func `a fragment is no part of a request, and nothing is decoded`(url: String, path: String, target: String) {
+        let request = HTTPRequest(method: .get, url: url)
+        #expect(request.path == path)
+        #expect(request.target == target)
+    }
+
+    @Test(arguments: [
+        ("http://host/a", "host"), ("https://host:8443?x", "host:8443"), ("http://user:secret@host:81/a", "host:81"),
+        ("http://a@b@host", "host"), ("http://[::1]:80/", "[::1]:80"), ("http://host#f", "host"), ("http://user@", nil),
+        ("http:///a", nil), ("http://", nil), ("/go?to=http://other/path", nil), ("*", nil), ("", nil), ("/", nil),
+    ])
+    func `host and port are those of the URL itself, without user information`(url: String, authority: String?) {
+        #expect(HTTPRequest(method: .get, url: url).authority == authority)
+    }
+
+    @Test func `every byte has an escape, and only unreserved characters need none`() {
+        let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
+        for byte in UInt8(0)..<0x80 {
+            let text = String(decoding: [byte], as: UTF8.self)
+            let digits = "0123456789ABCDEF".map(String.init)
+            let escape = "%" + digits[Int(byte >> 4)] + digits[Int(byte & 15)]
+            #expect(PercentEncoding.encode(text) == (unreserved.contains(byte) ? text : escape))
+            #expect(PercentEncoding.decode(escape) == text)
+            #expect(PercentEncoding.decode(escape.lowercased()) == text)
+        }
+        #expect(PercentEncoding.encode("é日😀") == "%C3%A9%E6%97%A5%F0%9F%98%80")
+    }
+
+    @Test(arguments: ["%", "a%", "%4", "%4g", "%g4", "%%41", "%-1", "%+1", "% 1", "%C3", "%C3%28", "%ED%A0%80", "%é"])
+    func `an escape that is incomplete, or of bytes that are no text, is refused`(text: String) {
+        #expect(PercentEncoding.decode(text) == nil)
+    }
+
+    @Test func `what is decoded once is not decoded twice`() {
+        #expect(PercentEncoding.decode("%2541") == "%41")
+        #expect(PercentEncoding.decode("a+b%2B") == "a+b+")
+    }
+
+    @Test(arguments: [
+        ("", []), ("&&", []), ("a", ["a="]), ("=", ["="]), ("=v", ["=v"]), ("a=b=c", ["a=b=c"]),
+        ("a=&b", ["a=", "b="]),
+        ("a=1&a=2&b=3", ["a=1", "a=2", "b=3"]), ("a;b=1", ["a;b=1"]), ("%26=%3D", ["&=="]), ("a+b=c+d", ["a b=c d"]),
+        ("a%2Bb=%20", ["a+b= "]), ("é=日", ["é=日"]),
+    ])
+    func `a query is cut before it is decoded`(text: String, items: [String]) throws {
+        let query = try #require(HTTPQuery(parsing: text))
+        #expect(query.items.map { "\($0.name)=\($0.value)" } == items)
+        #expect(HTTPQuery(parsing: query.encoded) == query)
+    }
+}
