@@ -69,8 +69,10 @@ public struct Price: Hashable, Sendable, Codable {
         self.init(amount: Decimal(milliunits) / 1000, currency: currency)
     }
 
-    /// Apple's milliunits, rounded to the nearest.
+    /// Apple's milliunits, rounded to the nearest; the largest or smallest there are where the amount has none.
     public var milliunits: Int64 {
+        if amount >= Decimal(Int64.max) / 1000 { return .max }
+        if amount <= Decimal(Int64.min) / 1000 { return .min }
         var scaled = amount * 1000
         var rounded = Decimal()
         NSDecimalRound(&rounded, &scaled, 0, .plain)

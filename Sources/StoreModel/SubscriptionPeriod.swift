@@ -13,6 +13,19 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable {
     /// Calendar units in which stores bill. Closed: ISO 8601 knows no others that a store could name.
     public enum Unit: String, Hashable, Sendable, Codable, CaseIterable {
         case second, minute, hour, day, week, month, year
+
+        /// Its usual length.
+        fileprivate var seconds: TimeInterval {
+            switch self {
+            case .second: 1
+            case .minute: 60
+            case .hour: 3600
+            case .day: 86_400
+            case .week: 604_800
+            case .month: 2_629_746
+            case .year: 31_556_952
+            }
+        }
     }
 
     public static func days(_ value: Int) -> SubscriptionPeriod { .init(value: value, unit: .day) }
@@ -39,8 +52,9 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable {
             return
         }
         let units: [Character: Unit] = ["s": .second, "m": .minute, "h": .hour, "d": .day, "w": .week, "y": .year]
-        guard let unit = text.last.flatMap({ units[$0] }), let value = Int(text.dropLast()), value > 0,
-            value <= 1_000_000_000
+        let digits = text.dropLast()
+        guard let unit = text.last.flatMap({ units[$0] }), digits.allSatisfy(\.isNumber), let value = Int(digits),
+            value > 0, value <= 1_000_000_000
         else { return nil }
         self.init(value: value, unit: unit)
     }
@@ -57,19 +71,22 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable {
     ]
 
     /// The instant `count` periods after `start`, in the Gregorian calendar and UTC. Counting from the start keeps the
-    /// day of the month: from 31 January, one month is 28 or 29 February and two months are 31 March.
+    /// day of the month: from 31 January, one month is 28 or 29 February and two months are 31 March. What lasts longer
+    /// than 10,000 years ends after 10,000 years.
     public func end(from start: Date, count: Int = 1) -> Date {
-        let amount = value * count
+        let (amount, isTooLong) = value.multipliedReportingOverflow(by: count)
+        guard !isTooLong, Double(amount) * unit.seconds <= Self.longest else {
+            return start.addingTimeInterval(Self.longest)
+        }
         switch unit {
-        case .second: return start.addingTimeInterval(Double(amount))
-        case .minute: return start.addingTimeInterval(Double(amount) * 60)
-        case .hour: return start.addingTimeInterval(Double(amount) * 3600)
-        case .day: return start.addingTimeInterval(Double(amount) * 86400)
-        case .week: return start.addingTimeInterval(Double(amount) * 604_800)
+        case .second, .minute, .hour, .day, .week: return start.addingTimeInterval(Double(amount) * unit.seconds)
         case .month: return Self.calendar.date(byAdding: .month, value: amount, to: start) ?? start
         case .year: return Self.calendar.date(byAdding: .year, value: amount, to: start) ?? start
         }
     }
+
+    /// Beyond it calendars answer anything.
+    private static let longest = 10_000 * Unit.year.seconds
 
     private static let calendar: Calendar = {
         var calendar = Calendar(identifier: .gregorian)

@@ -93,7 +93,12 @@ extension PricePointInternal {
 
     /// The wire knows no hours.
     private static func wire(_ period: SubscriptionPeriod, times count: Int = 1) -> (value: Int, type: String) {
-        guard period.unit == .hour else { return (period.value * count, period.unit.rawValue) }
-        return (period.value * count * 60, SubscriptionPeriod.Unit.minute.rawValue)
+        let isOfHours = period.unit == .hour
+        // A number of periods comes from a store, which may say anything.
+        let value = [count, isOfHours ? 60 : 1].reduce(period.value) { value, factor in
+            let (product, isTooLarge) = value.multipliedReportingOverflow(by: factor)
+            return isTooLarge ? .max : product
+        }
+        return (value, (isOfHours ? SubscriptionPeriod.Unit.minute : period.unit).rawValue)
     }
 }

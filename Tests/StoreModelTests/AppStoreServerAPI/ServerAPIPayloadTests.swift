@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import StoreModel
@@ -91,15 +92,60 @@ enum Payloads {
         #expect((code.rawValue, code.status, code.isRetryable) == (4_040_006, 404, true))
         #expect(code.name == "originalTransactionIdNotFoundRetryable")
         #expect(AppStoreServerAPI.ErrorCode.rateLimitExceeded.isRetryable)
-        #expect(AppStoreServerAPI.ErrorCode.all.filter(\.isRetryable).count == 5)
     }
 
-    @Test func `every error of the table has a name, a sentence and a status of HTTP`() {
+    /// Apple's pages give each error its number and the status it comes with.
+    @Test(arguments: [
+        (4_000_006, 400, "invalidTransactionId"), (4_030_004, 403, "subscriptionExtensionIneligible"),
+        (4_040_010, 404, "transactionIdNotFound"), (4_090_000, 409, "imageAlreadyExists"),
+        (4_290_000, 429, "rateLimitExceeded"), (5_000_000, 500, "generalInternal"),
+        (5_000_001, 500, "generalInternalRetryable"),
+    ])
+    func `a number has the status and the name that Apple documents`(number: Int, status: Int, name: String) {
+        let code = AppStoreServerAPI.ErrorCode(rawValue: number)
+        #expect(code.status == status)
+        #expect(code.name == name)
+    }
+
+    @Test
+    func `the same request may succeed later exactly where Apple's name says Retryable, and after the rate limit`()
+        throws
+    {
         for code in AppStoreServerAPI.ErrorCode.all {
-            #expect(code.name?.isEmpty == false)
-            #expect(code.message.hasSuffix("."))
-            #expect([400, 403, 404, 409, 429, 500].contains(code.status))
+            let name = try #require(code.name)
+            #expect(code.isRetryable == (name.hasSuffix("Retryable") || name == "rateLimitExceeded"), "\(name)")
         }
+    }
+
+    @Test func `no two errors share a sentence, and none repeats a name for one`() {
+        let codes = AppStoreServerAPI.ErrorCode.all
+        #expect(Set(codes.map(\.message)).count == codes.count)
+        for code in codes {
+            // A sentence for people: words, not an identifier, and no line break that would tear a log apart.
+            #expect(code.message.contains(" ") && code.message.hasSuffix("."), "\(code)")
+            #expect(!code.message.contains("\n"), "\(code)")
+        }
+    }
+
+    @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with app-store-server-library"))
+    func `the table is Apple's: the same numbers, under the same names`() async throws {
+        let verdict = try await OutsideJudge.judge("apple_models.py", ["APIError"])
+        try #require(verdict.status == 0, "\(verdict.errors)")
+        let apple = try #require(verdict.json?["APIError"]?.objectValue)
+        // GENERAL_BAD_REQUEST is our generalBadRequest; some names there end in _ERROR.
+        func plain(_ name: String) -> String {
+            let letters = name.lowercased().replacing("_", with: "")
+            return letters.hasSuffix("error") ? String(letters.dropLast(5)) : letters
+        }
+        let names = Dictionary(
+            uniqueKeysWithValues: try apple.map { name, number in (try #require(number.intValue), plain(name)) })
+        let ours = Dictionary(
+            uniqueKeysWithValues: try AppStoreServerAPI.ErrorCode.all.map { code in
+                (code.rawValue, plain(try #require(code.name)))
+            })
+        #expect(ours == names)
+        let retryable = names.filter { $0.value.hasSuffix("retryable") || $0.value == "ratelimitexceeded" }.keys
+        #expect(Set(AppStoreServerAPI.ErrorCode.all.filter(\.isRetryable).map(\.rawValue)) == Set(retryable))
     }
 
     @Test func `an error Apple names later is kept and has no name`() {

@@ -1,0 +1,206 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+/// Names of Apple's and of the wire, and what is kept of names that nobody knows.
+@Suite struct StoreVocabularyTests {
+    @Test(arguments: [
+        ("Production", StoreEnvironment.production), ("Sandbox", .sandbox), ("Xcode", .xcode),
+        ("LocalTesting", .localTesting), ("Moon", StoreEnvironment(rawValue: "moon")),
+        ("", StoreEnvironment(rawValue: "")),
+    ])
+    func `an environment has Apple's spelling and ours`(apple: String, environment: StoreEnvironment) {
+        #expect(StoreEnvironment(apple: apple) == environment)
+        #expect(environment.appleText == apple)
+    }
+
+    @Test(arguments: [
+        ("Consumable", "consumable"), ("Non-Consumable", "nonConsumable"),
+        ("Auto-Renewable Subscription", "autoRenewableSubscription"),
+        ("Non-Renewing Subscription", "nonRenewingSubscription"), ("Rental", "Rental"),
+    ])
+    func `a kind of product has Apple's spelling and ours`(apple: String, name: String) throws {
+        let kind = StoreProduct.Kind(apple: apple)
+        #expect(kind.rawValue == name && kind.appleText == apple)
+        #expect(try JSONValue(encoding: [kind]).decode([StoreProduct.Kind].self) == [kind])
+    }
+
+    @Test func `terms of a store that knows no win-back offers have none`() throws {
+        let text = #"{"groupID":"g","level":1,"period":"P1M","promotionalOffers":[]}"#
+        let terms = try WireJSON.decode(SubscriptionTerms.self, from: Array(text.utf8))
+        #expect(terms.winBackOffers == [] && terms.introductoryOffer == nil && terms.groupDisplayName == nil)
+        #expect(throws: DecodingError.self) {
+            try WireJSON.decode(SubscriptionTerms.self, from: Array(text.replacing("P1M", with: "monthly").utf8))
+        }
+    }
+
+    @Test func `a product is the same after the wire, with every kind of offer`() throws {
+        let offers = [Offer.PaymentMode.freeTrial, .payAsYouGo, .payUpFront, .init(rawValue: "BARTER")].map {
+            Offer(
+                id: $0.rawValue, paymentMode: $0, period: .weeks(2), periodCount: 3,
+                price: Price(amount: 1, currency: "CHF"))
+        }
+        let terms = SubscriptionTerms(
+            groupID: "g", groupDisplayName: "Pro", level: 2, period: .years(1), introductoryOffer: offers[0],
+            promotionalOffers: offers, winBackOffers: [offers[2]])
+        let product = StoreProduct(
+            id: "pro", kind: .autoRenewableSubscription, price: Price(milliunits: 4990, currency: "EUR"),
+            displayPrice: "4,99 €", displayName: "Pro", description: "Everything", isFamilyShareable: true,
+            subscription: terms)
+        #expect(try WireJSON.decode(StoreProduct.self, from: WireJSON.encode(product)) == product)
+    }
+
+    // MARK: - Identifiers
+
+    @Test func `identifiers are sorted by their texts and written as texts`() throws {
+        let ids: [ProductID] = ["b", "a.b", "a", "B"]
+        #expect(ids.sorted() == ["B", "a", "a.b", "b"])
+        #expect(try JSONValue(encoding: ids) == ["b", "a.b", "a", "B"])
+        #expect("\(ids[1])" == "a.b")
+    }
+
+    @Test(arguments: ["null", "1", "[]", "{}", "true"]) func `an identifier is a text on the wire`(json: String) {
+        #expect(throws: DecodingError.self) {
+            try WireJSON.decode([TransactionID].self, from: Array("[\(json)]".utf8))
+        }
+    }
+
+    @Test(arguments: [
+        ("7E3FB20B-4CDB-47CC-936D-99D65F608138", "7e3fb20b-4cdb-47cc-936d-99d65f608138"),
+        ("7E3FB20B4CDB47CC936D99D65F608138", "7E3FB20B4CDB47CC936D99D65F608138"),
+        ("{7E3FB20B-4CDB-47CC-936D-99D65F608138}", "{7E3FB20B-4CDB-47CC-936D-99D65F608138}"),
+        ("7E3FB20B-4CDB-47CC-936D-99D65F60813G", "7E3FB20B-4CDB-47CC-936D-99D65F60813G"), ("ANNA", "ANNA"),
+    ])
+    func `only a UUID in its usual form is kept in lower case`(text: String, kept: String) throws {
+        #expect(CustomerID(rawValue: text)?.rawValue == kept)
+        #expect(try JSONValue.string(text).decode(CustomerID.self).rawValue == kept)
+        #expect(ProductID(rawValue: text)?.rawValue == text, "other names have a case")
+    }
+
+    @Test func `a payment's name is its UUID in lower case`() throws {
+        let uuid = try #require(UUID(uuidString: "7E3FB20B-4CDB-47CC-936D-99D65F608138"))
+        #expect(PaymentID(uuid).rawValue == "7e3fb20b-4cdb-47cc-936d-99d65f608138")
+    }
+
+    /// From Python: uuid5(uuid5(NAMESPACE_DNS, "souk.invalid"), name).
+    @Test func `the tokens of customers and purchases are those of other programs`() {
+        #expect(CustomerID("ada").appAccountToken == UUID(uuidString: "8922fca5-6119-5ef2-837c-1b453b55e5fd"))
+        #expect(
+            TransactionID("2000000123").subscriptionUUID == UUID(uuidString: "9fa4e0a6-078d-5972-8ab8-5a80c977cff6"))
+        #expect(
+            CustomerID("anna@example.com").appAccountToken == UUID(uuidString: "ab08d5af-da4b-55fd-b719-1bafb5fde831"))
+    }
+
+    @Test func `a literal that is no name stops the program`() async {
+        await #expect(processExitsWith: .failure) { _ = "" as ProductID }
+        await #expect(processExitsWith: .failure) { _ = "com.example_app" as BundleID }
+        await #expect(processExitsWith: .failure) { _ = "a\nb" as CustomerID }
+    }
+}
+
+@Suite struct CreditTableTests {
+    private func table(_ credits: String) throws -> CreditTable {
+        try CreditTable(json: JSONValue(parsing: #"{"credits":\#(credits)}"#))
+    }
+
+    private func purchase(_ product: ProductID, _ quantity: Int = 1, revoked: Bool = false) -> CustomerPurchase {
+        CustomerPurchase(
+            productID: product, transactionID: "1", originalTransactionID: "1", kind: .consumable,
+            purchasedAt: Date(timeIntervalSince1970: 0), quantity: quantity,
+            revokedAt: revoked ? Date(timeIntervalSince1970: 1) : nil)
+    }
+
+    @Test func `what was bought and not revoked gives credit, as often as it was bought`() throws {
+        let coins = try #require(
+            try table(#"{"coins":{"products":{"ten":10,"none":0},"prices":{"filter":5}}}"#).credits["coins"])
+        #expect(coins.earned(from: []) == 0)
+        #expect(
+            coins.earned(from: [
+                purchase("ten"), purchase("ten", 3), purchase("ten", 5, revoked: true), purchase("none", 9),
+                purchase("other"),
+            ]) == 40)
+        #expect(coins.prices == ["filter": 5])
+    }
+
+    @Test func `a file without credits has none`() throws {
+        #expect(try CreditTable(json: ["features": [:]]).credits.isEmpty)
+        #expect(try table("{}").credits.isEmpty)
+    }
+
+    @Test func `the largest amount is a thousand million`() throws {
+        let table = try table(#"{"c":{"products":{"a":1000000000},"prices":{"b":0}}}"#)
+        // Ten at once, a thousand times, is far from what an Int holds.
+        let purchases = Array(repeating: purchase("a", 10), count: 1000)
+        #expect(table.credits["c"]?.earned(from: purchases) == 10_000_000_000_000)
+    }
+
+    @Test(arguments: [
+        ("[]", "/credits"), (#"{"":{}}"#, "/credits/"), (#"{"c":{}}"#, "/credits/c/products"),
+        (#"{"c":{"products":{}}}"#, "/credits/c/prices"),
+        (#"{"c":{"products":[],"prices":{}}}"#, "/credits/c/products"),
+        (#"{"c":{"products":{"a":-1},"prices":{}}}"#, "/credits/c/products/a"),
+        (#"{"c":{"products":{"a":1000000001},"prices":{}}}"#, "/credits/c/products/a"),
+        (#"{"c":{"products":{"a":1.5},"prices":{}}}"#, "/credits/c/products/a"),
+        (#"{"c":{"products":{"a":"1"},"prices":{}}}"#, "/credits/c/products/a"),
+        (#"{"c/d":{"products":{"a~b":null},"prices":{}}}"#, "/credits/c~1d/products/a~0b"),
+        (#"{"c":{"products":{},"prices":{"":1}}}"#, "/credits/c/prices/"),
+    ])
+    func `what is wrong in a table is named by its pointer`(credits: String, pointer: String) {
+        let error = #expect(throws: FeatureMapError.self) { try table(credits) }
+        #expect(error?.pointer == pointer)
+    }
+
+    @Test func `a balance is what was earned without what was spent, also below zero`() {
+        #expect(CreditBalance(type: "c", earned: 10, spent: 4, prices: [:]).balance == 6)
+        #expect(CreditBalance(type: "c", earned: 0, spent: 4, prices: [:]).balance == -4)
+    }
+}
+
+@Suite struct PayloadSchemaTests {
+    @Test func `what Apple added since is named, at every depth`() throws {
+        let text = #"""
+            {"transactionId":"1","a/b":1,"~":null,"advancedCommerceInfo":{"items":[{"SKU":"s","new":1},{"more":{}}],"x":[]}}
+            """#
+        let unknown = JWSTransactionDecodedPayload.schema.unknownMembers(of: try JSONValue(parsing: text))
+        #expect(
+            Set(unknown) == [
+                "/a~1b", "/~0", "/advancedCommerceInfo/items/0/new", "/advancedCommerceInfo/items/1/more",
+                "/advancedCommerceInfo/x",
+            ])
+        #expect(JWSTransactionDecodedPayload.schema.unknownMembers(of: [1, 2]) == [])
+    }
+
+    @Test(arguments: [
+        ("0", 0.0), ("1698148900123", 1_698_148_900.123), ("1.698148900123e12", 1_698_148_900.123), ("-1", -0.001),
+        ("253402300799999", 253_402_300_799.999), ("-62167219200000", -62_167_219_200),
+    ])
+    func `a date is any number of milliseconds that RFC 3339 has a text for`(text: String, seconds: Double) throws {
+        let payload = try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"signedDate":\#(text)}"#))
+        let date = try #require(payload.signedDate)
+        #expect(abs(date.timeIntervalSince1970 - seconds) < 1e-4)
+    }
+
+    @Test(arguments: ["253402300800000", "-62167219200001", "1e400", "true", "\"1\"", "{}"])
+    func `any other date is refused`(text: String) {
+        #expect(
+            throws: AppStorePayloadError(
+                pointer: "/signedDate", expected: "a number of milliseconds since 1970, of the years 0 to 9999")
+        ) {
+            try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"signedDate":\#(text)}"#))
+        }
+    }
+
+    @Test(arguments: ["1", "1.0", "1e0", "10e-1"]) func `an integer may be spelled in any way`(text: String) throws {
+        let payload = try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"quantity":\#(text)}"#))
+        #expect(payload.quantity == 1)
+        #expect(payload.json.text() == #"{"quantity":\#(text)}"#)
+    }
+
+    @Test(arguments: ["1.5", "9223372036854775808", "1e19", "\"1\"", "true", "[]"])
+    func `a number that is no integer is refused`(text: String) {
+        #expect(throws: AppStorePayloadError(pointer: "/quantity", expected: "an integer")) {
+            try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"quantity":\#(text)}"#))
+        }
+    }
+}
