@@ -116,8 +116,8 @@ extension HTML {
     /// Where in the markup an interpolation stands.
     fileprivate enum Place {
         case text, tag, doubleQuoted, singleQuoted
-        /// After the opening tag of a script or style.
-        case program
+        /// From the name of a script or style to its closing tag.
+        case script, style
 
         var takesText: Bool { self == .text || self == .doubleQuoted || self == .singleQuoted }
         var takesMarkup: Bool { self == .text || self == .tag }
@@ -127,9 +127,12 @@ extension HTML {
             while let character = rest.first {
                 switch (self, character) {
                 case (.text, "<"):
-                    self = rest.hasPrefix("<script") || rest.hasPrefix("<style") ? .program : .tag
-                case (.program, "<"):
-                    if rest.hasPrefix("</") { self = .tag }
+                    self = Self.begins(rest, "<script") ? .script : Self.begins(rest, "<style") ? .style : .tag
+                // Another closing tag is a piece of the program.
+                case (.script, "<"):
+                    if Self.begins(rest, "</script") { self = .tag }
+                case (.style, "<"):
+                    if Self.begins(rest, "</style") { self = .tag }
                 case (.tag, ">"), (.doubleQuoted, "\""), (.singleQuoted, "'"):
                     self = self == .tag ? .text : .tag
                 case (.tag, "\""): self = .doubleQuoted
@@ -138,6 +141,11 @@ extension HTML {
                 }
                 rest.removeFirst()
             }
+        }
+
+        /// The names of elements have no case.
+        private static func begins(_ markup: Substring, _ tag: String) -> Bool {
+            markup.prefix(tag.count).lowercased() == tag
         }
     }
 }

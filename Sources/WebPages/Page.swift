@@ -29,7 +29,7 @@ public struct Page: Sendable {
     }
 
     private var css: String { Self.style + styles.map(\.text).joined() }
-    private var script: String { scripts.map(\.text).joined() }
+    private var script: String { scripts.map(\.text).joined(separator: "\n") }
 
     /// What the page may do: nothing but its own style and script, and forms to where it came from. A page that asks its
     /// server may do that too, and no text it gets there can become markup or a script.

@@ -47,7 +47,7 @@ import WebPages
 }
 
 /// The page in Chromium, used as a person uses it.
-@Suite(.enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"))
+@Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"))
 struct HubPageInBrowserTests {
     private func browse(
         _ policies: [Policy], _ steps: [JSONValue], width: Int = 1200, scheme: String = "light"

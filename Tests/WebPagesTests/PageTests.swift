@@ -1,3 +1,4 @@
+import Foundation
 import HTTPCore
 import PluginHub
 import Primitives
@@ -40,5 +41,41 @@ import WebPages
         #expect(response.headers["x-content-type-options"] == "nosniff")
         #expect(response.headers["cache-control"] == "no-store")
         #expect(response.body.buffered == Array(page.text.utf8))
+    }
+
+    @Test func `several scripts run as one, in their order, each on lines of its own`() {
+        let page = Page(title: "", body: "", styles: ["a {}", "b {}"], scripts: ["let a = 1 // one", "let b = a", ""])
+        #expect(page.text.contains("<script>let a = 1 // one\nlet b = a\n</script>"))
+        #expect(page.text.contains("a {}b {}</style>"))
+        let none = Page(title: "", body: "", styles: [], scripts: [])
+        #expect(!none.text.contains("<script"))
+    }
+
+    @Test func `only a page that asks its server may connect, and then no text may become a script`() {
+        var page = page
+        #expect(!page.contentSecurityPolicy.contains("connect-src"))
+        let before = page.contentSecurityPolicy
+        page.asksItsServer = true
+        let rules = page.contentSecurityPolicy.components(separatedBy: "; ")
+        #expect(
+            Set(rules).subtracting(before.components(separatedBy: "; ")) == [
+                "connect-src 'self'", "require-trusted-types-for 'script'", "trusted-types",
+            ])
+        for word in ["unsafe-inline", "unsafe-eval", "*", "http", "data:"] { #expect(!rules.joined().contains(word)) }
+    }
+
+    @Test func `another title or body changes nothing in the policy, another style or script does`() {
+        func policy(title: String = "", body: HTML = "", style: StaticString = "", script: StaticString = "") -> String
+        {
+            Page(title: title, body: body, style: style, script: script).contentSecurityPolicy
+        }
+        #expect(policy(title: "x", body: "y") == policy())
+        #expect(policy(style: "a {}") != policy() && policy(script: "a") != policy(script: "b"))
+    }
+
+    @Test func `a title cannot end its element`() {
+        let page = Page(title: "</title><script>alert(1)</script>", body: "")
+        #expect(page.text.components(separatedBy: "</title>").count == 2)
+        #expect(!page.text.contains("<script"))
     }
 }

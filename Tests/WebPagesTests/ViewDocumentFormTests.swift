@@ -87,7 +87,7 @@ private let screen = ViewDocument(
 }
 
 /// The page in Chromium, over a real server: what a person does comes back as the action it means.
-@Suite(.enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"))
+@Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"))
 struct ViewDocumentFormInBrowserTests {
     @Test(arguments: [1200, 390])
     func `what a person sets comes back`(width: Int) async throws {

@@ -1,0 +1,86 @@
+import Testing
+import WebPages
+
+/// Where a text may be interpolated, and where the program stops.
+@Suite struct HTMLPlacesTests {
+    private let nasty = "\"'<>&"
+    private let escaped = "&quot;&#39;&lt;&gt;&amp;"
+
+    @Test func `a text may stand wherever a quote or a tag cannot end it`() {
+        let quoted: HTML =
+            "<a href=\"\(nasty)\" title='\(nasty)' data-x=\"a'\(nasty)\" data-y='a\"\(nasty)'>\(nasty)</a>"
+        #expect(
+            quoted.markup
+                == "<a href=\"\(escaped)\" title='\(escaped)' data-x=\"a'\(escaped)\" data-y='a\"\(escaped)'>\(escaped)</a>"
+        )
+        let between: HTML = "a > b \"\(nasty)\" it's <br> \(nasty)"
+        #expect(between.markup == "a > b \"\(escaped)\" it's <br> \(escaped)")
+    }
+
+    @Test func `after a script or a style a text may stand again`() {
+        let script: HTML = "<script>a = '</b>' + \"<\"</script><p>\(nasty)</p>"
+        #expect(script.markup.hasSuffix("</script><p>\(escaped)</p>"))
+        let style: HTML = "<STYLE>a > b { content: '<' }</STYLE>\(nasty)"
+        #expect(style.markup.hasSuffix(escaped))
+    }
+
+    @Test func `several texts in one attribute are each escaped, and an absent one is nothing`() {
+        let (none, some): (String?, String?) = (nil, "<")
+        let html: HTML = "<i title=\"\(none)-\(some)-\("&", when: true)-\("x", when: false)\">\(none)</i>"
+        #expect(html.markup == "<i title=\"-&lt;-&amp;-\"></i>")
+    }
+
+    @Test func `a number may stand everywhere, because it cannot mean anything else`() {
+        let html: HTML = "<td colspan=\(2) rowspan=\"\(-3)\">\(UInt8.max)</td>"
+        #expect(html.markup == "<td colspan=2 rowspan=\"-3\">255</td>")
+    }
+
+    @Test func `a text in a tag behind a quoted attribute, or before one, stops the program`() async {
+        await #expect(processExitsWith: .failure) {
+            let text = "onclick=alert(1)"
+            _ = "<b title=\"a\" \(text)>" as HTML
+        }
+        await #expect(processExitsWith: .failure) {
+            let text = "b"
+            _ = "<\(text)>" as HTML
+        }
+        await #expect(processExitsWith: .failure) {
+            let text = "b"
+            _ = "<b>x</\(text)>" as HTML
+        }
+        await #expect(processExitsWith: .failure) {
+            let text: String? = nil
+            _ = "<b \(text)>" as HTML
+        }
+        await #expect(processExitsWith: .failure) {
+            let text = "x"
+            _ = "<b \(text, when: true)>" as HTML
+        }
+    }
+
+    @Test func `a text in a script stops the program, however the script is written`() async {
+        await #expect(processExitsWith: .failure) {
+            let text = "alert(1)"
+            _ = "<SCRIPT>\(text)</SCRIPT>" as HTML
+        }
+        await #expect(processExitsWith: .failure) {
+            let text = "alert(1)"
+            _ = "<script type=\"module\">let a = '</b>'; let b = '\(text)'</script>" as HTML
+        }
+        await #expect(processExitsWith: .failure) {
+            let text = "*{}"
+            _ = "<Style>a { content: '</b>' } \(text)</Style>" as HTML
+        }
+        await #expect(processExitsWith: .failure) {
+            let markup: HTML = "<b>"
+            _ = "<script>\(markup)</script>" as HTML
+        }
+    }
+
+    @Test func `markup in a single-quoted value stops the program as well`() async {
+        await #expect(processExitsWith: .failure) {
+            let markup: HTML = " hidden"
+            _ = "<b title='\(markup)'>" as HTML
+        }
+    }
+}
