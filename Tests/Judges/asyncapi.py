@@ -1,7 +1,7 @@
 """Judges an AsyncAPI 3.0 document: the models of the PyPI package asyncapi3, and the rules they do not know.
 
-Reads one JSON object on standard input, {"document": {…}, "views": [view document, …]}; prints {"problems": ["…"]} and exits
-0 without a problem, 1 with one. What asyncapi3 does not see is checked here: that every reference leads somewhere, that an
+Reads a JSON array on standard input, [{"document": {…}, "views": [view document, …]}, …]; prints [{"problems": ["…"]}, …]
+in the same order and exits 0 without a problem, 1 with one. What asyncapi3 does not see is checked here: that every reference leads somewhere, that an
 operation's messages are messages of its channel, a reply's of the reply's channel, and that the schemas are schemas. Each
 of the views must fit the schema called viewDocument.
 """
@@ -69,11 +69,10 @@ def problems(document, views):
 
 
 def main():
-    request = json.load(sys.stdin)
-    found = list(problems(request["document"], request.get("views", [])))
-    json.dump({"problems": found}, sys.stdout)
+    found = [list(problems(request["document"], request.get("views", []))) for request in json.load(sys.stdin)]
+    json.dump([{"problems": each} for each in found], sys.stdout)
     print()
-    return 1 if found else 0
+    return 1 if any(found) else 0
 
 
 if __name__ == "__main__":

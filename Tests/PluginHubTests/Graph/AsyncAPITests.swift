@@ -64,25 +64,32 @@ import Testing
     }
 }
 
-/// A PyPI package that knows AsyncAPI 3.0 judges the document, and a script what that package does not see.
-@Suite(.enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with asyncapi3"))
+/// A PyPI package that knows AsyncAPI 3.0 judges the documents, and a script what that package does not see. One process
+/// judges all of them: to start it takes seconds.
+@Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with asyncapi3"))
 struct AsyncAPIJudgeTests {
-    private func problems(_ document: JSONValue, views: [ViewDocument] = []) async throws -> [String] {
-        let request: JSONValue = [
-            "document": document, "views": .array(try views.map { try JSONValue(parsing: $0.json()) }),
-        ]
-        let verdict = try await OutsideJudge.judge("asyncapi.py", request)
-        let found = try #require(verdict.json?["problems"]?.arrayValue, "\(verdict.errors)")
-        #expect(verdict.status == (found.isEmpty ? 0 : 1))
-        return found.compactMap(\.stringValue)
+    private struct Example {
+        let name: String
+        var document: JSONValue
+        var views: [JSONValue] = []
     }
 
-    @Test(arguments: [Drawn.all, [], Drawn.nastyPolicies, Drawn.all + Drawn.all])
-    func `the judge finds nothing`(policies: [Policy]) async throws {
-        #expect(try await problems(HubGraph(policies: policies).asyncAPI()) == [])
+    /// What the judge says of each, in their order.
+    private func problems(_ examples: [Example]) async throws -> [[String]] {
+        let requests = examples.map { example -> JSONValue in
+            ["document": example.document, "views": .array(example.views)]
+        }
+        let verdict = try await OutsideJudge.judge("asyncapi.py", .array(requests))
+        let found = try #require(verdict.json?.arrayValue, "\(verdict.errors)")
+        try #require(found.count == examples.count)
+        let problems = try found.map { try #require($0["problems"]?.arrayValue).compactMap(\.stringValue) }
+        #expect(verdict.status == (problems.allSatisfy(\.isEmpty) ? 0 : 1))
+        return problems
     }
 
-    @Test func `a view document fits its schema`() async throws {
+    private static let whole = HubGraph(policies: Drawn.all).asyncAPI()
+
+    @Test func `the judge finds nothing in the documents of hubs, and their views fit the schema`() async throws {
         let view = ViewDocument(
             title: "All",
             sections: [
@@ -94,36 +101,53 @@ struct AsyncAPIJudgeTests {
                         .choice(id: "c", label: "C", options: [.init("x")], selected: "x"),
                     ], actions: [.init("b")])
             ])
-        #expect(try await problems(HubGraph(policies: Drawn.all).asyncAPI(), views: [view]) == [])
+        let examples = [
+            Example(name: "all", document: Self.whole, views: [try JSONValue(parsing: view.json())]),
+            Example(name: "no plugin", document: HubGraph(policies: []).asyncAPI()),
+            Example(name: "nasty names", document: HubGraph(policies: Drawn.nastyPolicies).asyncAPI()),
+            Example(name: "twice", document: HubGraph(policies: Drawn.all + Drawn.all).asyncAPI()),
+        ]
+        for (example, problems) in zip(examples, try await problems(examples)) {
+            #expect(problems == [], "\(example.name)")
+        }
     }
 
-    @Test(arguments: [
-        ("a wrong action", ["operations", "Journey-send-command-info-refresh", "action"], "publish"),
-        ("no info", ["info"], nil),
-        ("no title", ["info", "title"], nil),
-        ("another version", ["asyncapi"], "2.6.0"),
-        ("a dangling channel", ["operations", "Model-send-event-info", "channel", "$ref"], "#/channels/none"),
-        ("an unknown member", ["channels", "event-info", "colour"], "red"),
-        ("no channel", ["operations", "Model-send-event-info", "channel"], nil),
-        ("no location", ["components", "correlationIds", "correlationId", "location"], nil),
-        ("an impossible schema", ["components", "schemas", "payload", "type"], "thing"),
-    ])
-    func `the judge sees a planted fault`(what: String, path: [String], value: JSONValue?) async throws {
-        func planted(_ document: JSONValue, _ path: ArraySlice<String>) -> JSONValue {
+    private static func planted(_ value: JSONValue?, at path: String..., in document: JSONValue = whole) -> JSONValue {
+        func changed(_ document: JSONValue, _ path: ArraySlice<String>) -> JSONValue {
             guard let first = path.first else { return value ?? .null }
             var document = document
-            document[first] = path.count == 1 ? value : planted(document[first] ?? [:], path.dropFirst())
+            document[first] = path.count == 1 ? value : changed(document[first] ?? [:], path.dropFirst())
             return document
         }
-        let whole = HubGraph(policies: Drawn.all).asyncAPI()
-        #expect(try await problems(planted(whole, path[...])) != [], "\(what)")
+        return changed(document, path[...])
     }
 
-    @Test func `the judge sees a view that does not fit`() async throws {
-        let request: JSONValue = [
-            "document": HubGraph(policies: Drawn.all).asyncAPI(),
-            "views": [["title": "x", "sections": [["rows": [["type": "toggle", "label": "l", "id": "i"]]]]]],
+    @Test func `the judge sees every planted fault`() async throws {
+        let send = "Journey-send-command-info-refresh"
+        let examples = [
+            Example(name: "a wrong action", document: Self.planted("publish", at: "operations", send, "action")),
+            Example(name: "no info", document: Self.planted(nil, at: "info")),
+            Example(name: "no title", document: Self.planted(nil, at: "info", "title")),
+            Example(name: "another version", document: Self.planted("2.6.0", at: "asyncapi")),
+            Example(
+                name: "a dangling channel",
+                document: Self.planted("#/channels/none", at: "operations", "Model-send-event-info", "channel", "$ref")),
+            Example(
+                name: "an unknown member", document: Self.planted("red", at: "channels", "event-info", "colour")),
+            Example(
+                name: "no channel", document: Self.planted(nil, at: "operations", "Model-send-event-info", "channel")),
+            Example(
+                name: "no location",
+                document: Self.planted(nil, at: "components", "correlationIds", "correlationId", "location")),
+            Example(
+                name: "an impossible schema",
+                document: Self.planted("thing", at: "components", "schemas", "payload", "type")),
+            Example(
+                name: "a view that does not fit", document: Self.whole,
+                views: [["title": "x", "sections": [["rows": [["type": "toggle", "label": "l", "id": "i"]]]]]]),
         ]
-        #expect(try await OutsideJudge.judge("asyncapi.py", request).status == 1)
+        for (example, problems) in zip(examples, try await problems(examples)) {
+            #expect(problems != [], "\(example.name)")
+        }
     }
 }

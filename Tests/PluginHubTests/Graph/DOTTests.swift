@@ -4,7 +4,7 @@ import PluginHub
 import Testing
 
 /// Graphviz draws what we write, and nothing is missing from its picture.
-@Suite(.enabled(if: OutsideJudge.path(of: "dot") != nil, "Graphviz is not installed"))
+@Suite(.outsideJudge(OutsideJudge.path(of: "dot") != nil, "Graphviz is not installed"))
 struct DOTTests {
     private func drawing(of graph: HubGraph) async throws -> Drawing {
         let verdict = try await OutsideJudge.run(
