@@ -1,4 +1,4 @@
-"""Builds the tests, runs each target in a process of its own, two at a time, and watches over them.
+"""Builds the tests, runs each target in a process of its own, several at a time, and watches over them.
 
 - The event stream of each process is read while it runs. A test case that takes too long is ended with its process, and
   the stacks of all threads are kept; the tests that had not ended yet run in another process.
@@ -28,10 +28,9 @@ from test_tally import Outcome, Tally, plain
 CASE_SECONDS = int(os.environ.get("SOUK_TEST_CASE_SECONDS", "60"))
 # So is a process that ends no test for so long, or does not end after its last one.
 SILENT_SECONDS = 3 * CASE_SECONDS
-# How many processes run side by side, and how many tests at once in each. Swift Testing would begin all tests of a
-# process; on a small machine hundreds of them would then wait for a processor while real deadlines pass.
-LANES = 2
-WIDTH = min(max(4, 2 * (os.cpu_count() or 2)), 16)
+# How many processes run side by side. In each of them one test runs after the other: Swift Testing would begin hundreds
+# at once, report each as started long before its turn, and let them wait for a processor while real deadlines pass.
+LANES = min((os.cpu_count() or 2) + 1, 8)
 # The targets that take longest, so that none of them is begun last.
 LONGEST_FIRST = ("soukTests", "AppStoreSimulatorTests", "EntitlementServerTests", "NetworkInterceptionTests",
                  "SignedDataTests", "InAppStoreTests", "WebPagesTests", "HTTPListenerTests")
@@ -39,12 +38,14 @@ QUARANTINE_DAYS = 7
 
 
 class Exceptions:
-    """Tests/exceptions.json: the test cases that may take longer than a minute, and the quarantine."""
+    """Tests/exceptions.json: test cases that may take longer than a minute, suites that run in a process of their own so
+    that others need not wait for them, and the quarantine."""
 
     def __init__(self, root):
         file = root / "Tests" / "exceptions.json"
         known = json.loads(file.read_text()) if file.exists() else {}
-        self.slow, self.quarantine = known.get("slow", {}), known.get("quarantine", [])
+        self.slow, self.apart = known.get("slow", {}), known.get("apart", [])
+        self.quarantine = known.get("quarantine", [])
 
     def limit(self, test):
         """How many seconds a case of this test may take."""
@@ -152,14 +153,20 @@ class Run:
         with concurrent.futures.ThreadPoolExecutor(LANES) as pool, SharedBrowser() as browser:
             judging = []
 
-            def run_target(target):
-                tally = self.run_job(program, target, [rf"^{re.escape(target)}\."], judges=False)
+            def run_part(name):
+                """A target without the suites that run apart from it, or one of these."""
+                apart = [suite for suite in self.exceptions.apart if suite.startswith(f"{name}.")]
+                end = r"\." if "." not in name else "/"
+                tally = self.run_job(program, name, [rf"^{re.escape(name)}{end}"], judges=False, skipping=[
+                    rf"^{re.escape(suite)}/" for suite in apart])
                 if self.judges and tally.judges:
                     with self.lock:
                         judging.append(pool.submit(self.judge, program, tally, tally.judges, browser.environment()))
                 return tally
 
-            tallies = [each.result() for each in [pool.submit(run_target, target) for target in targets]]
+            parts = [part for target in targets for part in [
+                *(suite for suite in self.exceptions.apart if suite.startswith(f"{target}.")), target]]
+            tallies = [each.result() for each in [pool.submit(run_part, part) for part in parts]]
             for each in judging:
                 each.result()
         return tallies
@@ -177,10 +184,10 @@ class Run:
             asked.join(again)
         tally.join(asked)
 
-    def run_job(self, program, name, filters, judges, more=None):
+    def run_job(self, program, name, filters, judges, more=None, skipping=()):
         """Runs tests in one process, and in further ones what a process that was ended or crashed has left."""
         began = time.monotonic()
-        tally = self.run_process(program, name, filters, judges, more)
+        tally = self.run_process(program, name, filters, judges, more, skipping)
         whole = tally
         while not tally.finished:
             self.settle(tally)
@@ -208,11 +215,12 @@ class Run:
                 words = tally.last_words()
                 tally.fail(test, f"it began and never ended; the process ended with {tally.exit_code}{words}")
 
-    def run_process(self, program, name, filters, judges, more=None):
-        command = [str(program), "--testing-library", "swift-testing",
-                   "--experimental-maximum-parallelization-width", str(WIDTH)]
+    def run_process(self, program, name, filters, judges, more=None, skipping=()):
+        command = [str(program), "--testing-library", "swift-testing", "--no-parallel"]
         for pattern in filters:
             command += ["--filter", pattern]
+        for pattern in skipping:
+            command += ["--skip", pattern]
         environment = {**self.environment(), **(more or {})}
         if not judges:
             environment["SOUK_JUDGES"] = "skip"

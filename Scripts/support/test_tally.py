@@ -17,7 +17,8 @@ class Tally:
         self.target = target
         self.names, self.started, self.ended = {}, set(), set()
         self.skipped, self.issues, self.stray = {}, {}, []
-        self.cases, self.seconds, self.running = {}, {}, {}
+        # Test cases by how many there were, the longest in seconds, and when those began that still run.
+        self.cases, self.seconds, self.running, self.parameterized = {}, {}, {}, set()
         self.finished, self.exit_code, self.output = False, 0, ""
 
     def take(self, line, now):
@@ -27,18 +28,24 @@ class Tally:
         if record["kind"] == "test":
             if payload["kind"] == "function":
                 self.names.setdefault(payload["id"], payload.get("displayName") or payload["name"].strip("`"))
+                if payload.get("isParameterized"):
+                    self.parameterized.add(payload["id"])
             return
         kind, test = payload["kind"], payload.get("testID")
         if kind == "testStarted":
             self.started.add(test)
+            # A test without arguments is one case, of which the stream says no more.
+            if test in self.names and test not in self.parameterized:
+                self.running[test, None] = now
         elif kind == "testEnded":
             self.ended.add(test)
+            if (test, None) in self.running:
+                self._take_end(test, None, now)
         elif kind == "testCaseStarted":
             self.cases[test] = self.cases.get(test, 0) + 1
             self.running[test, payload["_testCase"]["id"]] = now
         elif kind == "testCaseEnded":
-            since = self.running.pop((test, payload["_testCase"]["id"]), now)
-            self.seconds[test] = max(self.seconds.get(test, 0), now - since)
+            self._take_end(test, payload["_testCase"]["id"], now)
         elif kind == "testSkipped":
             reasons = payload.get("_comments") or [message["text"] for message in payload.get("messages", [])[:1]]
             self.skipped[test] = " ".join(reasons)
@@ -46,6 +53,10 @@ class Tally:
             self.finished = True
         elif kind == "issueRecorded":
             self._take_issue(test, payload)
+
+    def _take_end(self, test, case, now):
+        since = self.running.pop((test, case), now)
+        self.seconds[test] = max(self.seconds.get(test, 0), now - since)
 
     def _take_issue(self, test, payload):
         issue = payload.get("issue", {})

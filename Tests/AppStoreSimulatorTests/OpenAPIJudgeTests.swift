@@ -10,11 +10,11 @@ import Testing
 @testable import AppStoreSimulator
 
 /// schemathesis takes the document at its word: what it allows is accepted, what it does not is refused, every answer has
-/// the form it promises, and nothing makes the store fail. `SOUK_API_SECONDS` lets it look for longer, each time
-/// elsewhere.
-@Suite(.serialized, .enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with schemathesis"))
+/// the form it promises, and nothing makes the store fail. `SOUK_API_EXAMPLES` is how many it tries of each
+/// operation, each time others.
+@Suite(.serialized, .outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with schemathesis"))
 struct OpenAPIJudgeTests {
-    private static let longer = ProcessInfo.processInfo.environment["SOUK_API_SECONDS"].flatMap { Int($0) }
+    private static let examples = ProcessInfo.processInfo.environment["SOUK_API_EXAMPLES"].flatMap { Int($0) }
 
     /// A store in which there is something of everything, on real time so that what waits comes to its end.
     private func judge(
@@ -59,8 +59,8 @@ struct OpenAPIJudgeTests {
 
     @Test func `the document keeps its promises, whoever asks`() async throws {
         let verdict = try await judge(
-            Self.longer.map { ["seconds": .number($0), "seed": .number(Int.random(in: 1...1_000_000))] }
-                ?? ["examples": 10])
+            Self.examples.map { ["examples": .number($0), "seed": .number(Int.random(in: 1...1_000_000))] }
+                ?? ["examples": 5])
         #expect(
             verdict["problems"] == [],
             "\(verdict["problems"]?.arrayValue?.compactMap(\.stringValue).joined(separator: "\n") ?? "")")

@@ -1,7 +1,7 @@
 """Judges a running server by its own OpenAPI document, with schemathesis (PyPI).
 
-Reads one JSON object on standard input: `url` of the document; `examples`, how many to try of an operation in each phase,
-or `seconds`, how long to go on; and if wanted `only` these paths, `known`, `declared` and `seed`. Prints {"cases": N,
+Reads one JSON object on standard input: `url` of the document; `examples`, how many to try of an operation in each phase;
+and if wanted `only` these paths, `known`, `declared` and `seed`. Prints {"cases": N,
 "operations": N, "accepted": ["GET /path", …], "problems": ["…"]} and exits 0 without a problem, 1 with one.
 
 Everything that schemathesis can make of the document is tried: its examples, the borders of its schemas, data that the
@@ -94,7 +94,7 @@ def judge(request):
             + "".join(
                 OPERATION.format(id=json.dumps(id), statuses=json.dumps(statuses)[1:-1] + (f", {declared}" if declared else ""))
                 for id, statuses in request.get("mayRefuse", {}).items()))
-        limits = ["--max-time", str(request["seconds"])] if "seconds" in request else ["-n", str(request["examples"])]
+        limits = ["-n", str(request["examples"])]
         only = [word for path in request.get("only", []) for word in ("--include-path", path)]
         only += [word for id in request.get("without", []) for word in ("--exclude-operation-id", id)]
         only += [word for name, value in headers.items() for word in ("--header", f"{name}: {value}")]
