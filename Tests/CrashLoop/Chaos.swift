@@ -72,7 +72,7 @@ struct Chaos: Sendable {
             }
             group.addTask {
                 for number in 1...kills {
-                    await witness.wait(forRequests: Int.random(in: 0...80))
+                    await witness.wait(forRequests: Int.random(in: 0...50))
                     try await server.killAndStart()
                     FileHandle.standardError.write(Data("\rkilled \(number) of \(kills) times ".utf8))
                 }

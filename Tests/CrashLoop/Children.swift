@@ -28,8 +28,17 @@ enum ServerChild {
             handler: service, configuration: .init(port: settings["port"].flatMap { Int($0) } ?? 0))
         let port = try listener.start().port
         FileHandle.standardOutput.write(Data("\(port)\n".utf8))
-        // Until the driver ends it, or is gone itself.
-        while !FileHandle.standardInput.availableData.isEmpty {}
+        await endOfInput()
+    }
+}
+
+/// Returns when standard input ends: the driver has ended it, or is gone itself. Waits on a thread of its own.
+func endOfInput() async {
+    await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+            while !FileHandle.standardInput.availableData.isEmpty {}
+            continuation.resume()
+        }
     }
 }
 

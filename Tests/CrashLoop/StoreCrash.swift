@@ -34,8 +34,7 @@ enum StoreChild {
         let listener = HTTPListener(handler: store.handler)
         let url = try listener.start().url
         FileHandle.standardOutput.write(Data("\(url)\n".utf8))
-        // Until the driver ends it, or is gone itself.
-        while !FileHandle.standardInput.availableData.isEmpty {}
+        await endOfInput()
     }
 }
 

@@ -11,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite struct ChildProgramTests {
+@Suite(.timeLimit(.minutes(1))) struct ChildProgramTests {
     /// Runs a line of shell to its end.
     private func shell(
         _ line: String, environment: [String: String] = [:], in folder: String? = nil,

@@ -28,7 +28,7 @@ import Testing
         #expect(outcome.errors.isEmpty)
     }
 
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/dot"), "Graphviz is not installed"))
+    @Test(.outsideJudge(FileManager.default.isExecutableFile(atPath: "/usr/bin/dot"), "Graphviz is not installed"))
     func `the picture is drawn by Graphviz`() async throws {
         let outcome = try await SoukExecutable.run(["hub", "graph"] + files + ["--format=svg"])
         #expect(outcome.status == 0)

@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: OutsideJudge.path(of: "curl") != nil, "there is no curl"))
+    @Test(.outsideJudge(OutsideJudge.path(of: "curl") != nil, "there is no curl"))
     func `curl asks a simulator with a token`() async throws {
         let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
