@@ -13,7 +13,9 @@ public final class ScriptedServer: Sendable {
             var sent = 0
             while sent < bytes.count {
                 let count = bytes.withUnsafeBytes { bytes in
-                    Foundation.send(socket, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                    uninterrupted {
+                        Foundation.send(socket, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                    }
                 }
                 if count <= 0 { return }
                 sent += count
@@ -26,14 +28,15 @@ public final class ScriptedServer: Sendable {
             var all: [UInt8] = []
             var block = [UInt8](repeating: 0, count: 1 << 16)
             while true {
-                let count = recv(socket, &block, block.count, Int32(MSG_PEEK))
+                let count = uninterrupted { recv(socket, &block, block.count, Int32(MSG_PEEK)) }
                 guard count > 0 else { break }
                 let before = all.count
                 all += block[..<count]
                 // The mark may have begun in what came before.
                 let found = all[max(0, before - mark.count + 1)...].firstRange(of: mark)
                 if let found { all.removeSubrange(found.upperBound...) }
-                guard recv(socket, &block, all.count - before, Int32(MSG_WAITALL)) > 0, found == nil else { break }
+                let taken = uninterrupted { recv(socket, &block, all.count - before, Int32(MSG_WAITALL)) }
+                guard taken > 0, found == nil else { break }
             }
             return String(decoding: all, as: UTF8.self)
         }
@@ -43,7 +46,7 @@ public final class ScriptedServer: Sendable {
         @discardableResult public func waitForEnd() -> Bool {
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
             while true {
-                let count = recv(socket, &buffer, buffer.count, 0)
+                let count = uninterrupted { recv(socket, &buffer, buffer.count, 0) }
                 if count <= 0 { return count == 0 || errno != EAGAIN }
             }
         }

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import HTTPCore
+import NetworkTestSupport
 import Primitives
 
 /// A TCP client that sends exactly what it is told. Its blocking calls run outside Swift's thread pool.
@@ -22,10 +23,6 @@ final class RawClient: Sendable {
         if var size = receiveBuffer {
             setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
-        // A test that waits for what never comes ends with a failure instead of hanging.
-        var limit = timeval(tv_sec: 50, tv_usec: 0)
-        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         let number = await run(on: output) { [socket] in
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
@@ -39,6 +36,10 @@ final class RawClient: Sendable {
             return result == 0 ? 0 : errno
         }
         guard number == 0 else { throw Failure(reason: String(cString: strerror(number))) }
+        // A test that waits for what never comes ends with a failure instead of hanging.
+        var limit = timeval(tv_sec: 50, tv_usec: 0)
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit { Foundation.close(socket) }
@@ -51,7 +52,9 @@ final class RawClient: Sendable {
             var sent = 0
             while sent < bytes.count {
                 let count = bytes.withUnsafeBytes { bytes in
-                    Foundation.send(socket, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                    uninterrupted {
+                        Foundation.send(socket, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                    }
                 }
                 if count <= 0 { return false }
                 sent += count
@@ -64,7 +67,7 @@ final class RawClient: Sendable {
     func receive(_ limit: Int = 1 << 16) async throws -> [UInt8] {
         let received = await run(on: input) { [socket] () -> [UInt8]? in
             var buffer = [UInt8](repeating: 0, count: limit)
-            let count = recv(socket, &buffer, limit, 0)
+            let count = uninterrupted { recv(socket, &buffer, limit, 0) }
             if count < 0 { return errno == ECONNRESET ? [] : nil }
             return Array(buffer[..<count])
         }
