@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import Testing
@@ -17,7 +18,7 @@ import Testing
                 box.value = round
                 handover.deliver(.success(box))
             }
-            if round % 3 == 0 { sched_yield() }
+            if round % 3 == 0 { await letOthersRun() }
             #expect(try await handover.value().value == round)
         }
         let early = Handover<Int>()

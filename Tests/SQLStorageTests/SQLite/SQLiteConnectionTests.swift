@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Dispatch
 import Foundation
 import Primitives
@@ -146,20 +147,18 @@ import Testing
 
     @Test func `a caller cancelled in the queue is answered at once, and its body never runs`() async throws {
         let database = try SQLiteDatabase.temporary()
-        let isHeld = DispatchSemaphore(value: 0)
+        let isHeld = Gate()
         let mayGo = DispatchSemaphore(value: 0)
         let holder = Task {
             try await database.write { _ in
-                isHeld.signal()
+                isHeld.open()
                 mayGo.wait()
             }
         }
-        try await onThread { isHeld.wait() }
+        try await isHeld.pass()
         let runs = Counter()
         let cancelled = Task { try await database.write { _ in runs.add() } }
-        try await onThread {
-            while database.queuedWrites < 1 { sched_yield() }
-        }
+        try await until("the write is queued") { database.queuedWrites == 1 }
         cancelled.cancel()
         // Answered while the writer is still held.
         await #expect(throws: CancellationError.self) { try await cancelled.value }
@@ -172,27 +171,25 @@ import Testing
 
     @Test func `close waits for a read that runs`() async throws {
         let database = try SQLiteDatabase.temporary()
-        let isReading = DispatchSemaphore(value: 0)
+        let isReading = Gate()
         let mayGo = DispatchSemaphore(value: 0)
         let order = Locked<[String]>([])
         let read = Task {
             try await onThread {
                 try database.read { connection in
-                    isReading.signal()
+                    isReading.open()
                     mayGo.wait()
                     _ = try connection.query("SELECT 1")
                     order.withLock { $0.append("read") }
                 }
             }
         }
-        try await onThread { isReading.wait() }
+        try await isReading.pass()
         let close = Task {
             await database.close()
             order.withLock { $0.append("closed") }
         }
-        try await onThread {
-            while !database.isClosing { sched_yield() }
-        }
+        try await until("the database is closing") { database.isClosing }
         #expect(throws: SQLError(.closed, "")) { try database.read { try $0.query("SELECT 1") } }
         mayGo.signal()
         try await read.value

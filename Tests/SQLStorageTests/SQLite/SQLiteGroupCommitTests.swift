@@ -1,3 +1,4 @@
+import BaseTestSupport
 import CSQLite
 import Dispatch
 import Foundation
@@ -31,38 +32,33 @@ import Testing
     private func inOneGroup(
         _ bodies: [@Sendable (any SQLConnection) throws -> Void]
     ) async throws -> [Result<Void, any Error>] {
-        let isHeld = DispatchSemaphore(value: 0)
+        let isHeld = Gate()
         let mayGo = DispatchSemaphore(value: 0)
         let holder = Task { [database] in
             try await database.write { _ in
-                isHeld.signal()
+                isHeld.open()
                 mayGo.wait()
                 // It runs again when a member of its group takes the transaction away.
                 mayGo.signal()
             }
         }
-        let results = try await onThread { [database] in
-            isHeld.wait()
-            let results = Locked([Int: Result<Void, any Error>]())
-            let group = DispatchGroup()
+        try await isHeld.pass()
+        let results = CallLog<(index: Int, result: Result<Void, any Error>)>()
+        do {
             for (index, body) in bodies.enumerated() {
-                let isStarted = DispatchSemaphore(value: 0)
-                group.enter()
-                Thread {
-                    isStarted.signal()
-                    let result = Result { try database.writeAndWait(body) }
-                    results.withLock { $0[index] = result }
-                    group.leave()
+                Thread { [database] in
+                    results.record((index, Result { try database.writeAndWait(body) }))
                 }.start()
-                isStarted.wait()
-                while database.queuedWrites < index + 1 { sched_yield() }
+                try await until("write \(index) is queued") { database.queuedWrites > index }
             }
             mayGo.signal()
-            group.wait()
-            return results.withLock { results in bodies.indices.map { results[$0] ?? .failure(Refusal()) } }
+        } catch {
+            mayGo.signal()
+            throw error
         }
+        await results.wait { $0.count == bodies.count }
         _ = await holder.result
-        return results
+        return results.all.sorted { $0.index < $1.index }.map(\.result)
     }
 
     private func parents() throws -> [Int] {
@@ -175,21 +171,17 @@ import Testing
     }
 
     @Test func `what is queued when the database is closed is done`() async throws {
-        let isHeld = DispatchSemaphore(value: 0)
+        let isHeld = Gate()
         let mayGo = DispatchSemaphore(value: 0)
         async let held: Void = database.write { _ in
-            isHeld.signal()
+            isHeld.open()
             mayGo.wait()
         }
-        try await onThread { isHeld.wait() }
+        try await isHeld.pass()
         async let queued: Int = database.write { try $0.execute("INSERT INTO parent VALUES (1)") }
-        try await onThread { [database] in
-            while database.queuedWrites < 1 { sched_yield() }
-        }
+        try await until("the second write is queued") { database.queuedWrites == 1 }
         async let closed: Void = database.close()
-        try await onThread { [database] in
-            while !database.isClosing { sched_yield() }
-        }
+        try await until("the database is closing") { database.isClosing }
         await #expect(throws: SQLError(.closed, "")) {
             try await database.write { try $0.execute("INSERT INTO parent VALUES (2)") }
         }

@@ -41,8 +41,9 @@ import Testing
         #expect(try folder.contents.isEmpty, "A refusal makes no file.")
     }
 
-    @Test(arguments: ["x", "This is a text.\n", String(repeating: "No database at all. ", count: 1000)])
-    func `a file that is not a database is refused and stays as it was`(_ text: String) throws {
+    @Test(arguments: [("x", 1), ("This is a text.\n", 1), ("No database at all. ", 1000)])
+    func `a file that is not a database is refused and stays as it was`(_ words: String, times: Int) throws {
+        let text = String(repeating: words, count: times)
         let path = folder.file("notes.txt")
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         let error = refusal(of: path)
