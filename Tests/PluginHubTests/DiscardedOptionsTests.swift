@@ -21,8 +21,10 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `no way into the hub or a plugin is asynchronous`() throws {
-            let ways = try SymbolGraph.ofPluginHub().members(of: ["MessageSending", "PluginProtocol", "PluginContext"])
+        @Test func `no way into the hub or a plugin is asynchronous`() async throws {
+            let ways = try await SymbolGraph.ofPluginHub().members(of: [
+                "MessageSending", "PluginProtocol", "PluginContext",
+            ])
             // What is looked for must be there to be seen.
             for title in ["send(query:payload:sender:)", "onReceive(query:payload:)", "send(_:id:as:)", "run(_:)"] {
                 #expect(ways.contains { $0.names.title == title }, "\(title)")
@@ -30,8 +32,10 @@ import Testing
             #expect(ways.filter(\.isAsynchronous).map(\.declaration) == [])
         }
 
-        @Test func `no command has an answer`() throws {
-            let ways = try SymbolGraph.ofPluginHub().members(of: ["MessageSending", "PluginProtocol", "PluginContext"])
+        @Test func `no command has an answer`() async throws {
+            let ways = try await SymbolGraph.ofPluginHub().members(of: [
+                "MessageSending", "PluginProtocol", "PluginContext",
+            ])
             let commands = ways.filter { way in
                 way.names.title.contains("command") || way.declaration.contains(": HubCommand")
             }
@@ -42,8 +46,8 @@ import Testing
             #expect(commands.filter { !$0.returnsNothing }.map(\.declaration) == [])
         }
 
-        @Test func `there is no request message`() throws {
-            let symbols = try SymbolGraph.ofPluginHub().symbols
+        @Test func `there is no request message`() async throws {
+            let symbols = try await SymbolGraph.ofPluginHub().symbols
             let requests = symbols.filter { $0.declaration.lowercased().contains("request") }
             // The policies of the seed list them; the hub warns.
             #expect(requests.allSatisfy { $0.pathComponents.starts(with: ["Policy", "Exchange"]) })

@@ -1,4 +1,5 @@
 #if os(Linux)
+    import BaseTestSupport
     import Foundation
     import Testing
 
@@ -39,28 +40,24 @@
         }
 
         /// The public interface of the `PluginHub` this test is linked with, from the module beside the test program.
-        static func ofPluginHub() throws -> SymbolGraph { try pluginHub.get() }
+        static func ofPluginHub() async throws -> SymbolGraph { try await pluginHub.value }
 
-        private static let pluginHub = Result { try extracted() }
+        /// Extracted once for all tests.
+        private static let pluginHub = Task { try await extracted() }
 
-        private static func extracted() throws -> SymbolGraph {
+        private static func extracted() async throws -> SymbolGraph {
             let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
             let modules = URL(fileURLWithPath: program).deletingLastPathComponent().appendingPathComponent("Modules")
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
-            let extract = Process()
-            let complaints = Pipe()
-            extract.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            extract.arguments = [
-                "swift", "symbolgraph-extract", "-module-name", "PluginHub", "-I", modules.path, "-target", target,
-                "-minimum-access-level", "public", "-output-dir", folder.path,
-            ]
-            extract.standardError = complaints
-            try extract.run()
-            let complaint = try complaints.fileHandleForReading.readToEnd() ?? Data()
-            extract.waitUntilExit()
-            try #require(extract.terminationStatus == 0, "\(String(decoding: complaint, as: UTF8.self))")
+            let extract = try await ChildProgram.run(
+                "/usr/bin/env",
+                [
+                    "swift", "symbolgraph-extract", "-module-name", "PluginHub", "-I", modules.path, "-target", target,
+                    "-minimum-access-level", "public", "-output-dir", folder.path,
+                ])
+            try #require(extract.status == 0, "\(extract.errors)")
             let graph = try Data(contentsOf: folder.appendingPathComponent("PluginHub.symbols.json"))
             return try JSONDecoder().decode(SymbolGraph.self, from: graph)
         }

@@ -59,7 +59,7 @@ import Testing
         let processID: Int32
         do {
             let child = try ChildProgram(
-                "/bin/sh", ["-c", "trap '' TERM; echo ready; exec sleep 86400"], output: .captured)
+                "/bin/sh", ["-c", "trap '' TERM; echo ready; exec sleep 600"], output: .captured, errors: .null)
             processID = child.processID
             #expect(await child.output.firstLine() == "ready")
             #expect(kill(processID, 0) == 0)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `who waits for the end of a child is freed when cancelled`() async throws {
-        let child = try ChildProgram("/bin/sleep", ["86400"])
+        let child = try ChildProgram("/bin/sleep", ["600"], errors: .null)
         let waiting = Task { await child.end() }
         waiting.cancel()
         #expect(await waiting.value == -1)
@@ -110,7 +110,8 @@ import Testing
         let text = String(repeating: "x", count: 1 << 20)
         #expect(try await shell("exit 5", input: .text(text)).status == 5)
         let child = try ChildProgram(
-            "/bin/sh", ["-c", "exec <&-; echo closed; exec sleep 86400"], input: .captured, output: .captured)
+            "/bin/sh", ["-c", "exec <&-; echo closed; exec sleep 600"], input: .captured, output: .captured,
+            errors: .null)
         #expect(await child.output.firstLine() == "closed")
         await child.write(text)
         child.terminate()
@@ -185,7 +186,8 @@ import Testing
             var all = sigset_t()
             sigfillset(&all)
             pthread_sigmask(SIG_SETMASK, &all, nil)
-            started.send(try? ChildProgram("/bin/sh", ["-c", "echo ready; exec sleep 86400"], output: .captured))
+            started.send(
+                try? ChildProgram("/bin/sh", ["-c", "echo ready; exec sleep 600"], output: .captured, errors: .null))
         }
         for await child in started.stream() {
             let child = try #require(child)
