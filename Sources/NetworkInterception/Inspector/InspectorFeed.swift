@@ -53,21 +53,25 @@ final class InspectorFeed: Sendable {
         var isClosed = false
     }
 
-    private static let limit = 4096
+    /// At least how many of the newest events are kept.
+    private let limit: Int
     private static let traceLimit = 1000
     private let name = UUID().uuidString
     private let clock: any WallClock
     private let state = Locked(State())
     private let news = Broadcast<Void>()
 
-    init(clock: any WallClock) { self.clock = clock }
+    init(clock: any WallClock, limit: Int) {
+        self.clock = clock
+        self.limit = limit
+    }
 
     var position: Position { Position(feed: name, number: state.withLock { $0.last }) }
 
     func note(_ event: Event) {
         state.withLock { state in
             // Twice the limit is kept so that forgetting one costs nothing.
-            if state.events.count >= 2 * Self.limit { state.events.removeFirst(Self.limit) }
+            if state.events.count >= 2 * limit { state.events.removeFirst(limit) }
             state.events.append(event)
             state.last += 1
         }

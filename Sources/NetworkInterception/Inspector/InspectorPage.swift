@@ -29,6 +29,8 @@ public final class InspectorPage: HTTPHandler {
         public var transport: (any HTTPTransport)?
         /// After how long of silence a listening page is told that the connection still works.
         public var silence: Duration = .seconds(15)
+        /// How many events a page that was away can still be told: at least these, at most twice as many.
+        package var eventLimit = 4096
 
         public init() {}
     }
@@ -44,7 +46,7 @@ public final class InspectorPage: HTTPHandler {
     public init(_ interceptor: Interceptor, configuration: Configuration = .init()) {
         self.interceptor = interceptor
         self.configuration = configuration
-        feed = InspectorFeed(clock: interceptor.configuration.clock)
+        feed = InspectorFeed(clock: interceptor.configuration.clock, limit: configuration.eventLimit)
         let updates = interceptor.storage.updates
         follow { [feed] in for await record in updates { feed.note(.record(record.id)) } }
         let clearings = interceptor.clearings

@@ -68,10 +68,24 @@ import Testing
         #expect(own.isEmpty)
     }
 
-    @Test(arguments: [[0, 255, 10, 39], [UInt8](repeating: 97, count: 1_000_000), Array("@/etc/hostname".utf8)])
-    func `bodies of bytes and long ones come from a file, one that looks like a file's name does not`(_ body: [UInt8])
+    /// A body by its kind: the runner prints arguments, and a long body would fill the screen.
+    enum Body: CaseIterable {
+        case bytesThatAreNoText, aMillionLetters, aFilesName
+
+        var bytes: [UInt8] {
+            switch self {
+            case .bytesThatAreNoText: [0, 255, 10, 39]
+            case .aMillionLetters: [UInt8](repeating: 97, count: 1_000_000)
+            case .aFilesName: Array("@/etc/hostname".utf8)
+            }
+        }
+    }
+
+    @Test(arguments: Body.allCases)
+    func `bodies of bytes and long ones come from a file, one that looks like a file's name does not`(_ kind: Body)
         async throws
     {
+        let body = kind.bytes
         let arrived = try #require(
             try await replayed { HTTPRequest(method: .put, url: $0 + "/", body: .bytes(body)) })
         #expect(arrived.body == body)

@@ -141,7 +141,8 @@ import Testing
         #expect(content?["comment"] == "The body is left out: it is longer than 3 bytes.")
     }
 
-    @Test func `haralyzer reads what we write`() async throws {
+    @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with haralyzer"))
+    func `haralyzer reads what we write`() async throws {
         let json = try JSONValue(parsing: HARDocument(records()).encoded())
         let verdict = try await OutsideJudge.judge("har.py", ["document": json])
         let judged = try #require(verdict.json, "\(verdict.errors)")

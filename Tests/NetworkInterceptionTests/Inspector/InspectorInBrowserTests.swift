@@ -8,7 +8,7 @@ import Testing
 
 /// The page in Chromium, used as a person uses it. Whatever the page's policy forbids or a script complains of fails these
 /// tests (`InspectorWorld.browse`).
-@Suite(.enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized)
+@Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized)
 struct InspectorInBrowserTests {
     private let rows = "document.querySelectorAll('.row').length"
     private let focusList: JSONValue = ["focus": "#list"]

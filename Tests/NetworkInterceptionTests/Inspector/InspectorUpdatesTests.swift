@@ -74,11 +74,28 @@ import Testing
         let world = InspectorWorld()
         var events = try await Events(world, lastID: "another-1")
         #expect(try await events.next()?.name == "reset")
+    }
 
+    @Test(arguments: [1, 4, 8, 9, 12, 17, 40])
+    func `a page that missed as many events as are kept gets them, and one that missed more starts anew`(
+        _ missed: Int
+    ) async throws {
+        let world = InspectorWorld { $0.eventLimit = 8 }
+        for _ in 0..<20 { _ = try await world.ask("/api/state", .post, json: ["isRunning": true]) }
         let place = try await position(world)
-        for _ in 0..<8200 { _ = try await world.ask("/api/state", .post, json: ["isRunning": true]) }
-        var lost = try await Events(world, lastID: place)
-        #expect(try await lost.next()?.name == "reset")
+        for _ in 0..<missed { _ = try await world.ask("/api/state", .post, json: ["isRunning": true]) }
+        var events = try await Events(world, lastID: place)
+        let event = try #require(try await events.next())
+        switch missed {
+        case ...8: #expect(event.name != "reset" && event.data["isStateChanged"] == true)
+        case ...16: break  // Between the limit and its double, both are right.
+        default: #expect(event.name == "reset")
+        }
+        #expect(event.id == (try await position(world)), "it goes on from here either way")
+    }
+
+    @Test func `4096 events are kept`() {
+        #expect(InspectorPage.Configuration().eventLimit == 4096)
     }
 
     @Test func `of what is not selected only the id is told`() async throws {

@@ -220,6 +220,7 @@ import Testing
     @Test func `a suspended task is told nothing until it goes on`() async throws {
         let (isAsked, mayAnswer) = (Gate(), Gate())
         let floret = Probe(before: { record in
+            guard record.designatedRequest.path == "/held" else { return }
             isAsked.open()
             await mayAnswer.wait()
             record.result = .success(Response(status: 200, body: .text("late")))
@@ -227,7 +228,7 @@ import Testing
         try await withSession([floret]) { session, url, interceptor in
             let answers = Diary()
             let isThere = Gate()
-            let task = session.dataTask(with: url) { data, _, _ in
+            let task = session.dataTask(with: url.appendingPathComponent("held")) { data, _, _ in
                 answers.write(String(decoding: data ?? Data(), as: UTF8.self))
                 isThere.open()
             }
@@ -235,7 +236,13 @@ import Testing
             await isAsked.wait()
             task.suspend()
             mayAnswer.open()
-            try await until("the request ended") { await interceptor.records.first?.timing.ended != nil }
+            try await until("the request ended") {
+                await interceptor.records.contains {
+                    $0.originalRequest.path == "/held" && $0.timing.ended != nil
+                }
+            }
+            // A session tells its tasks one after the other: what was to be told before these answers has been told.
+            for _ in 0..<3 { _ = try await session.data(from: url.appendingPathComponent("other")) }
             #expect(answers.all.isEmpty)
             task.resume()
             await isThere.wait()
