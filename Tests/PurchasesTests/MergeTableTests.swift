@@ -5,6 +5,88 @@ import Testing
 
 @testable import Purchases
 
+/// A row of the table in `Documentation/Purchases.md`, written out here a second time: what the tests expect comes from
+/// these words, and not from the rules that the client follows.
+private struct Row: Sendable, CustomTestStringConvertible {
+    let operation: PurchaseOperation
+    let name, asked, values, error, reads, deadline, after, withoutPlugins: String
+
+    private static let everybody = "everybody, at once"
+    private static let oneByOne = "one by one, until one takes it"
+    private static let reported = "it is reported, nothing more"
+    private static let decides = "it is thrown, and nobody else is asked"
+    private static let added = "the others' features are added"
+
+    private init(
+        _ operation: PurchaseOperation, _ name: String, _ asked: String, _ values: String, _ error: String,
+        _ reads: String, _ deadline: String, _ after: String, _ withoutPlugins: String
+    ) {
+        self.operation = operation
+        self.name = name
+        self.asked = asked
+        self.values = values
+        self.error = error
+        self.reads = reads
+        self.deadline = deadline
+        self.after = after
+        self.withoutPlugins = withoutPlugins
+    }
+
+    static let all: [Row] = [
+        Row(.logIn, "logIn", everybody, "–", "a rejection logs everybody out", "–", "yes", "–", "done"),
+        Row(.logOut, "logOut", everybody, "–", reported, "–", "yes", "–", "done"),
+        Row(
+            .getFeatures, "getFeatures", everybody, "each once", "what it said last counts", "best effort", "yes", "–",
+            "nothing"),
+        Row(
+            .getPaidFeatures, "getPaidFeatures", everybody, "each purchase once", "what it said last counts",
+            "best effort", "yes", "–", "nothing"),
+        Row(
+            .getSubscriptions, "getSubscriptions", everybody, "each purchase once", "it is thrown", "strict", "yes",
+            "–", "nothing"),
+        Row(
+            .getProductsAndPricePoints, "getProductsAndPricePoints", everybody, "each once", "it is thrown", "strict",
+            "yes", "–", "nothing"),
+        Row(
+            .getWebPricePoints, "getWebPricePoints", everybody, "each once", "it is thrown", "strict", "yes", "–",
+            "nothing"),
+        Row(
+            .restorePurchases, "restorePurchases", everybody, "each purchase once",
+            "what the others restored stands", "best effort", "yes", "–", "nothing"),
+        Row(
+            .getPromotionalOffer, "getPromotionalOffer", oneByOne, "–", decides, "–", "yes", "–",
+            "`noSuitablePlugin`"),
+        Row(.purchase, "purchase", oneByOne, "–", decides, "–", "no", added, "`noSuitablePlugin`"),
+        Row(.promotedPurchase, "promotedPurchases", "who announced it", "–", decides, "–", "no", added, "–"),
+        Row(
+            .cancelSubscription, "cancelSubscription", oneByOne, "–", decides, "–", "yes", "–", "`noSuitablePlugin`"),
+        Row(.sendRestoreLink, "sendRestoreLink", oneByOne, "–", decides, "–", "yes", "–", "`noSuitablePlugin`"),
+        Row(
+            .presentCodeRedemptionUI, "presentCodeRedemptionUI", oneByOne, "–", "the next is asked", "–", "no", "–",
+            "`noSuitablePlugin`"),
+        Row(.setAttributes, "setAttributes", everybody, "–", reported, "–", "yes", "–", "done"),
+        Row(.collectDeviceIdentifiers, "collectDeviceIdentifiers", everybody, "–", reported, "–", "yes", "–", "done"),
+        Row(
+            .invalidatePaidFeaturesCache, "invalidatePaidFeaturesCache", everybody, "–", reported, "–", "yes", "–",
+            "done"),
+    ]
+
+    var testDescription: String { name }
+
+    /// The row as the document has it.
+    var line: String {
+        "| " + ["`\(name)`", asked, values, error, reads, deadline, after, withoutPlugins].joined(separator: " | ")
+            + " |"
+    }
+
+    var perform: @Sendable (PurchaseClient, [StubPlugin]) async throws -> [String] {
+        get throws { try #require(Performance.all.first { $0.operation == operation }).perform }
+    }
+
+    var asksEverybody: Bool { asked == Self.everybody }
+    var asksOneByOne: Bool { asked == Self.oneByOne }
+}
+
 /// `Documentation/Purchases.md` says who is asked and how answers merge, and the client does what it says.
 @Suite(.timeLimit(.minutes(1))) struct MergeTableTests {
     private static func client(_ plugins: [StubPlugin], clock: ManualClock? = nil) async throws -> PurchaseClient {
@@ -19,136 +101,129 @@ import Testing
         return client
     }
 
-    private static func withoutPlugins(_ rule: MergeRule) -> String {
-        switch rule.asked {
-        case .inOrder: "`noSuitablePlugin`"
-        case .whoAnnounced: "–"
-        case .everybody: rule.joined == .nothing ? "done" : "nothing"
-        }
-    }
-
-    @Test func `the document has the table that the client executes`() throws {
+    @Test func `the document has the table that these tests hold the client to`() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../Documentation/Purchases.md")
         let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
         let rows = lines.drop { !$0.hasPrefix("| operation |") }.dropFirst(2).prefix { $0.hasPrefix("|") }
-        let expected = PurchaseOperation.all.map { operation in
-            let rule = operation.rule
-            let deadline = rule.hasDeadline ? "yes" : "no"
-            let mode = rule.joined == .nothing ? "–" : rule.mode == .strict ? "strict" : "best effort"
-            let cells = [
-                "`\(operation.name)`", rule.asked.rawValue, rule.joined.rawValue, rule.failure.rawValue, mode,
-                deadline, rule.after.rawValue, Self.withoutPlugins(rule),
-            ]
-            return "| " + cells.joined(separator: " | ") + " |"
-        }
-        #expect(rows.map(String.init) == expected)
+        #expect(rows.map(String.init) == Row.all.map(\.line))
+    }
+
+    @Test func `there is a row for every operation, under the name of the client's method`() {
+        #expect(PurchaseOperation.all == Row.all.map(\.operation))
+        #expect(PurchaseOperation.all.map(\.name) == Row.all.map(\.name))
         #expect(Performance.all.map(\.operation) == PurchaseOperation.all)
     }
 
-    @Test(arguments: Performance.all.indices) func `without plugins nobody waits`(row: Int) async throws {
-        let (operation, perform) = (Performance.all[row].operation, Performance.all[row].perform)
-        guard operation.rule.asked != .whoAnnounced else { return }
+    @Test(arguments: Row.all) fileprivate func `the rule of an operation says the same as its row`(row: Row) {
+        let rule = row.operation.rule
+        #expect(rule.asked.rawValue == row.asked)
+        #expect(rule.joined.rawValue == row.values)
+        #expect(rule.failure.rawValue == row.error)
+        #expect(rule.hasDeadline == (row.deadline == "yes"))
+        #expect(rule.after.rawValue == row.after)
+        if row.reads != "–" { #expect(rule.mode == (row.reads == "strict" ? .strict : .bestEffort)) }
+    }
+
+    @Test(arguments: Row.all) fileprivate func `without plugins nobody waits`(row: Row) async throws {
         let client = try await Self.client([])
-        if operation.rule.asked == .inOrder {
-            await #expect(throws: PurchaseError(.noSuitablePlugin)) { try await perform(client, []) }
-        } else {
-            #expect(try await perform(client, []).isEmpty)
+        switch row.withoutPlugins {
+        case "`noSuitablePlugin`":
+            await #expect(throws: PurchaseError(.noSuitablePlugin)) { try await row.perform(client, []) }
+        case "done", "nothing": #expect(try await row.perform(client, []).isEmpty)
+        // Nobody announces anything.
+        default: #expect(row.name == "promotedPurchases")
         }
     }
 
-    @Test(arguments: Performance.all.indices)
-    func `when nobody takes an operation of one plugin there is no suitable one`(row: Int) async throws {
-        let (operation, perform) = (Performance.all[row].operation, Performance.all[row].perform)
-        guard operation.rule.asked != .everybody else { return }
+    @Test(arguments: Row.all.filter { !$0.asksEverybody })
+    fileprivate func `when nobody takes an operation of one plugin there is no suitable one`(row: Row) async throws {
         let plugins = [StubPlugin("a"), StubPlugin("b")]
         let client = try await Self.client(plugins)
-        await #expect(throws: PurchaseError(.noSuitablePlugin)) { try await perform(client, plugins) }
-        #expect(plugins.map(\.calls.count) == [1, operation.rule.asked == .inOrder ? 1 : 0])
+        await #expect(throws: PurchaseError(.noSuitablePlugin)) { try await row.perform(client, plugins) }
+        #expect(plugins.map(\.calls.count) == [1, row.asksOneByOne ? 1 : 0])
     }
 
-    @Test(arguments: Performance.all.indices)
-    func `values are joined in the order of registration`(row: Int) async throws {
-        let (rule, perform) = (Performance.all[row].operation.rule, Performance.all[row].perform)
+    @Test(arguments: Row.all)
+    fileprivate func `values are joined in the order of registration`(row: Row) async throws {
         let (a, b) = (StubPlugin.sound("a"), StubPlugin.sound("b"))
-        let names = try await perform(try await Self.client([a, b]), [a, b])
-        if rule.joined != .nothing {
+        let names = try await row.perform(try await Self.client([a, b]), [a, b])
+        if row.values != "–" {
             #expect(Set(names) == ["a", "both", "b"] && names.count == 3)
-            if Performance.all[row].operation != .getProductsAndPricePoints { #expect(names == ["a", "both", "b"]) }
+            if row.name != "getProductsAndPricePoints" { #expect(names == ["a", "both", "b"]) }
         }
         #expect(a.calls.count == 1, "who is asked is asked once")
-        switch (rule.asked, rule.after) {
-        case (.everybody, _): #expect(b.calls.count == 1)
-        case (_, .nothing): #expect(b.calls.isEmpty)
-        case (_, .othersFeatures):
+        switch (row.asksEverybody, row.after) {
+        case (true, _): #expect(b.calls.count == 1)
+        case (false, "–"): #expect(b.calls.isEmpty)
+        default:
             #expect(b.calls == ["invalidate", "paidFeatures"])
             #expect(names == ["a", "both", "b"])
         }
     }
 
-    @Test(arguments: Performance.all.indices)
-    func `of two errors the first by registration is thrown`(row: Int) async throws {
-        let (rule, perform) = (Performance.all[row].operation.rule, Performance.all[row].perform)
+    @Test(arguments: Row.all)
+    fileprivate func `of two errors the first by registration is thrown`(row: Row) async throws {
         let plugins = [
             StubPlugin.failing("a", with: Refusal(1)), .failing("b", with: Refusal(2)), .failing("c", with: Refusal(3)),
         ]
         let client = try await Self.client(plugins)
-        if rule.failure == .isReported {
-            _ = try await perform(client, plugins)
+        if row.error == "it is reported, nothing more" {
+            _ = try await row.perform(client, plugins)
         } else {
-            await #expect(throws: Refusal(1)) { try await perform(client, plugins) }
+            await #expect(throws: Refusal(1)) { try await row.perform(client, plugins) }
         }
     }
 
-    @Test(arguments: Performance.all.indices)
-    func `an error does to the others what its row says`(row: Int) async throws {
-        let (rule, perform) = (Performance.all[row].operation.rule, Performance.all[row].perform)
+    @Test(arguments: Row.all)
+    fileprivate func `an error does to the others what its row says`(row: Row) async throws {
         let (broken, sound) = (StubPlugin.failing("a", with: Refusal(1)), StubPlugin.sound("b"))
         let client = try await Self.client([broken, sound])
-        switch rule.failure {
-        case .lastAnswerCounts, .othersStand: #expect(try await perform(client, [broken]) == ["b", "both"])
-        case .passesOn:
-            _ = try await perform(client, [broken])
+        switch row.error {
+        case "what it said last counts", "what the others restored stands":
+            #expect(try await row.perform(client, [broken]) == ["b", "both"])
+        case "the next is asked", "it is reported, nothing more":
+            _ = try await row.perform(client, [broken])
             #expect(sound.calls.count == 1)
-        case .isReported:
-            _ = try await perform(client, [broken])
+        case "it is thrown":
+            await #expect(throws: Refusal(1)) { try await row.perform(client, [broken]) }
             #expect(sound.calls.count == 1)
-        case .failsAll:
-            await #expect(throws: Refusal(1)) { try await perform(client, [broken]) }
-            #expect(sound.calls.count == 1)
-        case .decides:
-            await #expect(throws: Refusal(1)) { try await perform(client, [broken]) }
+        case "it is thrown, and nobody else is asked":
+            await #expect(throws: Refusal(1)) { try await row.perform(client, [broken]) }
             #expect(sound.calls.isEmpty)
-        case .rollsBack:
-            await #expect(throws: Refusal(1)) { try await perform(client, [broken]) }
+        case "a rejection logs everybody out":
+            await #expect(throws: Refusal(1)) { try await row.perform(client, [broken]) }
             #expect(broken.calls.last == "logOut" && sound.calls.last == "logOut")
             #expect(client.userId == nil)
+        default: Issue.record("no test knows what \"\(row.error)\" means")
         }
     }
 
-    @Test(arguments: Performance.all.indices)
-    func `a plugin that failed is represented by what it said last where the row says so`(row: Int) async throws {
-        let (rule, perform) = (Performance.all[row].operation.rule, Performance.all[row].perform)
-        guard rule.failure == .lastAnswerCounts else { return }
+    @Test(arguments: Row.all.filter { $0.error == "what it said last counts" })
+    fileprivate func `a plugin that failed is represented by what it said last where the row says so`(
+        row: Row
+    ) async throws {
         let (a, b) = (StubPlugin.sound("a"), StubPlugin.sound("b"))
         let client = try await Self.client([a, b])
-        _ = try await perform(client, [a])
+        _ = try await row.perform(client, [a])
         a.change {
             $0.features = { throw Refusal(1) }
             $0.paidFeatures = { throw Refusal(1) }
         }
-        #expect(try await perform(client, [a]) == ["a", "both", "b"])
+        #expect(try await row.perform(client, [a]) == ["a", "both", "b"])
     }
 
-    @Test(arguments: Performance.all.indices)
-    func `a plugin that never answers holds nobody up for longer than its row says`(row: Int) async throws {
-        let (operation, perform) = (Performance.all[row].operation, Performance.all[row].perform)
+    @Test(arguments: Row.all)
+    fileprivate func `a plugin that never answers holds nobody up for longer than its row says`(
+        row: Row
+    ) async throws {
         let (clock, gate) = (ManualClock(), Gate())
         let deaf = StubPlugin.sound("a") { await gate.pass() }
         let client = try await Self.client([deaf], clock: clock)
+        let perform = try row.perform
         let caller = Task { try? await perform(client, [deaf]) }
         await gate.arrivals()
-        if operation.rule.hasDeadline {
+        if row.deadline == "yes" {
             await clock.waiters(atLeast: 1)
             clock.advance(by: 30)
             _ = await caller.value
@@ -160,14 +235,13 @@ import Testing
         }
     }
 
-    @Test(arguments: Performance.all.indices) func `before setup nothing is asked`(row: Int) async throws {
-        let (operation, perform) = (Performance.all[row].operation, Performance.all[row].perform)
-        guard operation.rule.asked != .whoAnnounced else { return }
+    @Test(arguments: Row.all.filter { $0.name != "promotedPurchases" })
+    fileprivate func `before setup nothing is asked`(row: Row) async throws {
         let client = PurchaseClient()
-        if [.logOut, .invalidatePaidFeaturesCache].contains(operation) {
-            #expect(try await perform(client, []).isEmpty)
+        if ["logOut", "invalidatePaidFeaturesCache"].contains(row.name) {
+            #expect(try await row.perform(client, []).isEmpty)
         } else {
-            await #expect(throws: PurchaseError(.notSetUp)) { try await perform(client, []) }
+            await #expect(throws: PurchaseError(.notSetUp)) { try await row.perform(client, []) }
         }
     }
 }
