@@ -183,7 +183,8 @@ let package = Package(
             .testTarget(
                 name: "PromoCodesTests",
                 dependencies: [
-                    "CurlTransport", "HTTPCore", "HTTPListener", "Primitives", "PromoCodes", "Purchases", "StoreModel",
+                    "BaseTestSupport", "CurlTransport", "HTTPCore", "HTTPListener", "Primitives", "PromoCodes",
+                    "Purchases", "StoreModel",
                 ],
                 path: "Examples/PromoCodes/Tests",
                 swiftSettings: strict),

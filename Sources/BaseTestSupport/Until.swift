@@ -42,6 +42,10 @@ public func untilCancelled() async throws -> Never {
     while true { try await Task.sleep(for: .seconds(86_400)) }
 }
 
+/// A pause of the code under test, made short: for a parameter such as `sleep` of a client that asks again and again. No
+/// test waits with it.
+public func shortenedPause(_: Duration) async throws { try await Task.sleep(for: .milliseconds(2)) }
+
 /// Lets other tasks run, a number of times, so that a test meets more orders of events. It waits for nothing: what must
 /// have happened afterwards needs `until`.
 public func letOthersRun(times: Int = 1, isolation: isolated (any Actor)? = #isolation) async {

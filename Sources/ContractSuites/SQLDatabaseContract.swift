@@ -1,4 +1,4 @@
-import Dispatch
+import BaseTestSupport
 import Primitives
 import SQLStorage
 import Testing
@@ -170,7 +170,7 @@ public struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                             }
                             #expect(seen[0] + seen[1] == 0)
                             // The writing task needs a thread too.
-                            await Task.yield()
+                            await letOthersRun()
                         }
                     }
                 }
@@ -266,17 +266,17 @@ public struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
         },
         SQLDatabaseContract("a caller cancelled during its turn gets the outcome") { database in
             let caller = Locked<Task<String, any Error>?>(nil)
-            let isKnown = DispatchSemaphore(value: 0)
+            let isKnown = Gate()
             let task = Task {
-                try await database.write { connection in
+                try await isKnown.pass()
+                return try await database.write { connection in
                     try connection.execute("UPDATE account SET balance = 5")
-                    isKnown.wait()
                     caller.withLock { $0 }?.cancel()
                     return "written"
                 }
             }
             caller.withLock { $0 = task }
-            isKnown.signal()
+            isKnown.open()
             let answer = try await task.value
             #expect(answer == "written")
             try #expect(balances(database) == [5, 5])

@@ -252,7 +252,10 @@ struct StoreRoutesTests {
 
         // Away: it goes on as it last knew. Back: it hears of what happened meanwhile.
         link.handler.withLock { $0 = nil }
+        let refused = link.refused.all.count
         await test.store.close()
+        // It asks again only when it has dealt with the answer that the closing store gave it.
+        await link.refused.wait { $0.count > refused }
         base.advance(by: 5)
         #expect(followed.now() == Fixtures.date("2026-02-28T10:01:05Z"))
         let again = try await TestStore.open(rate: .real, in: folder, base: base)
@@ -276,9 +279,12 @@ struct StoreRoutesTests {
 /// A way to a handler that may not be there.
 final class SwitchedTransport: HTTPTransport {
     let handler = Locked<(any HTTPHandler)?>(nil)
+    /// The URLs that were asked for while there was none.
+    let refused = CallLog<String>()
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard let handler = handler.withLock({ $0 }) else {
+            refused.record(request.url)
             throw HTTPError(.connectionFailed, "Nobody listens.")
         }
         return try await InProcessTransport(handler).send(request)

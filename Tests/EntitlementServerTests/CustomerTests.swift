@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
@@ -154,7 +155,7 @@ import Testing
                         #expect(answer.purchases.count >= most)
                         most = answer.purchases.count
                         _ = try await bench.get("other-\(reader)")
-                        await Task.yield()
+                        await letOthersRun()
                     }
                 }
             }

@@ -5,6 +5,7 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 import StoreTestSupport
+import Testing
 
 @testable import InAppStore
 
@@ -123,7 +124,7 @@ final class Surroundings: Sendable {
         let store = try Store(configuration: configuration)
         if store.keeper.state.answer == nil {
             await server.calls.wait { $0.count > asked }
-            await store.settled()
+            try await store.settled()
         }
         return store
     }
@@ -131,8 +132,8 @@ final class Surroundings: Sendable {
 
 extension Store {
     /// Returns when the server's answer to the question under way has been noted.
-    func settled() async {
-        while keeper.state.answer == nil, keeper.state.failures == 0 { await Task.yield() }
+    func settled() async throws {
+        try await until("the server's answer is noted") { keeper.state.answer != nil || keeper.state.failures > 0 }
     }
 
     /// Returns with the first snapshot that meets `condition`.

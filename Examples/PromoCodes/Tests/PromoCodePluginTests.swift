@@ -1,3 +1,4 @@
+import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
@@ -35,13 +36,16 @@ import Testing
         }
     }
 
-    private func withBackend(_ body: (World) async throws -> Void) async throws {
+    private func withBackend(at port: ReservedPort? = nil, _ body: (World) async throws -> Void) async throws {
+        defer { withExtendedLifetime(port) {} }
         let book = PromoCodeBook([
             "SUMMER": .init(title: "A summer of filters", feature: "filters", days: 30, uses: 100),
             "FRIEND": .init(title: "Everything, for a friend", feature: "pro", days: nil, uses: 1),
             "A/B é": .init(title: "Odd letters", feature: "odd", days: nil, uses: 1),
         ])
-        let listener = HTTPListener(handler: PromoCodeBackend(book, key: "pk_promo", clock: StandingClock()))
+        let listener = HTTPListener(
+            handler: PromoCodeBackend(book, key: "pk_promo", clock: StandingClock()),
+            configuration: .init(port: port?.number ?? 0))
         let world = World(url: try listener.start().url, listener: listener)
         do {
             try await body(world)
@@ -131,7 +135,8 @@ import Testing
     }
 
     @Test func `without its backend the others still answer, and the report says who did not`() async throws {
-        try await withBackend { world in
+        // Kept, so that nothing else listens there once the backend has stopped.
+        try await withBackend(at: ReservedPort()) { world in
             let client = try await world.client(beside: [KioskPlugin()])
             await world.listener.stop()
             let collected = try await client.collectPaidFeatures()

@@ -94,8 +94,9 @@ import Testing
     // MARK: - Answers that are none
 
     @Test func `a receiver that is down is a socket issue`() async throws {
-        let url = try await withLoopbackServer(AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200)) }) { $0 }
-        #expect(try await deliver(to: url) == .socketIssue)
+        let port = try ReservedPort()
+        defer { withExtendedLifetime(port) {} }
+        #expect(try await deliver(to: port.url) == .socketIssue)
     }
 
     @Test(arguments: [
@@ -211,8 +212,9 @@ import Testing
     }
 
     @Test func `a redirect to nowhere ends as nowhere does`() async throws {
-        let gone = try await withLoopbackServer(AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200)) }) { $0 }
-        #expect(try await result(Self.redirect(307, to: gone)) == .socketIssue)
+        let port = try ReservedPort()
+        defer { withExtendedLifetime(port) {} }
+        #expect(try await result(Self.redirect(307, to: port.url)) == .socketIssue)
         #expect(try await result(Self.redirect(307, to: "")) == .invalidResponse)
         #expect(try await result("HTTP/1.1 302 X\r\nContent-Length: 0\r\n\r\n") == .invalidResponse)
         for location in ["ftp://127.0.0.1/", "http://[::1/", "http:///x", "mailto:a@b"] {
@@ -233,17 +235,16 @@ import Testing
     // MARK: - Ends
 
     @Test func `cancelling the task ends an attempt under way`() async throws {
-        let hasArrived = Locked(false)
+        let arrival = Gate()
         let handler = AnyHTTPHandler { _ in
-            hasArrived.withLock { $0 = true }
+            arrival.open()
             return .suspended {
-                try? await Task.sleep(for: .seconds(3600))
-                return HTTPResponse(status: 200)
+                do { try await untilCancelled() } catch { return HTTPResponse(status: 200) }
             }
         }
         try await withLoopbackServer(handler, stopGracePeriod: .milliseconds(100)) { url in
             let attempt = Task { try await deliver(to: url) }
-            while !hasArrived.withLock({ $0 }) { await Task.yield() }
+            await arrival.wait()
             attempt.cancel()
             await #expect(throws: CancellationError.self) { try await attempt.value }
         }

@@ -187,7 +187,7 @@ import Testing
         receiver.answer { [unowned receiver] arrival in
             await receiver.arrivals(atLeast: NotificationSender.width)
             // Some take longer than others.
-            for _ in 0..<(Int(arrival.transaction?.suffix(1) ?? "") ?? 0) * 20 { await Task.yield() }
+            await letOthersRun(times: (Int(arrival.transaction?.suffix(1) ?? "") ?? 0) * 20)
             return 200
         }
         try await TestStore.telling(receiver) { test in
@@ -241,10 +241,7 @@ import Testing
 
     @Test func `closing in the middle of an attempt cancels it, and it counts`() async throws {
         let folder = try ScratchFolder()
-        let receiver = Receiver { _ in
-            try await Task.sleep(for: .seconds(3600))
-            return 200
-        }
+        let receiver = Receiver { _ in try await untilCancelled() }
         try await TestStore.telling(receiver, in: folder) { test in
             try await test.buy("coins")
             await receiver.arrivals(atLeast: 1)
@@ -274,10 +271,7 @@ import Testing
     }
 
     @Test func `ending what waits ends the sending too, and wakes who waits for it`() async throws {
-        let receiver = Receiver { _ in
-            try await Task.sleep(for: .seconds(3600))
-            return 200
-        }
+        let receiver = Receiver { _ in try await untilCancelled() }
         try await TestStore.telling(receiver) { test in
             try await test.buy("coins")
             await receiver.arrivals(atLeast: 1)

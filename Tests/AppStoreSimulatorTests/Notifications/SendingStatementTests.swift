@@ -42,14 +42,20 @@ import Testing
             if arrival.type != "SUBSCRIBED" { await gate.wait() }
             return 500
         }
-        try await TestStore.telling(receiver, change: { $0.database = database }) { test in
+        let base = ManualClock()
+        try await TestStore.telling(receiver, rate: .real, base: base, change: { $0.database = database }) { test in
             try await test.buy("weekly")
             try await test.store.deliverNotifications()
             try await test.store.cancel("weekly", for: "anna")
             await receiver.arrivals(atLeast: 2)
-            // The first is due again now, and waits for the second.
-            try await test.advance(.hour)
-            await database.settle()
+            // The first is due again in an hour, and waits for the second. A sender that finds it due again and again
+            // would use up the writes at once, and sleep for a second only because they are refused.
+            database.refuse(after: 20)
+            let renewal = base.now().addingTimeInterval(7 * 86400)
+            base.advance(by: 3600)
+            await base.waiters(atLeast: 1)
+            try #require(!database.hasRefused, "the books are written again and again")
+            await base.waiters(until: renewal)
             #expect(receiver.arrivals.count == 2)
             gate.open()
             try await test.store.deliverNotifications()
@@ -66,25 +72,26 @@ import Testing
     }
 }
 
-/// Notes every statement and counts the writes.
+/// Notes every statement, and can refuse writes.
 private final class RecordingDatabase: SQLDatabase {
+    private struct State {
+        var statements: Set<String> = []
+        var writesLeft = Int.max
+    }
+
+    private struct Refused: Error {}
+
     let inner: any SQLDatabase
-    private let noted = Locked<(statements: Set<String>, writes: Int)>(([], 0))
+    private let state = Locked(State())
 
     init(_ inner: any SQLDatabase) { self.inner = inner }
 
-    var statements: Set<String> { noted.withLock { $0.statements } }
+    var statements: Set<String> { state.withLock { $0.statements } }
 
-    /// Returns when nothing was written for a while; fails the test if that does not come about.
-    func settle() async {
-        var quiet = 0
-        for _ in 0..<10_000 where quiet < 200 {
-            let before = noted.withLock { $0.writes }
-            try? await Task.sleep(for: .milliseconds(1))
-            quiet = noted.withLock { $0.writes } == before ? quiet + 1 : 0
-        }
-        #expect(quiet == 200, "the books are written again and again")
-    }
+    /// Refuses what is written after so many more writes.
+    func refuse(after writes: Int) { state.withLock { $0.writesLeft = writes } }
+
+    var hasRefused: Bool { state.withLock { $0.writesLeft < 0 } }
 
     var dialect: SQLDialect { inner.dialect }
     func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations) }
@@ -95,11 +102,15 @@ private final class RecordingDatabase: SQLDatabase {
     }
 
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
-        noted.withLock { $0.writes += 1 }
+        let isRefused = state.withLock { state in
+            state.writesLeft -= 1
+            return state.writesLeft < 0
+        }
+        if isRefused { throw Refused() }
         return try await inner.write { [self] in try body(Connection(inner: $0, note: note)) }
     }
 
-    private func note(_ sql: String) { noted.withLock { _ = $0.statements.insert(sql) } }
+    private func note(_ sql: String) { state.withLock { _ = $0.statements.insert(sql) } }
 
     struct Connection: SQLConnection {
         let inner: any SQLConnection

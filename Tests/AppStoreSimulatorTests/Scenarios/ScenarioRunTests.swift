@@ -128,8 +128,11 @@ struct ScenarioRunTests {
         let seen = Locked<[String]>([])
         let report = try await scenario.run { step in seen.withLock { $0.append(step.pointer) } }
         #expect(report.holds && seen.withLock { $0 } == (0..<4).map { "/steps/\($0)" })
-        let stopped = Task { try await scenario.run() }
-        stopped.cancel()
+        let stopped = Task {
+            try await scenario.run { step in
+                if step.pointer == "/steps/1" { withUnsafeCurrentTask { $0?.cancel() } }
+            }
+        }
         await #expect(throws: (any Error).self) { try await stopped.value }
     }
 

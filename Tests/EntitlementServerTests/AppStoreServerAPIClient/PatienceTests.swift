@@ -132,8 +132,7 @@ import Testing
         let fixture = try ClientFixture([
             .perform { _ in
                 hasAsked.finish()
-                try? await Task.sleep(for: .seconds(86_400))
-                throw HTTPError(.cancelled, "Cancelled.")
+                do { try await untilCancelled() } catch { throw HTTPError(.cancelled, "Cancelled.") }
             }
         ])
         let task = Task { try await fixture.client.transactionInfo("12") }

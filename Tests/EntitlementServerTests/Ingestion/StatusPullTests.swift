@@ -2,6 +2,7 @@ import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
+import SQLStorage
 import SignedData
 import StoreModel
 import StoreTestSupport
@@ -33,15 +34,18 @@ private final class StatusDesk: HTTPTransport {
     }
 
     /// A bench whose server asks here about the sandbox.
-    func bench(_ environments: [StoreEnvironment] = [.sandbox]) async throws -> ServerBench {
-        try await .asking(self, environments)
+    func bench(
+        _ environments: [StoreEnvironment] = [.sandbox], wrapping wrap: ((any SQLDatabase) -> any SQLDatabase)? = nil
+    ) async throws -> ServerBench {
+        try await .asking(self, environments, wrapping: wrap)
     }
 }
 
 extension ServerBench {
     /// A bench whose server asks about the sandbox over `network`.
     fileprivate static func asking(
-        _ network: any HTTPTransport, _ environments: [StoreEnvironment] = [.sandbox]
+        _ network: any HTTPTransport, _ environments: [StoreEnvironment] = [.sandbox],
+        wrapping wrap: ((any SQLDatabase) -> any SQLDatabase)? = nil
     ) async throws -> ServerBench {
         var client = AppStoreServerAPIClient.Configuration(
             key: AppStoreConnectKey(
@@ -50,7 +54,7 @@ extension ServerBench {
         client.backoff = .none
         let desk = AppStoreServerAPIClient(configuration: client, transport: network)
         return try await ServerBench(
-            environments: environments, configure: { $0.apps[0].appStore = [.sandbox: desk] })
+            environments: environments, configure: { $0.apps[0].appStore = [.sandbox: desk] }, wrapping: wrap)
     }
 
     /// The App Store's answer that a subscription was renewed until 30 days from now.
@@ -91,12 +95,18 @@ extension ServerBench {
 
     @Test func `who asks while a question is under way waits for its answer`() async throws {
         let desk = StatusDesk()
-        let bench = try await desk.bench()
+        let box = RecorderBox()
+        let bench = try await desk.bench(wrapping: box.wrap)
+        let ledger = try #require(box.database)
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
         _ = try await bench.validate(receipt)
         bench.clock.advance(by: 31 * 86400)
+        ledger.forget()
         desk.answer {
-            for _ in 0..<50 { await Task.yield() }
+            // A caller asks right after this look, on the same actor that hands out the answer.
+            try await until("all of them have looked whether the subscription has ended") {
+                ledger.statements.count { $0.sql.contains("max(signed_at)") } == 8
+            }
             return try bench.renewed()
         }
         try await withThrowingTaskGroup(of: ReceiptValidation.self) { group in

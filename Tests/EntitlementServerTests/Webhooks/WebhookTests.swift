@@ -218,14 +218,11 @@ extension ServerBench {
 
     @Test func `a crash in the middle of an attempt repeats it`() async throws {
         let folder = try ServerBench.Folder()
-        let receiver = WebhookReceiver { _, _ in
-            try await Task.sleep(for: .seconds(3600))
-            return 200
-        }
+        let receiver = WebhookReceiver { _, _ in try await untilCancelled() }
         let first = try await ServerBench.telling(receiver, folder: folder)
         _ = try await first.grant()
         let attempt = Task { try await first.deliver() }
-        while receiver.all.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        try await until("the webhook is sent") { !receiver.all.isEmpty }
         // Its transport gives up without the ledger hearing of it.
         attempt.cancel()
         await #expect(throws: CancellationError.self) { try await attempt.value }
@@ -356,7 +353,7 @@ extension ServerBench {
         let running = Task { await bench.service.run() }
         await bench.realClock.waiters(atLeast: 3)
         _ = try await bench.grant()
-        while receiver.all.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        try await until("the webhook is sent") { !receiver.all.isEmpty }
         running.cancel()
         await running.value
         #expect(receiver.all.count == 1)

@@ -434,9 +434,9 @@ struct StoreHubPluginTests {
     @Test func `products are told with their prices, and shown`() async throws {
         try await run { screen, store in
             var products: [JSONValue] = []
-            while products.isEmpty {
+            try await until("the products are known") {
                 products = try screen.ask("store.products")["products"]?.arrayValue ?? []
-                await Task.yield()
+                return !products.isEmpty
             }
             #expect(products.map { $0["productID"] } == ["basic.monthly", "coins", "pack", "pro.monthly"])
             #expect(products[1]["price"] == ["amount": "4.99", "currency": "USD"])
@@ -455,7 +455,9 @@ struct StoreHubPluginTests {
         try await run { screen, _ in
             #expect(try screen.ask("store.products") == ["products": []])
             test.connection.before { _ in }
-            while try screen.ask("store.products")["products"]?.arrayValue?.isEmpty ?? true { await Task.yield() }
+            try await until("the products are known") {
+                try screen.ask("store.products")["products"]?.arrayValue?.isEmpty == false
+            }
         }
     }
 

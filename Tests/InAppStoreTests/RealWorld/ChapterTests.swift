@@ -38,7 +38,7 @@ struct ChapterTests {
             }
 
             #expect(store.allowedProducts == ["film.noir", "film.warm"])
-            while await screen.shown.last != store.allowedProducts { await Task.yield() }
+            try await until("the screen shows what is allowed") { await screen.shown.last == store.allowedProducts }
             await store.close()
             await following.value
         }
@@ -69,7 +69,7 @@ struct ChapterTests {
             }
             let store = try Store(configuration: configuration)
             try await world.simulator.promote(.init(productID: "pack"), for: "ada")
-            while store.postponedPurchases.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            try await until("the purchase is put off") { !store.postponedPurchases.isEmpty }
             for promoted in store.postponedPurchases {
                 try await store.continuePurchase(promoted.productID.rawValue)
             }

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import StoreModel
 import StoreTestSupport
 import Testing
@@ -42,7 +43,7 @@ struct ComingFromTests {
             #expect(store.snapshot.features.contains { $0.name == "pro.weekly" && $0.isActive })
 
             try await world.simulator.buy(.init(productID: "pack"), for: "ada")
-            while await screen.notes.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            try await until("the purchase is noted") { await !screen.notes.isEmpty }
             #expect(await screen.notes == ["pack"])
             await store.close()
             await listening.value

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import StoreModel
 import StoreTestSupport
 import Testing
@@ -36,7 +37,7 @@ struct RealStorePagesTests {
         try await RealWorld.run { world in
             try await device(world, .postpone) { store in
                 try await world.simulator.promote(.init(productID: "pack"), for: "ada")
-                while store.postponedPurchases.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+                try await until("the purchase is put off") { !store.postponedPurchases.isEmpty }
                 #expect(try await world.simulator.transactions(of: "ada").isEmpty, "nothing was sold")
                 try await store.continuePurchase("pack")
                 #expect(store.allowedProducts == ["pack"])

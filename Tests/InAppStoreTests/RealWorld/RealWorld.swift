@@ -1,4 +1,5 @@
 import AppStoreSimulator
+import BaseTestSupport
 import EntitlementServer
 import Foundation
 import HTTPCore
@@ -10,6 +11,7 @@ import SQLStorage
 import SignedData
 import StoreKitAdapter
 import StoreModel
+import Testing
 
 @testable import InAppStore
 
@@ -126,7 +128,7 @@ final class RealWorld: Sendable {
     ) -> StoreConfiguration {
         var configuration = StoreConfiguration(productListPath: "")
         configuration.productList = Self.list
-        configuration.sleep = { _ in try await Task.sleep(for: .milliseconds(2)) }
+        configuration.sleep = shortenedPause
         configuration.retryPause = { _ in .milliseconds(2) }
         configuration.storage = storage
         configuration.storageName = UUID().uuidString
@@ -156,17 +158,11 @@ final class RealWorld: Sendable {
     /// Returns when the server knows what has happened at the store, and the device `isOnline` has finished everything.
     func settle(deviceIsOnline: Bool) async throws {
         if deviceIsOnline {
-            let deadline = ContinuousClock.now + .seconds(20)
-            while try await !simulator.unfinishedTransactions(of: "ada").isEmpty {
-                guard ContinuousClock.now < deadline else { throw Unsettled() }
-                try await Task.sleep(for: .milliseconds(2))
+            try await until("the device has finished every transaction") {
+                try await simulator.unfinishedTransactions(of: "ada").isEmpty
             }
         }
         try await simulator.deliverNotifications()
-    }
-
-    struct Unsettled: Error, CustomStringConvertible {
-        var description: String { "A transaction was not finished within 20 seconds." }
     }
 }
 

@@ -123,17 +123,22 @@ final class SharedUserInfoReaderTests {
                 subscriptions: [shared(until: Fixture.start + Double(number) * 86400)])
         }
         try apps.tell(infos[0])
+        let seen = Locked<[SharedUserInfo?]>([])
         let reading = Task.detached { [reader = apps.reader, app] in
-            var seen: [SharedUserInfo?] = []
-            while !Task.isCancelled { seen.append(try reader.userInfo(ofApp: app)) }
-            return seen
+            while !Task.isCancelled {
+                let info = try reader.userInfo(ofApp: app)
+                seen.withLock { $0.append(info) }
+                await letOthersRun()
+            }
         }
+        try await until("somebody reads") { seen.withLock { !$0.isEmpty } }
         for info in infos { try apps.tell(info) }
         #expect(try apps.reader.userInfo(ofApp: app) == infos.last)
         reading.cancel()
-        let seen = try await reading.value
-        #expect(seen.allSatisfy { $0.map(infos.contains) ?? false })
-        #expect(seen.map { $0?.validatedAt ?? .distantPast } == seen.map { $0?.validatedAt ?? .distantPast }.sorted())
+        try await reading.value
+        let all = seen.withLock { $0 }
+        #expect(all.allSatisfy { $0.map(infos.contains) ?? false })
+        #expect(all.map { $0?.validatedAt ?? .distantPast } == all.map { $0?.validatedAt ?? .distantPast }.sorted())
     }
 
     @Test func `what one app has told counts for no other, wherever it stands`() throws {

@@ -156,7 +156,9 @@ final class SiblingStoresTests {
     @Test func `who leaves takes along what was told, and who comes tells anew`() async throws {
         sell(suite)
         let store = try await openStudio()
-        while try told("studio")?.isSubscriber(at: Fixture.start) != true { await Task.yield() }
+        try await until("the studio shares its subscription") {
+            try told("studio")?.isSubscriber(at: Fixture.start) == true
+        }
         studio.say(Fixture.customer())
         try await store.logIn("bert")
         #expect(try told("studio")?.subscriptions == [])

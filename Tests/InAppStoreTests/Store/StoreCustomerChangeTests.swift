@@ -237,7 +237,7 @@ struct StoreCustomerChangeTests {
         report(transaction("7", of: nil))
         await presentations(1)
         let logIn = Task { try await store.logIn(anna) }
-        while store.customer != anna { await Task.yield() }
+        try await until("anna is the customer") { store.customer == anna }
         mayAnswer.open()
         try await logIn.value
         await finished(1)
@@ -282,8 +282,9 @@ struct StoreCustomerChangeTests {
             if customer == anna {
                 await finished(1)
             } else {
-                // Until the store has reported it, it is not known at all.
-                while await refusal(of: bought.id, by: store) == .invalidTransactionIdentifier { await Task.yield() }
+                try await until("the purchase is reported") {
+                    await refusal(of: bought.id, by: store) != .invalidTransactionIdentifier
+                }
                 #expect(await refusal(of: bought.id, by: store) == .acknowledgementPending)
             }
             await store.close()

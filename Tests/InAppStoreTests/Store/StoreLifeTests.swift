@@ -29,11 +29,10 @@ struct StoreLifeTests {
             await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
         }
         var store: Store?
-        for _ in 0..<10_000 where store == nil {
+        try await until("the storage is given back") {
             store = try? Store(configuration: test.configuration())
-            await Task.yield()
+            return store != nil
         }
-        #expect(store != nil)
         await store?.close()
     }
 
@@ -66,7 +65,7 @@ struct StoreLifeTests {
         await test.server.calls.wait { $0 == [.customer("anna")] }
         let question = Task { try await store.validateReceipt() }
         let purchase = Task { try await store.purchaseProduct("pack") }
-        while test.connection.unfinished.isEmpty { await Task.yield() }
+        try await until("the pack is sold") { !test.connection.unfinished.isEmpty }
         await store.close()
         await #expect(throws: StoreError(.operationCancelled, "")) { try await question.value }
         await #expect(throws: StoreError(.purchaseFailed, "")) { try await purchase.value }
@@ -198,7 +197,7 @@ struct StoreLifeTests {
         let purchase = Task { try await store.purchaseProduct("pack") }
         await test.server.calls.wait { $0.contains { if case .validate = $0 { true } else { false } } }
         let logIn = Task { try await store.logIn("boris") }
-        while store.customer != "boris" { await Task.yield() }
+        try await until("boris is the customer") { store.customer == "boris" }
         mayAnswer.open()
         try await purchase.value
         try await logIn.value

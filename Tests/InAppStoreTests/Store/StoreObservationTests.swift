@@ -84,28 +84,28 @@ struct StoreObservationTests {
                 : Fixture.customer(customer, subscriptions: [Fixture.subscription("basic.monthly")])
         }
         let store = try await test.open(customer: "anna")
+        let reads = Locked(0)
         let reader = Task {
             var mixed: [StoreSnapshot] = []
-            var read = 0
             while !Task.isCancelled {
                 let snapshot = store.snapshot
-                read += 1
+                reads.withLock { $0 += 1 }
                 if snapshot.customer == "boris", snapshot.subscriptionInfo != nil { mixed.append(snapshot) }
                 if snapshot.customer == "anna", !snapshot.purchasedProducts.isEmpty { mixed.append(snapshot) }
                 if !snapshot.allowedProducts.isSubset(of: snapshot.acquiredProducts) { mixed.append(snapshot) }
-                await Task.yield()
+                await letOthersRun()
             }
-            return (mixed, read)
+            return mixed
         }
+        try await until("somebody reads") { reads.withLock { $0 > 0 } }
         for _ in 0..<50 {
             try await store.logIn("boris")
             try await store.logIn("anna")
             try await store.acquireAllEnabledProducts()
         }
+        try await until("it was read meanwhile") { reads.withLock { $0 > 1 } }
         reader.cancel()
-        let (mixed, read) = await reader.value
-        #expect(mixed.isEmpty)
-        #expect(read > 1)
+        #expect(await reader.value.isEmpty)
         await store.close()
     }
 }

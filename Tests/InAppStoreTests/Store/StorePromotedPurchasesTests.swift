@@ -91,7 +91,7 @@ struct StorePromotedPurchasesTests {
         #expect(await next(&events)?.code == .promotedPurchaseRefused)
         test.connection.promote("pack")
         #expect(await next(&events)?.code == .promotedPurchaseBegun)
-        while test.connection.finished.isEmpty { await Task.yield() }
+        await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
         #expect(test.connection.payments.map(\.productID) == ["pack"])
         await store.close()
     }
@@ -107,7 +107,7 @@ struct StorePromotedPurchasesTests {
         }
         test.connection.promote("coins")
         #expect(await next(&events)?.code == .promotedPurchaseBegun, "coins are used up and bought again")
-        while test.connection.finished.isEmpty { await Task.yield() }
+        await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
         #expect(test.connection.payments.map(\.productID) == ["coins"])
         await store.close()
     }

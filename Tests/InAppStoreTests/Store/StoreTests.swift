@@ -141,10 +141,7 @@ struct StoreTests {
             test.connection.set(
                 storefront: Storefront(countryCode: "DEU", id: "143443", locale: locale, currency: "EUR"))
             _ = try await asked
-            while store.appStoreLocale != locale {
-                try Task.checkCancellation()
-                await Task.yield()
-            }
+            try await until("the store is in \(locale)") { store.appStoreLocale == locale }
         }
         await store.close()
     }
