@@ -38,14 +38,14 @@ QUARANTINE_DAYS = 7
 
 
 class Exceptions:
-    """Tests/exceptions.json: test cases that may take longer than a minute, suites that run in a process of their own so
-    that others need not wait for them, and the quarantine."""
+    """Tests/exceptions.json: test cases that may take longer than a minute; suites that run in a process of their own, so
+    that others need not wait for them; suites that take minutes under a sanitizer; the quarantine."""
 
     def __init__(self, root):
         file = root / "Tests" / "exceptions.json"
         known = json.loads(file.read_text()) if file.exists() else {}
         self.slow, self.apart = known.get("slow", {}), known.get("apart", [])
-        self.quarantine = known.get("quarantine", [])
+        self.heavy, self.quarantine = known.get("heavy", {}), known.get("quarantine", [])
 
     def limit(self, test):
         """How many seconds a case of this test may take."""
@@ -82,11 +82,13 @@ def commit_date(root):
 class Run:
     """One run of test targets: how they are built, and where their output goes."""
 
-    def __init__(self, root, scratch_path=None, sanitize=None, judges=True, quiet=False, slowness=1, targets=None):
+    def __init__(self, root, scratch_path=None, sanitize=None, judges=True, quiet=False, slowness=1, targets=None, leaving_out=()):
         self.root, self.sanitize, self.judges, self.quiet = root, sanitize, judges, quiet
         self.scratch = pathlib.Path(scratch_path or root / ".build")
         # How much longer than usual everything takes, under a sanitizer for instance.
         self.slowness = slowness
+        # Suites that do not run, as `Module.Suite`.
+        self.leaving_out = leaving_out
         # With these the manifest declares only their test targets.
         self.declared = targets
         self.exceptions = Exceptions(root)
@@ -155,7 +157,8 @@ class Run:
 
             def run_part(name):
                 """A target without the suites that run apart from it, or one of these."""
-                apart = [suite for suite in self.exceptions.apart if suite.startswith(f"{name}.")]
+                apart = [suite for suite in [*self.exceptions.apart, *self.leaving_out]
+                         if suite.startswith(f"{name}.")]
                 end = r"\." if "." not in name else "/"
                 tally = self.run_job(program, name, [rf"^{re.escape(name)}{end}"], judges=False, skipping=[
                     rf"^{re.escape(suite)}/" for suite in apart])

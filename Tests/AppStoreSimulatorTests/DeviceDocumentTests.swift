@@ -116,7 +116,7 @@ struct DeviceDocumentTests {
         #expect(receipts[0] == receipts[1] && receipts[0].opaqueValue != receipts[2].opaqueValue)
     }
 
-    @Test(.enabled(if: OutsideJudge.path(of: "openssl") != nil, "OpenSSL's command is not installed"))
+    @Test(.outsideJudge(OutsideJudge.path(of: "openssl") != nil, "OpenSSL's command is not installed"))
     func `OpenSSL accepts a receipt, and reads in it what was signed`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()

@@ -8,7 +8,7 @@ import Testing
 @testable import AppStoreSimulator
 
 /// Apple's own client library judges what the store signs, over a whole life.
-@Suite(.enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON is not set"))
+@Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON is not set"))
 struct WholeLifeTests {
     @Test func `Apple's verifier accepts all that is signed in a whole life, and reads in it what we wrote`()
         async throws

@@ -7,7 +7,7 @@ import Testing
 @testable import AppStoreSimulator
 
 /// Apple's own client library reads every notification that the store's life can cause.
-@Suite(.enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON is not set"))
+@Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON is not set"))
 struct NotificationJudgeTests {
     @Test func `Apple's decoder accepts every notification and the documents in it`() async throws {
         try await TestStore.withScript { test in

@@ -9,7 +9,7 @@ import Testing
 @testable import AppStoreSimulator
 
 /// Apple's own client library asks a store over a real socket, with nothing replaced but the address.
-@Suite(.serialized, .enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON is not set"))
+@Suite(.serialized, .outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON is not set"))
 struct AppleClientTests {
     @Test func `every method of Apple's client is called or excused, and every answer decodes`() async throws {
         try await Self.check("sync")

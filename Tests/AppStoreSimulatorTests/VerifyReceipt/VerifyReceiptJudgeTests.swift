@@ -10,7 +10,7 @@ import Testing
 @testable import AppStoreSimulator
 
 /// inapppy, which apps' servers ask Apple with, asks this store instead: the blocking client and the asynchronous one.
-@Suite(.enabled(if: OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with inapppy"))
+@Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with inapppy"))
 struct VerifyReceiptJudgeTests {
     /// What inapppy made of each question.
     private static func judge(
