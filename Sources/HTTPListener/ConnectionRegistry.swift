@@ -155,11 +155,16 @@ final class ConnectionRegistry: Sendable {
     /// Closes what is past its deadline. The timer calls it; it may be called from any thread.
     func sweep() {
         let now = clock.now
-        let (connections, lingering) = state.withLock { state in
+        let (connections, lingering, isDraining) = state.withLock { state in
             defer { state.lingering = [] }
-            return (Array(state.connections.values), state.lingering)
+            return (Array(state.connections.values), state.lingering, state.isDraining)
         }
-        for connection in connections { connection.watch(at: now, deadlines) }
+        for connection in connections {
+            connection.watch(at: now, deadlines)
+            // microhttpd misses the end of an input that ends just when a part of it arrives: it reads the part, and
+            // waits for an event that has been. Each call makes a new one.
+            if isDraining { connection.stopReading() }
+        }
         guard !lingering.isEmpty else { return }
         let kept = lingering.filter { socket, until in
             if until > now, Self.readOn(socket) { return true }

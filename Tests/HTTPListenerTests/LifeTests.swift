@@ -2,6 +2,7 @@ import BaseTestSupport
 import Foundation
 import HTTPCore
 import HTTPListener
+import HostTestSupport
 import NetworkTestSupport
 import Primitives
 import Testing
@@ -140,6 +141,25 @@ import Testing
         gate.fire()
         #expect(try await busy.receiveToEnd().hasSuffix("answered"))
         await stop
+    }
+
+    /// The end of the input and a part of it reach microhttpd at once, in some of the rounds.
+    @Test func `stopping ends a connection on which a request is just arriving`() async throws {
+        for _ in 0..<100 {
+            var configuration = HTTPListener.Configuration()
+            configuration.clock = ManualMonotonicClock().clock
+            configuration.idleTimeout = .seconds(3600)
+            configuration.threads = 1
+            let listener = HTTPListener(handler: echo, configuration: configuration)
+            let client = try await RawClient(port: try listener.start().port)
+            await client.send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n")
+            var reader = AnswerReader(client)
+            #expect(try await reader.next().body == "GET /first\n")
+            let stop = Task { await listener.stop() }
+            await client.send("POST /half HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
+            #expect(try await client.receiveToEnd() == "")
+            await stop.value
+        }
     }
 
     @Test func `what outlives the grace period is cancelled, and not before`() async throws {
