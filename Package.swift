@@ -15,20 +15,24 @@ struct Module {
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
 
 let modules: [Module] = [
-    Module(name: "Primitives", imports: [], testImports: ["BaseTestSupport"]),
-    Module(name: "StoreModel", imports: ["Primitives"], testImports: ["BaseTestSupport"]),
-    Module(name: "PluginHub", imports: ["Primitives"], testImports: ["BaseTestSupport"]),
-    Module(name: "HTTPCore", imports: ["Primitives"], testImports: ["BaseTestSupport"]),
-    Module(name: "SignedData", imports: ["StoreModel", "Primitives", "COpenSSL"], testImports: ["BaseTestSupport"]),
+    Module(name: "Primitives", imports: [], testImports: ["BaseTestSupport", "HostTestSupport"]),
+    Module(name: "StoreModel", imports: ["Primitives"], testImports: ["BaseTestSupport", "HostTestSupport"]),
+    Module(name: "PluginHub", imports: ["Primitives"], testImports: ["BaseTestSupport", "HostTestSupport"]),
+    Module(name: "HTTPCore", imports: ["Primitives"], testImports: ["BaseTestSupport", "HostTestSupport"]),
+    Module(
+        name: "SignedData", imports: ["StoreModel", "Primitives", "COpenSSL"],
+        testImports: ["BaseTestSupport", "HostTestSupport"]),
     Module(
         name: "SQLStorage", imports: ["Primitives", "CSQLite"], testImports: ["BaseTestSupport", "ContractSuites"]),
     Module(
         name: "HTTPListener", imports: ["HTTPCore", "Primitives", "CMicrohttpd"],
-        testImports: ["BaseTestSupport", "CurlTransport", "NetworkTestSupport"]),
+        testImports: ["BaseTestSupport", "CurlTransport", "HostTestSupport", "NetworkTestSupport"]),
     Module(
         name: "CurlTransport", imports: ["HTTPCore", "Primitives", "CCurl"],
-        testImports: ["BaseTestSupport", "HTTPListener", "NetworkTestSupport"]),
-    Module(name: "ZipExtraction", imports: ["StoreModel", "Primitives", "CArchive"], testImports: ["BaseTestSupport"]),
+        testImports: ["BaseTestSupport", "HTTPListener", "HostTestSupport", "NetworkTestSupport"]),
+    Module(
+        name: "ZipExtraction", imports: ["StoreModel", "Primitives", "CArchive"],
+        testImports: ["BaseTestSupport", "HostTestSupport"]),
     Module(
         name: "StoreKitAdapter", imports: ["StoreModel", "HTTPCore", "Primitives"],
         testImports: ["BaseTestSupport", "ContractSuites", "StoreTestSupport"]),
@@ -40,33 +44,37 @@ let modules: [Module] = [
         ]),
     Module(
         name: "WebPages", imports: ["HTTPCore", "PluginHub", "Primitives"],
-        testImports: ["BaseTestSupport", "NetworkTestSupport"]),
+        testImports: ["BaseTestSupport", "HostTestSupport", "NetworkTestSupport"]),
     Module(
         name: "InAppStore",
         imports: ["StoreModel", "PluginHub", "HTTPCore", "Purchases", "StoreKitAdapter", "Primitives"],
         exclude: ["Hub/store.policy.json"],
         testImports: [
             "AppStoreSimulator", "BaseTestSupport", "CurlTransport", "EntitlementServer", "HTTPListener",
-            "NetworkInterception", "NetworkTestSupport", "SQLStorage", "SignedData", "StoreTestSupport",
-            "ZipExtraction",
+            "HostTestSupport", "NetworkInterception", "NetworkTestSupport", "SQLStorage", "SignedData",
+            "StoreTestSupport", "ZipExtraction",
         ]),
     Module(
         name: "NetworkInterception", imports: ["HTTPCore", "PluginHub", "SQLStorage", "WebPages", "Primitives"],
         exclude: ["Inspector/Hub/inspector.policy.json"],
-        testImports: ["BaseTestSupport", "CurlTransport", "HTTPListener", "NetworkTestSupport", "StoreTestSupport"]),
+        testImports: [
+            "BaseTestSupport", "CurlTransport", "HTTPListener", "HostTestSupport", "NetworkTestSupport",
+            "StoreTestSupport",
+        ]),
     Module(
         name: "AppStoreSimulator",
         imports: ["StoreModel", "StoreKitAdapter", "SignedData", "HTTPCore", "SQLStorage", "Primitives"],
-        testImports: ["BaseTestSupport", "ContractSuites", "NetworkTestSupport", "StoreTestSupport"]),
+        testImports: ["BaseTestSupport", "ContractSuites", "HostTestSupport", "NetworkTestSupport", "StoreTestSupport"]),
     Module(
         name: "EntitlementServer",
         imports: ["StoreModel", "SignedData", "SQLStorage", "HTTPCore", "Primitives"],
-        testImports: ["BaseTestSupport", "CFaultyDisk", "NetworkTestSupport", "StoreTestSupport"]),
+        testImports: ["BaseTestSupport", "CFaultyDisk", "HostTestSupport", "NetworkTestSupport", "StoreTestSupport"]),
 ]
 
 /// What tests of ours and of users stand on, in the order of the import table.
 let testSupport: [Module] = [
     Module(name: "BaseTestSupport", imports: ["Primitives"]),
+    Module(name: "HostTestSupport", imports: ["Primitives"]),
     Module(
         name: "StoreTestSupport",
         imports: ["BaseTestSupport", "StoreKitAdapter", "StoreModel", "HTTPCore", "Primitives"]),
@@ -136,7 +144,8 @@ let package = Package(
                 name: "CrashLoop",
                 dependencies: [
                     "AppStoreSimulator", "CDiskFuse", "CurlTransport", "EntitlementServer", "HTTPCore", "HTTPListener",
-                    "BaseTestSupport", "InAppStore", "Primitives", "Purchases", "SQLStorage", "SignedData",
+                    "BaseTestSupport", "HostTestSupport", "InAppStore", "Primitives", "Purchases", "SQLStorage",
+                    "SignedData",
                     "StoreKitAdapter", "StoreModel", "ZipExtraction",
                 ], path: "Tests/CrashLoop", swiftSettings: strict),
             // The app of the guide "From zero to the first purchase", compiled here as well so that a test follows the guide.
@@ -174,7 +183,8 @@ let package = Package(
                 dependencies: [
                     "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "InAppStore",
                     "NetworkInterception", "PluginHub", "Primitives", "Purchases", "SQLStorage", "SignedData",
-                    "StoreKitAdapter", "StoreModel", "BaseTestSupport", "NetworkTestSupport", "StoreTestSupport",
+                    "StoreKitAdapter", "StoreModel", "BaseTestSupport", "HostTestSupport", "NetworkTestSupport",
+                    "StoreTestSupport",
                     "souk",
                     "FirstPurchase", "PromoCodes",
                 ],
@@ -183,10 +193,17 @@ let package = Package(
             .testTarget(
                 name: "PromoCodesTests",
                 dependencies: [
-                    "BaseTestSupport", "CurlTransport", "HTTPCore", "HTTPListener", "Primitives", "PromoCodes",
+                    "CurlTransport", "HTTPCore", "HTTPListener", "HostTestSupport", "Primitives", "PromoCodes",
                     "Purchases", "StoreModel",
                 ],
                 path: "Examples/PromoCodes/Tests",
+                swiftSettings: strict),
+            // The fuzzers of Scripts/fuzz, compiled here as well so that every test run replays the inputs they kept.
+            .testTarget(
+                name: "FuzzingTests",
+                dependencies: ["COpenSSL", "Primitives", "SignedData", "StoreModel", "ZipExtraction"],
+                path: "Tests/Fuzzing",
+                exclude: ["Corpus", "Keys"],
                 swiftSettings: strict),
             // The florets of Examples/Florets, compiled here as well so that their tests run with all others.
             .testTarget(

@@ -1,6 +1,6 @@
-import BaseTestSupport
 import Foundation
 import HTTPCore
+import HostTestSupport
 import SignedData
 import StoreKitAdapter
 import StoreModel

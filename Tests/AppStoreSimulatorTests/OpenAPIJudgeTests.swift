@@ -1,6 +1,6 @@
-import BaseTestSupport
 import Foundation
 import HTTPCore
+import HostTestSupport
 import NetworkTestSupport
 import Primitives
 import StoreKitAdapter

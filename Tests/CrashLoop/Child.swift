@@ -1,5 +1,5 @@
-import BaseTestSupport
 import Foundation
+import HostTestSupport
 import Primitives
 
 /// A copy of this program, doing another part, or a program that was built beside it. It is killed when this object goes.

@@ -1,7 +1,7 @@
 import AppStoreSimulator
-import BaseTestSupport
 import Foundation
 import HTTPCore
+import HostTestSupport
 import Primitives
 import StoreModel
 

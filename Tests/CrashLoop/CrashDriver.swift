@@ -4,6 +4,7 @@ import CurlTransport
 import Foundation
 import HTTPCore
 import HTTPListener
+import HostTestSupport
 import Primitives
 import StoreKitAdapter
 import StoreModel

@@ -1,6 +1,6 @@
 #if os(Linux)
-    import BaseTestSupport
     import Foundation
+    import HostTestSupport
     import Testing
 
     /// What a module offers to others, as the compiler wrote it down.

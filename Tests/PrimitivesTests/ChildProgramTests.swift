@@ -1,5 +1,6 @@
 import BaseTestSupport
 import Foundation
+import HostTestSupport
 import Primitives
 import Testing
 
@@ -223,8 +224,11 @@ import Testing
     @Test func `a process without standard streams starts programs that have them`() async {
         await #expect(processExitsWith: .success) {
             for number: Int32 in 0...2 { close(number) }
-            let outcome = try await ChildProgram.run("/bin/sh", ["-c", "cat; echo two >&2"], input: .text("one"))
-            exit(outcome.output == "one" && outcome.errors == "two\n" ? EXIT_SUCCESS : EXIT_FAILURE)
+            for (input, expected) in [(ChildProgram.Stream.null, ""), (.text("one"), "one")] {
+                let outcome = try await ChildProgram.run("/bin/sh", ["-c", "cat; echo two >&2"], input: input)
+                guard outcome.output == expected, outcome.errors == "two\n" else { exit(EXIT_FAILURE) }
+            }
+            exit(EXIT_SUCCESS)
         }
     }
 }

@@ -1,4 +1,4 @@
-import BaseTestSupport
+import HostTestSupport
 import Primitives
 import StoreModel
 import Testing

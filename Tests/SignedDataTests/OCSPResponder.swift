@@ -1,5 +1,6 @@
 import BaseTestSupport
 import Foundation
+import HostTestSupport
 import Primitives
 import StoreModel
 import Testing

@@ -1,5 +1,5 @@
-import BaseTestSupport
 import HTTPCore
+import HostTestSupport
 import NetworkTestSupport
 import PluginHub
 import Primitives

@@ -1,5 +1,5 @@
-import BaseTestSupport
 import Foundation
+import HostTestSupport
 import Testing
 
 /// The guide "Test your App Store backend in CI", its commands and its workflow.

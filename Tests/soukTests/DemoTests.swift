@@ -2,6 +2,7 @@ import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
+import HostTestSupport
 import Primitives
 import Testing
 

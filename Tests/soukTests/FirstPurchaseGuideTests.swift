@@ -1,5 +1,5 @@
-import BaseTestSupport
 import Foundation
+import HostTestSupport
 import Testing
 
 /// The guide "From zero to the first purchase", followed as it is written.

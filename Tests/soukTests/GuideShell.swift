@@ -1,5 +1,5 @@
-import BaseTestSupport
 import Foundation
+import HostTestSupport
 
 /// A shell in which the commands of a guide are followed: with the built souk, and the Python that has what judges need.
 enum GuideShell {

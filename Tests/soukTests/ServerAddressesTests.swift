@@ -1,6 +1,7 @@
 import BaseTestSupport
 import Foundation
 import HTTPCore
+import HostTestSupport
 import NetworkTestSupport
 import Primitives
 import Purchases

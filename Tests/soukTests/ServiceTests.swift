@@ -1,7 +1,7 @@
-import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
+import HostTestSupport
 import Primitives
 import Testing
 

@@ -1,5 +1,6 @@
 import BaseTestSupport
 import Foundation
+import HostTestSupport
 import Primitives
 
 /// The programs that were built beside the tests, run as a user runs them.

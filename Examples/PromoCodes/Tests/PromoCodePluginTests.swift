@@ -1,8 +1,8 @@
-import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
 import HTTPListener
+import HostTestSupport
 import Primitives
 import Purchases
 import Testing

@@ -1,5 +1,5 @@
-import BaseTestSupport
 import Foundation
+import HostTestSupport
 import Primitives
 import StoreModel
 import Testing

@@ -1,5 +1,5 @@
-import BaseTestSupport
 import Foundation
+import HostTestSupport
 import NetworkTestSupport
 import Primitives
 import StoreKitAdapter

@@ -1,5 +1,5 @@
-import BaseTestSupport
 import HTTPCore
+import HostTestSupport
 import Primitives
 import Testing
 

@@ -3,6 +3,7 @@ import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
+import HostTestSupport
 import NetworkTestSupport
 import Primitives
 import StoreModel

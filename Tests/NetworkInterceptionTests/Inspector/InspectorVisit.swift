@@ -2,6 +2,7 @@ import BaseTestSupport
 import Foundation
 import HTTPCore
 import HTTPListener
+import HostTestSupport
 import NetworkInterception
 import PluginHub
 import Primitives

@@ -1,4 +1,4 @@
-import BaseTestSupport
+import HostTestSupport
 import PluginHub
 import Testing
 
