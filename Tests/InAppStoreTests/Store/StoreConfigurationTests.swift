@@ -51,16 +51,83 @@ final class StoreConfigurationTests {
         return configuration
     }
 
-    @Test func `one path is enough, and everything else has a default`() throws {
-        let configuration = StoreConfiguration(productListPath: "products.json")
-        #expect(configuration.productListPath == "products.json")
-        #expect(configuration.gracePeriod == .seconds(7 * 86400))
-        #expect(configuration.validationInterval == .seconds(14 * 86400))
-        let collaborators: [Any?] = [
-            configuration.productList, configuration.connection, configuration.products, configuration.validator,
-            configuration.credits, configuration.storage, configuration.transport, configuration.customer,
+    /// Reads a list from a path. What a store finds around itself is the rest: the environment, the network, a folder.
+    @Test func `a path is enough: the store reads its list, asks its store and its server, and keeps its state`()
+        async throws
+    {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let path = folder + "/products.json"
+        let list = #"[{"identifier": "pack", "productType": "nonConsumable"}]"#
+        try Data(list.utf8).write(to: URL(fileURLWithPath: path))
+        let nowhere = Nowhere()
+        var configuration = StoreConfiguration(productListPath: path)
+        configuration.environment = [
+            "SOUK_STORE_URL": "http://store", "SOUK_SERVER_URL": "http://server", "SOUK_PUBLIC_KEY": "pk_1",
         ]
-        #expect(collaborators.allSatisfy { $0 == nil }, "made when the store is")
+        configuration.transport = nowhere
+        configuration.storageName = folder + "/device"
+        let store = try Store(configuration: configuration)
+        await nowhere.hosts.wait { Set($0).isSuperset(of: ["store", "server"]) }
+        #expect(store.customer.rawValue.hasPrefix("anonymous-"))
+        #expect(store.contentLocation("pack") == nil)
+        await #expect {
+            try await store.purchaseProduct("pack")
+        } throws: {
+            "\($0)".contains("http://store")
+        }
+        let customer = store.customer
+        await store.close()
+        let again = try Store(configuration: configuration)
+        #expect(again.customer == customer, "kept from the first time")
+        await again.close()
+    }
+
+    @Test(arguments: ["SOUK_STORE_URL", "SOUK_SERVER_URL", "SOUK_PUBLIC_KEY"])
+    func `what is missing around it is named, and nothing is made up`(name: String) {
+        var configuration = settings(Nowhere())
+        configuration.environment[name] = nil
+        #expect {
+            try Store(configuration: configuration)
+        } throws: { error in
+            (error as? StoreError)?.code == .missingSetting && (error as? StoreError)?.sentence.contains(name) == true
+        }
+    }
+
+    /// The table of `Documentation/InAppStore.md`: its properties and their defaults.
+    private static func documented() throws -> [(names: String, value: String)] {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../Documentation/InAppStore.md")
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+        return lines.drop { $0 != "| property | default |" }.dropFirst(2).prefix { $0.hasPrefix("| ") }.map { line in
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            return (cells[0], cells.dropFirst().joined(separator: "|"))
+        }
+    }
+
+    @Test func `the document names every property`() throws {
+        let text = try Self.documented().map { "\($0.names) \($0.value)" }.joined()
+        let labels = Mirror(reflecting: StoreConfiguration(productListPath: "")).children.compactMap(\.label)
+        #expect(labels.count > 25)
+        for label in labels where label != "productListPath" { #expect(text.contains("`\(label)`"), "\(label)") }
+    }
+
+    @Test func `the defaults are those of the document`() throws {
+        let rows = try Self.documented()
+        func documented(_ names: String) throws -> String { try #require(rows.first { $0.names == names }).value }
+        let configuration = StoreConfiguration(productListPath: "products.json")
+        #expect(try documented("`gracePeriod`") == "7 days, in production only")
+        #expect(configuration.gracePeriod == .seconds(604_800))
+        #expect(try documented("`validationInterval`, `sandboxValidationInterval`") == "14 days, 150 s")
+        #expect(configuration.validationInterval == .seconds(1_209_600))
+        #expect(configuration.sandboxValidationInterval == .seconds(150))
+        #expect(try documented("`offlineTimeToLive`").hasPrefix("60 days"))
+        #expect(configuration.offlineTimeToLive == .seconds(5_184_000))
+        #expect(try documented("`transport`, `environment`") == "`URLSession`, the process's environment")
+        #expect(configuration.transport == nil && configuration.environment == ProcessInfo.processInfo.environment)
+        #expect(try documented("`customer`, `customerToken`") == "an anonymous customer of this device, no token")
+        #expect(configuration.customer == nil && configuration.customerToken == nil)
+        #expect(try documented("`localVerifier`").hasPrefix("none"))
+        #expect(configuration.localVerifier == nil)
     }
 
     @Test func `a replaced transport is used by the connection and by the validator`() async throws {
