@@ -4,7 +4,9 @@ import StoreModel
 @testable import ZipExtraction
 
 /// Archives as they come, extracted beside a file that must stay what it is.
-@_cdecl("LLVMFuzzerTestOneInput")
+#if FUZZING
+    @_cdecl("LLVMFuzzerTestOneInput")
+#endif
 public func fuzzArchives(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     Fuzzing.must { try Data(Fuzzing.bytes(start, count)).write(to: URL(fileURLWithPath: place.archive)) }
     let limits = ExtractionLimits(entries: 100, totalBytes: 1 << 20)
@@ -36,6 +38,7 @@ private struct Place {
             try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
             try Data("outside".utf8).write(to: URL(fileURLWithPath: root + "/outside"))
         }
+        atexit { try? FileManager.default.removeItem(atPath: place.root) }
     }
 
     func check(_ progress: ExtractionProgress) {
@@ -48,8 +51,8 @@ private struct Place {
     }
 }
 
-@_cdecl("LLVMFuzzerInitialize")
-public func initializeArchives(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
+/// What the search begins with.
+func archiveSeeds() -> [[UInt8]] {
     // A file, a folder and a deflated file by zipfile; the last with its sizes behind the data and the end of zip64.
     let seeds = [
         "UEsDBBQAAAAAAAAAIQDHp4s7BAAAAAQAAAABAAAAYXRleHRQSwMEFAAAAAAAAAAhAAAAAAAAAAAAAAAAAAIAAABmL1"
@@ -62,7 +65,13 @@ public func initializeArchives(_ count: UnsafeMutableRawPointer?, _ arguments: U
             + "SwYGLAAAAAAAAAAtAC0AAAAAAAAAAAABAAAAAAAAAAEAAAAAAAAAMAAAAAAAAABWAAAAAAAAAFBLBgcAAAAAhgAAAA"
             + "AAAAABAAAAUEsFBgAAAAD///////////////8AAA==",
     ]
-    Fuzzing.plant(seeds.map { Array(Data(base64Encoded: $0)!) })
-    atexit { try? FileManager.default.removeItem(atPath: place.root) }
+    return seeds.map { Array(Data(base64Encoded: $0)!) }
+}
+
+#if FUZZING
+    @_cdecl("LLVMFuzzerInitialize")
+#endif
+public func initializeArchives(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
+    Fuzzing.plant(archiveSeeds())
     return 0
 }

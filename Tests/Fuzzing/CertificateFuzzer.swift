@@ -7,7 +7,9 @@ import StoreModel
 
 /// Certificates and keys in four ways, chosen by the first byte of an input: a certificate in DER with all its fields;
 /// in the place of one of a good chain's; PEM; an answer to the question whether one was revoked.
-@_cdecl("LLVMFuzzerTestOneInput")
+#if FUZZING
+    @_cdecl("LLVMFuzzerTestOneInput")
+#endif
 public func fuzzCertificates(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = Fuzzing.bytes(start, count)
     guard let way = input.first else { return 0 }
@@ -65,17 +67,19 @@ private struct World {
 
     init() {
         anchors = [TrustAnchor(chain.root)]
-        let (chain, other) = (chain, Fuzzing.must { try SigningKey.generate() })
+        let chain = chain
         signature = Fuzzing.must { try chain.leafKey.signature(of: [1]) }
         var template = CertificateTemplate.leaf
         template.commonName = "Asked About"
         template.ocspResponder = "http://ocsp.example/leaf"
         let asked = template
-        let made = Fuzzing.must {
-            try asked.issue(for: other, by: .init(certificate: chain.intermediate, key: chain.intermediateKey))
+        let pem = Fuzzing.kept("asked-about.pem") {
+            let issuer = CertificateTemplate.Issuer(certificate: chain.intermediate, key: chain.intermediateKey)
+            return try Array(asked.issue(for: .generate(), by: issuer).pem.utf8)
         }
-        subject = made
-        question = Fuzzing.must { try OCSPRequest(about: made, issuedBy: chain.intermediate, withNonce: false) }
+        let known = Fuzzing.must { try Certificate.all(inPEM: pem)[0] }
+        subject = known
+        question = Fuzzing.must { try OCSPRequest(about: known, issuedBy: chain.intermediate, withNonce: false) }
     }
 
     /// What the authority itself answers to `question`, in DER.
@@ -98,8 +102,8 @@ private struct World {
     }
 }
 
-@_cdecl("LLVMFuzzerInitialize")
-public func initializeCertificates(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
+/// What the search begins with.
+func certificateSeeds() -> [[UInt8]] {
     let certificates = world.chain.certificates
     var seeds: [[UInt8]] = certificates.flatMap { [[0] + $0.der, [2] + Array($0.pem.utf8)] }
     for (place, certificate) in certificates.enumerated() {
@@ -108,11 +112,18 @@ public func initializeCertificates(_ count: UnsafeMutableRawPointer?, _ argument
     seeds.append([2] + Array(world.chain.pem.utf8))
     seeds.append([0] + world.chain.leafKey.verificationKey.der)
     seeds.append([2] + Array(world.chain.leafKey.pem.utf8))
-    let ed25519 = Fuzzing.must { try Ed25519.PrivateKey.generate() }
+    let ed25519 = Fuzzing.must { try Ed25519.PrivateKey(raw: [UInt8](repeating: 7, count: 32)) }
     seeds.append([2] + Array((ed25519.pem + ed25519.publicKey.pem).utf8))
     // A responder's refusal (RFC 6960 section 4.2.1), and its answer that all is well.
     let tryLater: [UInt8] = [3, 0x30, 0x03, 0x0A, 0x01, 0x03]
     seeds += [tryLater, [3] + world.goodAnswer()]
-    Fuzzing.plant(seeds)
+    return seeds
+}
+
+#if FUZZING
+    @_cdecl("LLVMFuzzerInitialize")
+#endif
+public func initializeCertificates(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
+    Fuzzing.plant(certificateSeeds())
     return 0
 }

@@ -1,16 +1,35 @@
 import Foundation
 
-/// What the four fuzzers share. Each is a program of libFuzzer's: `Scripts/fuzz` compiles it together with the modules
-/// it tests, and tells it by the environment where its seeds belong and where its keys are.
+/// What the five fuzzers share.
+///
+/// `Scripts/fuzz` compiles each fuzzer with the modules it tests into a program of libFuzzer's, and sets `FUZZING`.
+/// `FuzzingTests` compiles all fuzzers into one module and replays the inputs in the folder `Corpus`.
 enum Fuzzing {
-    /// The folder that holds the keys a fuzzer signs with: the same at every run, so that a crash's input replays.
-    static var keys: URL { folder("SOUK_FUZZ_KEYS") }
+    /// The folder with the keys that the fuzzers sign with. They are public and protect nothing. They are committed because
+    /// an input that carries a signature is only accepted with the same keys.
+    static let keys = folder.appendingPathComponent("Keys", isDirectory: true)
 
-    /// Writes seeds where libFuzzer, which has not looked yet, reads its corpus.
+    /// The folder of this file.
+    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+
+    /// Returns a file of `keys`, and makes it first when it is missing. For what a fuzzer signs with a signature that
+    /// differs each time, and later has to recognise in an input.
+    static func kept(_ name: String, orMake make: () throws -> [UInt8]) -> [UInt8] {
+        let file = keys.appendingPathComponent(name)
+        if let known = try? Data(contentsOf: file) { return Array(known) }
+        return must {
+            let made = try make()
+            try Data(made).write(to: file, options: .atomic)
+            return made
+        }
+    }
+
+    /// Writes seeds to the folder that libFuzzer reads its corpus from next.
     static func plant(_ seeds: [[UInt8]]) {
-        guard ProcessInfo.processInfo.environment["SOUK_FUZZ_SEEDS"] != nil else { return }
+        guard let path = ProcessInfo.processInfo.environment["SOUK_FUZZ_SEEDS"] else { return }
+        let corpus = URL(fileURLWithPath: path, isDirectory: true)
         for (number, seed) in seeds.enumerated() {
-            must { try Data(seed).write(to: folder("SOUK_FUZZ_SEEDS").appendingPathComponent("seed-\(number)")) }
+            must { try Data(seed).write(to: corpus.appendingPathComponent("seed-\(number)")) }
         }
     }
 
@@ -24,15 +43,11 @@ enum Fuzzing {
         do { return try body() } catch { fatalError("the fuzzer cannot go on: \(error)") }
     }
 
-    /// Ends the process, so that libFuzzer keeps the input.
+    /// Reports what is not true to `refuse`.
     static func claim(_ holds: Bool, _ what: String) {
-        if !holds { fatalError("not true: \(what)") }
+        if !holds { refuse("not true: \(what)") }
     }
 
-    private static func folder(_ variable: String) -> URL {
-        guard let path = ProcessInfo.processInfo.environment[variable] else {
-            fatalError("\(variable) names no folder; run Scripts/fuzz")
-        }
-        return URL(fileURLWithPath: path, isDirectory: true)
-    }
+    /// Ends the process, so that libFuzzer keeps the input. A replay notes the claim instead.
+    @TaskLocal static var refuse: @Sendable (String) -> Void = { fatalError($0) }
 }

@@ -3,7 +3,9 @@ import Primitives
 
 /// Any bytes as JSON. What is accepted says the same after being written and read again, and so does the text in it that
 /// looks like base64, hexadecimal digits or a date.
-@_cdecl("LLVMFuzzerTestOneInput")
+#if FUZZING
+    @_cdecl("LLVMFuzzerTestOneInput")
+#endif
 public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let value = try? JSONValue(parsing: Fuzzing.bytes(start, count)) else { return 0 }
     for written in [value.encoded(), Array(value.text(pretty: true).utf8)] {
@@ -44,15 +46,21 @@ private func visit(_ text: String) {
     }
 }
 
-@_cdecl("LLVMFuzzerInitialize")
+/// What the search begins with.
+func jsonSeeds() -> [[UInt8]] {
+    [
+        #"{"a":[1,-0.5e+10,true,false,null,"\u00e9\ud83d\ude00\n\"\\"],"b":{}}"#, "[[[[[]]]]]",
+        "123456789012345678901234567890",
+        #"{"signedDate":1700000000000,"price":4990,"currency":"USD"}"#, "\"2026-11-20T14:40:00.123+02:00\"",
+        #"["eyJhbGciOiJFUzI1NiJ9","AQID","00ff"]"#, "  \t\r\n\"\u{2028}é\u{1F600}\"  ", "1e400", "-",
+        "{\"a\":1,\"a\":2}",
+    ].map { Array($0.utf8) }
+}
+
+#if FUZZING
+    @_cdecl("LLVMFuzzerInitialize")
+#endif
 public func initializeJSON(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
-    Fuzzing.plant(
-        [
-            #"{"a":[1,-0.5e+10,true,false,null,"\u00e9\ud83d\ude00\n\"\\"],"b":{}}"#, "[[[[[]]]]]",
-            "123456789012345678901234567890",
-            #"{"signedDate":1700000000000,"price":4990,"currency":"USD"}"#, "\"2026-11-20T14:40:00.123+02:00\"",
-            #"["eyJhbGciOiJFUzI1NiJ9","AQID","00ff"]"#, "  \t\r\n\"\u{2028}é\u{1F600}\"  ", "1e400", "-",
-            "{\"a\":1,\"a\":2}",
-        ].map { Array($0.utf8) })
+    Fuzzing.plant(jsonSeeds())
     return 0
 }

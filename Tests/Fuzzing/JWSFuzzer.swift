@@ -7,7 +7,9 @@ import StoreModel
 /// JWS in five ways, chosen by the first byte of an input: as it came; as a payload, or as a header, which the fuzzer
 /// signs so that the mutations reach what lies behind the signature; as what a notification carries; as a token of an
 /// app's server.
-@_cdecl("LLVMFuzzerTestOneInput")
+#if FUZZING
+    @_cdecl("LLVMFuzzerTestOneInput")
+#endif
 public func fuzzJWS(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = Fuzzing.bytes(start, count)
     guard let way = input.first else { return 0 }
@@ -42,7 +44,7 @@ public func fuzzJWS(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         let claims = Fuzzing.must { try world.team.sign(rest) }
         for token in [text, claims] {
             _ = try? world.requests.verify(token, at: world.now)
-            try? world.tokens.verify(token, at: world.now)
+            _ = try? world.tokens.verify(token, at: world.now)
         }
     }
     return 0
@@ -88,14 +90,18 @@ private struct World {
         ).json.encoded()
         let sign = signer
         func signed(_ payload: [UInt8]) -> String { Fuzzing.must { try sign.sign(payload) } }
-        notification =
+        let now = now
+        // Carries two signatures. Anew in each process, the claim below would fail for a notification of an earlier one.
+        let carrier = Fuzzing.kept("notification.json") {
             ResponseBodyV2DecodedPayload(
                 notificationType: .didRenew, notificationUUID: "9f2b6c1e-0000-4000-8000-000000000001",
                 data: .init(
                     bundleId: "com.example", environment: .sandbox, signedTransactionInfo: signed(transaction),
                     signedRenewalInfo: signed(renewal)), version: "2.0", signedDate: now
-            ).json
-        seeds = [transaction, renewal, app, notification.encoded()].map { (payload: $0, jws: signed($0)) }
+            ).json.encoded()
+        }
+        notification = Fuzzing.must { try JSONValue(parsing: carrier) }
+        seeds = [transaction, renewal, app, carrier].map { (payload: $0, jws: signed($0)) }
         payloads = Set(seeds.map(\.payload))
     }
 
@@ -115,8 +121,14 @@ extension CompactJWS {
     fileprivate static func payload(of text: String) -> [UInt8]? { try? CompactJWS(Array(text.utf8)).payload() }
 }
 
-@_cdecl("LLVMFuzzerInitialize")
-public func initializeJWS(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
+/// Whether an input is a JWS as it came, and accepted.
+func isAcceptedJWS(_ input: [UInt8]) -> Bool {
+    input.first.map { $0 % 5 == 0 } ?? false
+        && !world.accepted(String(decoding: input.dropFirst(), as: UTF8.self)).isEmpty
+}
+
+/// What the search begins with.
+func jwsSeeds() -> [[UInt8]] {
     var seeds: [[UInt8]] = []
     for seed in world.seeds {
         seeds.append([0] + Array(seed.jws.utf8))
@@ -133,6 +145,13 @@ public func initializeJWS(_ count: UnsafeMutableRawPointer?, _ arguments: Unsafe
     ] {
         seeds.append([4] + Array("{\(base)\(claims)".utf8))
     }
-    Fuzzing.plant(seeds)
+    return seeds
+}
+
+#if FUZZING
+    @_cdecl("LLVMFuzzerInitialize")
+#endif
+public func initializeJWS(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
+    Fuzzing.plant(jwsSeeds())
     return 0
 }

@@ -6,7 +6,9 @@ import StoreModel
 
 /// Receipts in three ways, chosen by the first byte of an input: as they came, perhaps in base64; as a payload, which the
 /// fuzzer signs so that the mutations reach what lies behind the signature; as the certificates of a good receipt.
-@_cdecl("LLVMFuzzerTestOneInput")
+#if FUZZING
+    @_cdecl("LLVMFuzzerTestOneInput")
+#endif
 public func fuzzReceipts(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = Fuzzing.bytes(start, count)
     guard let way = input.first else { return 0 }
@@ -76,8 +78,8 @@ private struct World {
     }
 }
 
-@_cdecl("LLVMFuzzerInitialize")
-public func initializeReceipts(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
+/// What the search begins with.
+func receiptSeeds() -> [[UInt8]] {
     var seeds: [[UInt8]] = []
     for payload in world.seeds {
         let receipt = Fuzzing.must { try world.signer.sign(payload: payload) }
@@ -85,6 +87,13 @@ public func initializeReceipts(_ count: UnsafeMutableRawPointer?, _ arguments: U
     }
     seeds += world.chain.certificates.map { [2] + $0.der }
     seeds.append([0] + Array(#"{ "signature" = "AAAA"; "purchase-info" = "e30="; }"#.utf8))
-    Fuzzing.plant(seeds)
+    return seeds
+}
+
+#if FUZZING
+    @_cdecl("LLVMFuzzerInitialize")
+#endif
+public func initializeReceipts(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
+    Fuzzing.plant(receiptSeeds())
     return 0
 }
