@@ -20,6 +20,9 @@ actor StoreKeeper {
     let sleep: @Sendable (Duration) async throws -> Void
     /// Waits for the next instant at which something changes by itself or the server is to be asked.
     var timer: Task<Void, Never>?
+    /// The instant up to which everything was done that time brings. Time may pass while the state is looked at, so what
+    /// comes next is counted from here and not from the moment at which the timer is set.
+    private var settledUntil: Date
     /// The question that the clock began.
     var question: Task<Void, Never>?
     /// The question whether the clock is ahead indeed.
@@ -49,6 +52,7 @@ actor StoreKeeper {
         try records.checkUnlocked()
         let clock = DeviceClock(clock, knowing: records.time(telling: happenings))
         self.clock = clock
+        settledUntil = clock.now()
         self.records = records
         tokensOfThisDevice = records.tokensOfThisDevice(telling: happenings)
         let owner = StoreState.Owner(
@@ -141,7 +145,7 @@ actor StoreKeeper {
         timer = nil
         guard isStarted else { return }
         let state = state
-        let instants = [state.nextChange(after: clock.now()), mayAsk ? state.nextQuestion : nil]
+        let instants = [state.nextChange(after: min(settledUntil, clock.now())), mayAsk ? state.nextQuestion : nil]
         guard let next = instants.compactMap({ $0 }).min() else { return }
         timer = Task { [weak self, clock] in
             guard (try? await clock.sleep(until: next)) != nil, !Task.isCancelled else { return }
@@ -151,6 +155,7 @@ actor StoreKeeper {
 
     private func timePassed() {
         timer = nil
+        settledUntil = clock.now()
         writeTime()
         hearSiblings()
         if mayAsk, isStarted, clock.now() >= state.nextQuestion { question = ask() }

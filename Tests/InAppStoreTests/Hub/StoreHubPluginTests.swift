@@ -450,7 +450,11 @@ struct StoreHubPluginTests {
 
     @Test func `products that could not be had at the start are asked for again`() async throws {
         test.connection.before { call in
-            if call == .storefront { throw StoreFailure(code: .unreachable, reason: "gone") }
+            // The storefront may be known without a question, from the connection's updates.
+            switch call {
+            case .storefront, .products: throw StoreFailure(code: .unreachable, reason: "gone")
+            default: break
+            }
         }
         try await run { screen, _ in
             #expect(try screen.ask("store.products") == ["products": []])

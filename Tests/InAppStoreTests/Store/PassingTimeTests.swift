@@ -1,0 +1,37 @@
+import BaseTestSupport
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@testable import InAppStore
+
+/// Time passes while the store looks at its state, at any point of that.
+@Suite struct PassingTimeTests {
+    @Test(arguments: 1...60)
+    func `an end that comes between two looks at the clock is not missed`(second: Int) async throws {
+        let end = Fixture.start + TimeInterval(second)
+        let test = Surroundings(
+            Fixture.customer(validUntil: .some(nil), subscriptions: [Fixture.subscription(until: end)]))
+        var configuration = test.configuration()
+        configuration.clock = RestlessClock(base: test.clock)
+        // No question to the server makes the store look again.
+        configuration.validationInterval = .seconds(1000 * 86400)
+        let store = try await test.open(configuration)
+        test.clock.advance(to: max(end, test.clock.now()))
+        await store.reaches { $0.subscriptionInfo?.isExpired == true }
+        await store.close()
+    }
+}
+
+/// A clock that moves on by a second whenever it is read.
+private struct RestlessClock: WallClock {
+    let base: ManualClock
+
+    func now() -> Date {
+        defer { base.advance(by: 1) }
+        return base.now()
+    }
+
+    func sleep(until deadline: Date) async throws { try await base.sleep(until: deadline) }
+}
