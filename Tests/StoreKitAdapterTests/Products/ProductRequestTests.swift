@@ -167,7 +167,9 @@ struct ProductRequestTests {
         #expect(await words { try await request.products(["a"]) } == "a")
     }
 
-    @Test func `those who ask the same at the same time share one request, and one who leaves disturbs nobody`() async throws {
+    @Test func `callers who ask the same at the same time share one request, and one who leaves disturbs no other`()
+        async throws
+    {
         let gate = Gate()
         store.before { call in if case .products = call { try await gate.pass() } }
         let request = ProductRequest(connection: store)
