@@ -42,11 +42,8 @@ public struct TinyDisk {
     ) throws {
         #if canImport(Glibc)
             let flags = (remounting ? UInt(MS_REMOUNT) : 0) | (readOnly ? UInt(MS_RDONLY) : 0)
-            guard Glibc.mount("tmpfs", path, "tmpfs", flags, options) == 0 else {
-                throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EPERM)
-            }
-        #else
-            throw POSIXError(.ENOTSUP)
+            if Glibc.mount("tmpfs", path, "tmpfs", flags, options) == 0 { return }
         #endif
+        throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EPERM)
     }
 }
