@@ -101,7 +101,8 @@ class Run:
 
     def environment(self):
         made = dict(os.environ)
-        made.setdefault("SWIFT_BACKTRACE", "interactive=no,color=no")
+        # Under a sanitizer the backtracer can wait for ever on a crash.
+        made.setdefault("SWIFT_BACKTRACE", "enable=no" if self.sanitize else "interactive=no,color=no")
         if self.declared:
             made["SOUK_TESTS"] = ",".join(self.declared)
         return made
