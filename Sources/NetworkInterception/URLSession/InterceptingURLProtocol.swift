@@ -67,7 +67,10 @@ class InterceptingURLProtocol: URLProtocol {
         if task?.state == .suspended { loading?.hold() } else { loading?.stop() }
     }
 
-    private func refuse(_ error: any Error) { client?.urlProtocol(self, didFailWithError: error) }
+    private func refuse(_ error: any Error) {
+        client?.urlProtocol(self, didFailWithError: error)
+        forgetClient()
+    }
 }
 
 // MARK: - Which session is whose

@@ -240,6 +240,8 @@ final class Loading: @unchecked Sendable {
             take { [self] in
                 guard stopTelling(), let urlProtocol, let client = urlProtocol.client else { return }
                 step(client, urlProtocol)
+                // A challenge is not the end: the session cancels the task, and has to be told so.
+                if !surroundings.cancelsChallenges { urlProtocol.forgetClient() }
             }
         }
     }
@@ -273,6 +275,16 @@ final class Loading: @unchecked Sendable {
             if left <= .zero { return fail(URLError(.timedOut)) }
             do { try await Task.sleep(for: left) } catch { return }
         }
+    }
+}
+
+extension URLProtocol {
+    /// To be called after the last word. On Linux `URLSessionTask.cancel()` may report a task that has just ended once
+    /// more, and Foundation stops the program over a report of a task it has forgotten.
+    func forgetClient() {
+        #if !canImport(Darwin)
+            client = nil
+        #endif
     }
 }
 

@@ -7,7 +7,7 @@ import Primitives
 #endif
 
 /// Sends through a URLSession what an interceptor has seen: streams answers, returns redirects, asks nobody for
-/// credentials. A streamed upload is read to its end before it is sent.
+/// credentials. A streamed upload is read to its end before it is sent. On Linux nothing comes from a cache.
 ///
 /// Fragile, as everything about URLSession on Linux: a 401 with a challenge never ends there unless its challenge is
 /// cancelled, so the challenge is the end of such an answer.
@@ -18,7 +18,13 @@ final class SessionTransport: HTTPTransport {
     private let session: URLSession
     private let delegate = SessionDelegate()
 
+    /// Changes `configuration`.
     init(_ configuration: URLSessionConfiguration) {
+        #if !canImport(Darwin)
+            // With a cache a task starts when a queue of the lowest priority has looked for its answer. Cancelled until
+            // then, it starts all the same, and stops the program when it ends before its cancellation is reported.
+            configuration.urlCache = nil
+        #endif
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 

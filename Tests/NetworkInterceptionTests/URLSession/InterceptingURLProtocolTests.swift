@@ -251,6 +251,45 @@ import Testing
     }
 
     #if !canImport(Darwin)
+        @Test func `a task whose cancellation is reported after its end ends once`() async throws {
+            let (isThere, mayAnswer) = (Gate(), Gate())
+            let floret = Probe(before: { record in
+                guard record.designatedRequest.path == "/late" else { return }
+                isThere.open()
+                await mayAnswer.wait()
+                record.result = .success(Response(status: 200, body: .text("late")))
+            })
+            try await withSession([floret]) { session, url, _ in
+                let (answers, answer) = AsyncStream.makeStream(of: Data?.self)
+                let task = session.dataTask(with: url.appendingPathComponent("late")) { data, _, _ in
+                    answer.yield(data)
+                }
+                task.resume()
+                await isThere.wait()
+                // What Foundation holds on to while it cancels a task.
+                let urlProtocol = try #require(stored("_protocolStorage", in: task) as? URLProtocol)
+                let queue = try #require(stored("workQueue", in: task) as? DispatchQueue)
+                mayAnswer.open()
+                #expect(await answers.first { _ in true } == Data("late".utf8))
+                // A session forgets its tasks one after the other.
+                _ = try await session.data(from: url.appendingPathComponent("other"))
+                queue.sync {
+                    urlProtocol.stopLoading()
+                    urlProtocol.client?.urlProtocol(urlProtocol, didFailWithError: URLError(.cancelled))
+                }
+            }
+        }
+
+        /// What `object`, or a class above its own, stores under this name; of a case of an enumeration what it carries.
+        private func stored(_ name: String, in object: Any) -> Any? {
+            let mirrors = sequence(first: Mirror(reflecting: object), next: \.superclassMirror)
+            guard let found = mirrors.lazy.flatMap(\.children).first(where: { $0.label == name })?.value else {
+                return nil
+            }
+            let mirror = Mirror(reflecting: found)
+            return mirror.displayStyle == .enum ? mirror.children.first?.value : found
+        }
+
         @Test func `a download task is refused with a sentence, and works while the interceptor pauses`() async throws {
             try await withSession { session, url, interceptor in
                 let error = await #expect(throws: InterceptionError.self) { try await session.download(from: url) }
