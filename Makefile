@@ -25,9 +25,6 @@ test: ## Build and run every test; the last line says how many passed and failed
 	@Scripts/install-dependencies test
 	@Scripts/run-tests $(if $(FILTER),--only $(FILTER))
 
-# One build of a clean checkout: modules are compiled whole, in `.build-check`.
-check check-all: export SOUK_WHOLE_MODULES = 1
-
 check: ## Everything CI checks: the gates, self-tests and a long check in turn, then every test; ends with a table of times
 	@Scripts/install-dependencies test
 	@Scripts/check
@@ -85,4 +82,4 @@ shake: ## Run every test ROUNDS=3 times while Swift's jobs come late by chance: 
 	@Scripts/shake --rounds $(or $(ROUNDS),3)
 
 clean: ## Remove everything that was built (the virtual environment stays)
-	rm -rf .build .build-check .build-tests .build-focus .build-tsan .build-examples .build-fuzz .build-apple
+	rm -rf .build .build-tests .build-focus .build-tsan .build-examples .build-fuzz .build-apple

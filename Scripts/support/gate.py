@@ -24,16 +24,13 @@ PACKAGE = (
     "Examples/Florets/App")
 PROGRESS = re.compile(r"^\[(\d+)/(\d+)\] ")
 SOURCE_FOLDERS = ("Sources", "Tests", "Benchmarks", "Examples")
-# `make check` compiles modules whole: a quarter less work on a fresh clone. After an edit it is more, so `make test`
-# compiles file by file, in a folder of its own.
-WHOLE_MODULES = os.environ.get("SOUK_WHOLE_MODULES") == "1"
-# How the gates and the tests are built, everywhere alike: without debugger information, which takes a tenth of the time.
-# The index of a whole module needs as many outputs as it has files, and the compiler makes them with several threads only.
-BUILD_FLAGS = (
-    "--explicit-target-dependency-import-check", "error", "-debug-info-format", "none",
-    *(("-Xswiftc", "-whole-module-optimization", "-Xswiftc", "-num-threads", "-Xswiftc", "2") if WHOLE_MODULES else ()))
+# How the gates and the tests are built: without debugger information, which takes a tenth of the time.
+BUILD_FLAGS = ("--explicit-target-dependency-import-check", "error", "-debug-info-format", "none")
+# Modules compiled whole are a quarter less work on a fresh clone, and more after an edit. The index of a whole module
+# needs an output for each file, which the compiler makes with several threads only.
+WHOLE_MODULES = ("-Xswiftc", "-whole-module-optimization", "-Xswiftc", "-num-threads", "-Xswiftc", "2")
 # Beside `.build`, so that a plain `swift build` does not compile everything anew after the gates, nor the other way round.
-SCRATCH = ".build-check" if WHOLE_MODULES else ".build-tests"
+SCRATCH = ".build-tests"
 
 
 def parser(document):

@@ -82,7 +82,8 @@ def commit_date(root):
 class Run:
     """One run of test targets: how they are built, and where their output goes."""
 
-    def __init__(self, root, scratch_path=None, sanitize=None, judges=True, quiet=False, slowness=1, targets=None, leaving_out=()):
+    def __init__(self, root, scratch_path=None, sanitize=None, judges=True, quiet=False, slowness=1, targets=None, leaving_out=(),
+                 whole_modules=True):
         self.root, self.sanitize, self.judges, self.quiet = root, sanitize, judges, quiet
         self.scratch = pathlib.Path(scratch_path or root / ".build")
         # How much longer than usual everything takes, under a sanitizer for instance.
@@ -91,6 +92,7 @@ class Run:
         self.leaving_out = leaving_out
         # With these the manifest declares only their test targets.
         self.declared = targets
+        self.whole_modules = whole_modules
         self.exceptions = Exceptions(root)
         self.log = self.scratch / "tests.log"
         self.lock = threading.RLock()
@@ -109,6 +111,7 @@ class Run:
 
     def arguments(self):
         made = ["--package-path", str(self.root), "--scratch-path", str(self.scratch), *gate.BUILD_FLAGS, *gate.jobs()]
+        made += gate.WHOLE_MODULES if self.whole_modules else ()
         return made + (["--sanitize", self.sanitize] if self.sanitize else [])
 
     def build(self):

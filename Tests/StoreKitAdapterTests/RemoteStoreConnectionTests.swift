@@ -90,15 +90,15 @@ struct RemoteStoreConnectionTests {
         simulator.answer { words, _ in
             words.hasSuffix("/devices") ? .problem(404, "unknownAccount", "There is no account anna.") : nil
         }
-        let connection = simulator.connect()
+        // Without a connection, whose listener would sign in as well.
+        let session = DeviceSession(configuration: .init(url: "http://store", account: "anna", transport: simulator))
         await #expect(
             throws: StoreFailure(code: .init(rawValue: "unknownAccount"), reason: "There is no account anna.")
         ) {
-            try await connection.canMakePayments()
+            try await session.current()
         }
         simulator.answer { _, _ in nil }
-        #expect(try await connection.canMakePayments())
-        await connection.close()
+        #expect(try await session.current() == Self.device("device 1"))
     }
 
     @Test func `a sign-in that fails after everybody left is not remembered either`() async throws {

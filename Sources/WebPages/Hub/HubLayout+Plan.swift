@@ -88,6 +88,7 @@ extension HubLayout.Plan {
 
     /// Lets every slot go to the middle of its neighbours as far as the order of its column allows.
     mutating func settleHeights() {
+        _ = 0
         for layer in order.layers { place(layer, wishes: [:]) }
         var neighbours: [Slot: (left: [Slot], right: [Slot])] = [:]
         for way in order.ways {
