@@ -3,17 +3,17 @@
 import contextlib
 import os
 import pathlib
-import shutil
 import subprocess
 import tempfile
-import time
+
+JUDGE = pathlib.Path(__file__).resolve().parents[2] / "Tests" / "Judges" / "browser.py"
 
 
 class SharedBrowser:
-    """Started when it is first asked for, and ended with the block."""
+    """`Tests/Judges/browser.py --serve`, started when it is first asked for, and ended with the block."""
 
     def __init__(self):
-        self.address, self.opened = None, contextlib.ExitStack()
+        self.socket, self.opened = None, contextlib.ExitStack()
 
     def __enter__(self):
         return self
@@ -22,34 +22,26 @@ class SharedBrowser:
         self.opened.close()
 
     def environment(self):
-        """Names the browser for `Tests/Judges/browser.py`; nothing where there is none, which then starts its own."""
-        if self.address is None:
-            self.address = self._start() or ""
-        return {"SOUK_BROWSER": self.address} if self.address else {}
+        """Names the browser's socket; nothing where there is none, so that each test starts its own."""
+        if self.socket is None:
+            self.socket = self._start() or ""
+        return {"SOUK_BROWSER": self.socket} if self.socket else {}
 
     def _start(self):
-        program = shutil.which(os.environ.get("CHROMIUM") or "chromium")
-        if not program:
+        python = os.environ.get("SOUK_PYTHON")
+        if not python:
             return None
-        folder = self.opened.enter_context(tempfile.TemporaryDirectory(prefix="souk-browser-", ignore_cleanup_errors=True))
-        process = subprocess.Popen(
-            [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
-             "--remote-debugging-port=0", f"--user-data-dir={folder}", "about:blank"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        folder = self.opened.enter_context(tempfile.TemporaryDirectory(prefix="souk-browser-"))
+        socket = f"{folder}/socket"
+        # A session of its own: an interrupt from the terminal is for the runner, which closes the input.
+        process = subprocess.Popen([python, str(JUDGE), "--serve", socket], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
         self.opened.callback(self._end, process)
-        # Chromium writes the port that the system chose, and the path, on two lines.
-        written = pathlib.Path(folder) / "DevToolsActivePort"
-        deadline = time.monotonic() + 30
-        while process.poll() is None and time.monotonic() < deadline:
-            lines = written.read_text().splitlines() if written.exists() else []
-            if len(lines) == 2:
-                return f"http://127.0.0.1:{lines[0]}"
-            time.sleep(0.05)
-        return None
+        return socket if process.stdout.readline() == b"ready\n" else None
 
     @staticmethod
     def _end(process):
-        process.terminate()
+        process.stdin.close()
         try:
             process.wait(timeout=10)
         except subprocess.TimeoutExpired:

@@ -168,7 +168,11 @@ class Run:
                     rf"^{re.escape(suite)}/" for suite in apart])
                 if self.judges and tally.judges:
                     with self.lock:
-                        judging.append(pool.submit(self.judge, program, tally, tally.judges, browser.environment()))
+                        # With few targets the judges of one have the lanes to themselves.
+                        shares = max(1, LANES // len(parts))
+                        judging.extend(
+                            pool.submit(self.judge, program, tally, share, browser.environment())
+                            for share in (tally.judges[number::shares] for number in range(shares)) if share)
                 return tally
 
             parts = [part for target in targets for part in [
@@ -188,8 +192,9 @@ class Run:
             for test in again.passed:
                 reason = failed[test].splitlines()[0]
                 self.retried.append(f"{asked.describe(test)}: {reason}")
-            asked.join(again)
-        tally.join(asked)
+            asked.join(again, is_rest=True)
+        with self.lock:
+            tally.join(asked)
 
     def run_job(self, program, name, filters, judges, more=None, skipping=()):
         """Runs tests in one process, and in further ones what a process that was ended or crashed has left."""
@@ -200,12 +205,12 @@ class Run:
             self.settle(tally)
             left = [test for test in tally.names if test not in tally.started and test not in tally.skipped]
             if tally is not whole:
-                whole.join(tally)
+                whole.join(tally, is_rest=True)
             if not left or not tally.started:
                 break
             tally = self.run_process(program, name, exactly(left), judges, more)
         if tally is not whole:
-            whole.join(tally)
+            whole.join(tally, is_rest=True)
         seconds = time.monotonic() - began
         failures = len(whole.failures)
         verdict = f"{len(whole.passed)} passed" + (f", {failures} FAILED" if failures else "")

@@ -120,8 +120,8 @@ class Tally:
         failed = {test for test, _ in self.failures}
         return [test for test in self.ran if test not in failed]
 
-    def join(self, later):
-        """Adds what a later process did with the tests that this one left."""
+    def join(self, later, is_rest=False):
+        """Adds what another process did with tests that this one left. When they were the rest, it ended the run instead."""
         for test, name in later.names.items():
             self.names.setdefault(test, name)
         for test in later.ran:
@@ -134,7 +134,11 @@ class Tally:
         for mine, theirs in ((self.issues, later.issues), (self.cases, later.cases), (self.seconds, later.seconds)):
             mine.update(theirs)
         self.stray += later.stray
-        self.finished, self.exit_code, self.output = later.finished, later.exit_code, later.output
+        if is_rest:
+            self.finished, self.exit_code = later.finished, later.exit_code
+        else:
+            self.finished, self.exit_code = self.finished and later.finished, self.exit_code or later.exit_code
+        self.output = later.output
 
     def describe(self, test):
         return f"{test.partition('.')[0]}: {self.names[test]}" if test in self.names else self.target

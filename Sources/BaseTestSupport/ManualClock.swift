@@ -57,13 +57,14 @@ public final class ManualClock: WallClock {
     }
 
     /// Moves time on and wakes who waited for it.
-    public func advance(by seconds: TimeInterval) {
-        advance(to: now().addingTimeInterval(seconds))
-    }
+    public func advance(by seconds: TimeInterval) { advance { $0.addingTimeInterval(seconds) } }
 
     /// Sets the time, which must not lie in this clock's past, and wakes who waited for it.
-    public func advance(to instant: Date) {
+    public func advance(to instant: Date) { advance { _ in instant } }
+
+    private func advance(_ move: (Date) -> Date) {
         let due = state.withLock { state in
+            let instant = move(state.now)
             precondition(instant >= state.now, "a clock does not go back")
             state.now = instant
             let due = state.sleepers.filter { $0.deadline <= instant }.sorted {

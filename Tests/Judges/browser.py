@@ -14,19 +14,20 @@ with an answer for each step that asks something; console errors, page errors an
 dialogs that opened; and everything the page asked for beyond its own address. Exit status 0 when all steps could be done,
 1 when one could not (it is named), 2 when the request makes no sense.
 
-SOUK_BROWSER names a Chromium that runs already, by the address of its debugging port; without it one is started.
+`browser.py --serve SOCKET` keeps one Chromium open and answers such requests on a Unix socket, one on each connection and
+several at a time, until its standard input ends. Where SOUK_BROWSER names such a socket, that browser does the work, which
+spares each request the start of another.
 
 Needs the PyPI packages playwright and axe-playwright-python, and the system's Chromium (CHROMIUM names it where it is not called chromium).
 """
 
+import asyncio
 import json
 import os
 import shutil
+import socket
 import sys
 import time
-
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Error, sync_playwright
 
 PATIENCE = 15_000
 
@@ -35,22 +36,24 @@ LISTENER = """addEventListener("securitypolicyviolation", (event) =>
     console.error("policy violation", event.violatedDirective, event.blockedURI, event.sample));"""
 
 
-def first(page, selector):
+async def first(page, selector):
     """The element meant by a selector, once it is there."""
     found = page.locator(selector)
-    found.first.wait_for(state="attached")
-    for index in range(found.count()):
-        if found.nth(index).is_visible():
+    await found.first.wait_for(state="attached")
+    for index in range(await found.count()):
+        if await found.nth(index).is_visible():
             return found.nth(index)
     return found.first
 
 
-def wait(page, expression):
+async def wait(page, expression):
     """Returns when the expression is true. Asked from outside: the page's policy forbids scripts that are made of texts."""
+    from playwright.async_api import Error
+
     end = time.monotonic() + PATIENCE / 1000
     while True:
         try:
-            if page.evaluate(expression):
+            if await page.evaluate(expression):
                 return
             said = "it is false"
         except Error as error:
@@ -58,81 +61,138 @@ def wait(page, expression):
             said = str(error)
         if time.monotonic() > end:
             raise ValueError(f"this did not become true: {expression}: {said}")
-        page.wait_for_timeout(20)
+        await asyncio.sleep(0.02)
 
 
-def wrong(page):
+async def wrong(page):
     """What axe-core finds, one line for each element."""
-    violations = Axe().run(page).response["violations"]
+    from axe_playwright_python.async_playwright import Axe
+
+    violations = (await Axe().run(page)).response["violations"]
     return [f"{found['id']}: {' '.join(map(str, node['target']))}: {node.get('failureSummary', '')}"
             for found in violations for node in found["nodes"]]
 
 
-def scripting(session):
-    figures = {figure["name"]: figure["value"] for figure in session.send("Performance.getMetrics")["metrics"]}
+async def scripting(session):
+    metrics = (await session.send("Performance.getMetrics"))["metrics"]
+    figures = {figure["name"]: figure["value"] for figure in metrics}
     return round(1000 * (figures["ScriptDuration"] + figures["LayoutDuration"] + figures["RecalcStyleDuration"]))
 
 
-def do(page, session, step, answers):
+async def do(page, session, step, answers):
     match step:
-        case {"click": selector}: first(page, selector).click()
-        case {"press": key}: page.keyboard.press(key)
-        case {"fill": selector, "with": text}: first(page, selector).fill(text)
-        case {"focus": selector}: first(page, selector).focus()
-        case {"select": selector, "option": value}: first(page, selector).select_option(value)
-        case {"back": _}: page.go_back()
-        case {"text": selector}: answers.append(first(page, selector).text_content())
-        case {"visible": selector}: answers.append(page.locator(selector).locator("visible=true").count() > 0)
-        case {"count": selector}: answers.append(page.locator(selector).count())
-        case {"attribute": selector, "name": name}: answers.append(first(page, selector).get_attribute(name))
-        case {"focused": _}: answers.append(page.evaluate("document.activeElement.textContent.trim()"))
-        case {"evaluate": expression}: answers.append(page.evaluate(expression))
-        case {"until": expression}: wait(page, expression)
-        case {"axe": _}: answers.append(wrong(page))
-        case {"scripting": _}: answers.append(scripting(session))
-        case {"screenshot": path}: page.screenshot(path=path)
+        case {"click": selector}: await (await first(page, selector)).click()
+        case {"press": key}: await page.keyboard.press(key)
+        case {"fill": selector, "with": text}: await (await first(page, selector)).fill(text)
+        case {"focus": selector}: await (await first(page, selector)).focus()
+        case {"select": selector, "option": value}: await (await first(page, selector)).select_option(value)
+        case {"back": _}: await page.go_back()
+        case {"text": selector}: answers.append(await (await first(page, selector)).text_content())
+        case {"visible": selector}: answers.append(await page.locator(selector).locator("visible=true").count() > 0)
+        case {"count": selector}: answers.append(await page.locator(selector).count())
+        case {"attribute": selector, "name": name}: answers.append(await (await first(page, selector)).get_attribute(name))
+        case {"focused": _}: answers.append(await page.evaluate("document.activeElement.textContent.trim()"))
+        case {"evaluate": expression}: answers.append(await page.evaluate(expression))
+        case {"until": expression}: await wait(page, expression)
+        case {"axe": _}: answers.append(await wrong(page))
+        case {"scripting": _}: answers.append(await scripting(session))
+        case {"screenshot": path}: await page.screenshot(path=path)
         case _: raise ValueError(f"no such step: {step}")
 
 
-def main():
-    try:
-        request = json.load(sys.stdin)
-        url, steps = request["url"], request["steps"]
-    except (ValueError, KeyError, TypeError) as error:
-        print(f"browser: the request makes no sense: {error!r}", file=sys.stderr)
-        return 2
+async def visit(browser, request):
+    """Does what a request asks for. Returns what is to be printed, what went wrong, and the exit status."""
+    from playwright.async_api import Error
+
     report = {"answers": [], "console": [], "dialogs": [], "requests": []}
-    status = 0
-    with sync_playwright() as playwright:
-        shared = os.environ.get("SOUK_BROWSER")
-        browser = playwright.chromium.connect_over_cdp(shared) if shared else playwright.chromium.launch(
-            executable_path=shutil.which(os.environ.get("CHROMIUM") or "chromium"), args=["--no-sandbox"])
-        # A context shares nothing with others, so tests may use one browser at the same time.
-        context = browser.new_context(
-            viewport={"width": request.get("width", 1200), "height": request.get("height", 800)},
-            color_scheme=request.get("scheme", "light"))
-        page = context.new_page()
+    complaint = ""
+
+    async def refuse(dialog):
+        report["dialogs"].append(dialog.message)
+        await dialog.dismiss()
+
+    # A context shares nothing with others, so tests may use one browser at the same time.
+    context = await browser.new_context(
+        viewport={"width": request.get("width", 1200), "height": request.get("height", 800)},
+        color_scheme=request.get("scheme", "light"))
+    try:
+        page = await context.new_page()
         page.set_default_timeout(PATIENCE)
-        session = page.context.new_cdp_session(page)
-        session.send("Performance.enable")
-        page.add_init_script(LISTENER)
+        session = await page.context.new_cdp_session(page)
+        await session.send("Performance.enable")
+        await page.add_init_script(LISTENER)
         page.on("console", lambda message: report["console"].append(message.text)
                 if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: report["console"].append(str(error)))
-        page.on("dialog", lambda dialog: (report["dialogs"].append(dialog.message), dialog.dismiss()))
+        page.on("dialog", refuse)
         page.on("request", lambda asked: None if asked.is_navigation_request() else report["requests"].append(asked.url))
+        await page.goto(request["url"])
+        for step in request["steps"]:
+            await do(page, session, step, report["answers"])
+    except (Error, ValueError) as error:
+        complaint = f"browser: {error}"
+    await context.close()
+    return {"report": report, "complaint": complaint, "status": 1 if complaint else 0}
+
+
+async def with_browser(use):
+    """Starts Chromium, and ends it after `use`."""
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=shutil.which(os.environ.get("CHROMIUM") or "chromium"), args=["--no-sandbox"])
         try:
-            page.goto(url)
-            for step in steps:
-                do(page, session, step, report["answers"])
-        except (Error, ValueError) as error:
-            print(f"browser: {error}", file=sys.stderr)
-            status = 1
-        context.close()
-        browser.close()
-    json.dump(report, sys.stdout)
-    print()
-    return status
+            return await use(browser)
+        finally:
+            await browser.close()
+
+
+async def serve(path):
+    """Answers requests until standard input ends; says so when it begins."""
+    async def until_input_ends(browser):
+        async def answer(reader, writer):
+            outcome = await visit(browser, json.loads(await reader.read()))
+            writer.write(json.dumps(outcome).encode())
+            await writer.drain()
+            writer.close()
+
+        async with await asyncio.start_unix_server(answer, path):
+            print("ready", flush=True)
+            await asyncio.to_thread(sys.stdin.read)
+
+    await with_browser(until_input_ends)
+
+
+def asked_of(path, request):
+    """What the browser that listens at a socket says."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(path)
+        connection.sendall(json.dumps(request).encode())
+        connection.shutdown(socket.SHUT_WR)
+        pieces = []
+        while piece := connection.recv(1 << 16):
+            pieces.append(piece)
+    return json.loads(b"".join(pieces))
+
+
+def main():
+    if sys.argv[1:2] == ["--serve"]:
+        asyncio.run(serve(sys.argv[2]))
+        return 0
+    try:
+        request = json.load(sys.stdin)
+        if not isinstance(request["url"], str) or not isinstance(request["steps"], list):
+            raise TypeError("url must be a string, and steps a list")
+    except (ValueError, KeyError, TypeError) as error:
+        print(f"browser: the request makes no sense: {error!r}", file=sys.stderr)
+        return 2
+    shared = os.environ.get("SOUK_BROWSER")
+    outcome = asked_of(shared, request) if shared else asyncio.run(with_browser(lambda browser: visit(browser, request)))
+    if outcome["complaint"]:
+        print(outcome["complaint"], file=sys.stderr)
+    print(json.dumps(outcome["report"]))
+    return outcome["status"]
 
 
 if __name__ == "__main__":

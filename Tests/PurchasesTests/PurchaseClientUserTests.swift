@@ -151,6 +151,7 @@ import Testing
         let ada = ada
         let caller = Task { try await client.logIn(appUserId: ada) }
         await gate.arrivals()
+        try await until("the other plugin is asked too") { quick.calls.last == "logIn ada" }
         caller.cancel()
         await #expect(throws: CancellationError.self) { try await caller.value }
         #expect(client.userId == nil)

@@ -31,32 +31,37 @@ extension CompletionHandlerFloret {
         }
         let answer = Handover<Record>()
         let ending = Locked(Ending.open)
-        let end: @Sendable (Ending, Record) -> Ending = { [answer] how, record in
+        // What is to be reported is reported before the request goes on.
+        let end: @Sendable (Ending, Record, @Sendable () -> Void) -> Ending = { [answer] how, record, tell in
             let before = ending.withLock { state in
                 defer { if state == .open { state = how } }
                 return state
             }
-            if before == .open { answer.deliver(.success(record)) }
+            if before == .open {
+                tell()
+                answer.deliver(.success(record))
+            }
             return before
         }
         call { changed in
-            guard end(.answered, changed) == .answered else { return }
+            guard end(.answered, changed, {}) == .answered else { return }
             report(.calledTwice, "called the completion handler of \(function) again; only the first call counts.")
         }
         let configuration = interceptor?.configuration ?? .standard
         let deadline = Task { [wait = configuration.wait, limit = configuration.floretDeadline] in
             try await wait(limit)
-            guard end(.givenUp, record) == .open else { return }
-            report(
-                .noAnswer,
-                "did not call the completion handler of \(function) within \(limit); the request goes on without it.")
+            _ = end(.givenUp, record) {
+                report(
+                    .noAnswer,
+                    "did not call the completion handler of \(function) within \(limit); the request goes on without it.")
+            }
         }
         defer { deadline.cancel() }
         return await withTaskCancellationHandler {
             // What is handed over never failed.
             (try? await answer.value()) ?? record
         } onCancel: {
-            _ = end(.givenUp, record)
+            _ = end(.givenUp, record) {}
         }
     }
 }

@@ -10,6 +10,13 @@ final class SingleAnswer<Value: Sendable>: Sendable {
 
     private let state = Locked(State.open)
 
+    /// Whether nobody has answered yet.
+    var isOpen: Bool {
+        state.withLock { state in
+            if case .answered = state { false } else { true }
+        }
+    }
+
     /// Whether this was the first answer.
     @discardableResult
     func give(_ answer: Result<Value, any Error>) -> Bool {
@@ -56,6 +63,8 @@ enum Patience {
         try Task.checkCancellation()
         let answer = SingleAnswer<Value>()
         let work = Task {
+            // A caller who gave up before this task had its turn may have asked for the opposite since.
+            guard answer.isOpen else { return }
             do {
                 answer.give(.success(try await operation()))
             } catch {
