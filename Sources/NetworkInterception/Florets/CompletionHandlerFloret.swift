@@ -53,7 +53,8 @@ extension CompletionHandlerFloret {
             _ = end(.givenUp, record) {
                 report(
                     .noAnswer,
-                    "did not call the completion handler of \(function) within \(limit); the request goes on without it.")
+                    "did not call the completion handler of \(function) within \(limit); the request goes on without it."
+                )
             }
         }
         defer { deadline.cancel() }
