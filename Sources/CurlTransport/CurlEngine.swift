@@ -72,7 +72,7 @@ final class CurlEngine: Sendable {
             sigemptyset(&signals)
             sigaddset(&signals, SIGPIPE)
             pthread_sigmask(SIG_BLOCK, &signals, nil)
-            var loop = TransferLoop(multi, configuration.clock)
+            var loop = TransferLoop(multi, configuration)
             while loop.turn(takeCommands()) {}
             end(multi)
         }
@@ -110,12 +110,8 @@ struct Multi: @unchecked Sendable {
         precondition(Self.isLibraryReady, "libcurl cannot be initialised")
         guard let handle = curl_multi_init() else { preconditionFailure("libcurl is out of memory") }
         self.handle = handle
-        let limits = [
-            (CURLMOPT_MAX_TOTAL_CONNECTIONS, configuration.maximumConnections),
-            (CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maximumConnectionsPerHost),
-            (CURLMOPT_MAXCONNECTS, configuration.maximumConnections),
-        ]
-        for (option, value) in limits { souk_curl_multi_set_long(handle, option, max(1, value)) }
+        // How many connections may be kept; `TransferQueue` sees to it that there are no more.
+        souk_curl_multi_set_long(handle, CURLMOPT_MAXCONNECTS, max(1, configuration.maximumConnections))
     }
 }
 
@@ -124,37 +120,54 @@ struct TransferLoop {
     private let multi: Multi
     private let clock: MonotonicClock
     private var active: [UnsafeMutableRawPointer: Transfer] = [:]
+    private var queue: TransferQueue<Transfer>
     private var idleHandles: [UnsafeMutableRawPointer] = []
     private static let maximumIdleHandles = 64
 
-    init(_ multi: Multi, _ clock: MonotonicClock) {
+    init(_ multi: Multi, _ configuration: CurlTransport.Configuration) {
         self.multi = multi
-        self.clock = clock
+        clock = configuration.clock
+        queue = TransferQueue(
+            limit: configuration.maximumConnections, limitOfOrigin: configuration.maximumConnectionsPerHost)
     }
 
     /// Obeys the commands, moves every transfer on, and waits for the next event. `false` when all is over.
     mutating func turn(_ mail: (commands: [CurlEngine.Command], isStopped: Bool)) -> Bool {
         for command in mail.commands { obey(command) }
         if mail.isStopped {
-            for transfer in active.values { end(transfer, .failure(CurlEngine.shutDown)) }
+            for transfer in all(where: { _ in true }) { end(transfer, .failure(CurlEngine.shutDown)) }
             for handle in idleHandles { curl_easy_cleanup(handle) }
             return false
         }
+        beginWaiting()
         var running: Int32 = 0
         curl_multi_perform(multi.handle, &running)
         readMessages()
         let now = clock.now
-        for transfer in active.values where transfer.deadline <= now {
+        for transfer in all(where: { $0.deadline <= now }) {
             end(transfer, .failure(transfer.timeout))
         }
+        // libcurl does not wait when one has begun.
+        beginWaiting()
         curl_multi_poll(multi.handle, nil, 0, waitingTime(now), nil)
         return true
+    }
+
+    /// Of those that have begun and those that wait.
+    private func all(where isMeant: (Transfer) -> Bool) -> [Transfer] {
+        var found = active.values.filter(isMeant)
+        queue.forEach { if isMeant($0) { found.append($0) } }
+        return found
     }
 
     private mutating func obey(_ command: CurlEngine.Command) {
         switch command {
         case .start(let transfer, let answer):
-            begin(transfer, answer)
+            guard !transfer.isCancelled else {
+                return answer.deliver(.failure(HTTPError(.cancelled, "The request was cancelled.")))
+            }
+            transfer.answer = answer
+            queue.add(transfer, to: transfer.origin)
         case .proceed(let transfer):
             if let handle = transfer.handle { curl_easy_pause(handle, CURLPAUSE_CONT) }
         case .cancel(let transfer):
@@ -163,14 +176,16 @@ struct TransferLoop {
         }
     }
 
-    private mutating func begin(_ transfer: Transfer, _ answer: Handover<HTTPResponse>) {
-        guard !transfer.isCancelled else {
-            return answer.deliver(.failure(HTTPError(.cancelled, "The request was cancelled.")))
-        }
+    private mutating func beginWaiting() {
+        while let transfer = queue.next() { begin(transfer) }
+    }
+
+    private mutating func begin(_ transfer: Transfer) {
         guard let handle = idleHandles.popLast() ?? curl_easy_init() else {
-            return answer.deliver(.failure(HTTPError(.unsupported, "libcurl is out of memory.")))
+            queue.ended(to: transfer.origin)
+            return transfer.end(.failure(HTTPError(.unsupported, "libcurl is out of memory.")))
         }
-        transfer.begin(on: handle, answer)
+        transfer.begin(on: handle)
         active[handle] = transfer
         let code = curl_multi_add_handle(multi.handle, handle)
         if code != CURLM_OK {
@@ -188,8 +203,12 @@ struct TransferLoop {
     }
 
     private mutating func end(_ transfer: Transfer, _ outcome: Result<Void, HTTPError>) {
-        guard let handle = transfer.handle else { return }
+        guard let handle = transfer.handle else {
+            if queue.remove(transfer, to: transfer.origin) { transfer.end(outcome) }
+            return
+        }
         active[handle] = nil
+        queue.ended(to: transfer.origin)
         curl_multi_remove_handle(multi.handle, handle)
         transfer.end(outcome)
         if idleHandles.count < Self.maximumIdleHandles {
@@ -202,7 +221,9 @@ struct TransferLoop {
 
     /// Milliseconds to the next deadline; libcurl shortens it to its own.
     private func waitingTime(_ now: ContinuousClock.Instant) -> Int32 {
-        guard let next = active.values.map(\.deadline).min() else { return 60_000 }
+        var next = active.values.map(\.deadline).min()
+        queue.forEach { next = min(next ?? $0.deadline, $0.deadline) }
+        guard let next else { return 60_000 }
         let time = min(next - now, clock.readingInterval ?? .seconds(60))
         return Int32(max(0, (time / .milliseconds(1)).rounded(.up)))
     }

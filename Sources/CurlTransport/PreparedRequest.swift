@@ -11,6 +11,8 @@ struct PreparedRequest: Sendable {
     }
 
     let url: String
+    /// Whom a connection is made to: scheme, host and port.
+    let origin: String
     let method: HTTPRequest.Method
     /// Lines for libcurl's list, which also says which of its own headers to leave out.
     let headerLines: [String]
@@ -30,6 +32,7 @@ struct PreparedRequest: Sendable {
         }
         try request.headers.validate()
         url = request.url
+        origin = "\(url.prefix { $0 != ":" }) \(Self.authority(of: url) ?? "")".lowercased()
         method = request.method
         body = try Self.body(of: request)
         headerLines = Self.lines(request.headers)
@@ -64,12 +67,17 @@ struct PreparedRequest: Sendable {
         return lines
     }
 
+    /// Host and port, as they stand in the URL.
+    private static func authority(of url: String) -> Substring? {
+        guard let mark = url.firstRange(of: "://") else { return nil }
+        let authority = url[mark.upperBound...].prefix { !"/?#".contains($0) }
+        return authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+    }
+
     private static func host(of url: String) -> Substring? {
-        let bytes = url.utf8
-        guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let mark = url.firstRange(of: "://") else { return nil }
-        guard ["http", "https"].contains(url[..<mark.lowerBound].lowercased()) else { return nil }
-        var authority = url[mark.upperBound...].prefix { !"/?#".contains($0) }
-        if let at = authority.lastIndex(of: "@") { authority = authority[authority.index(after: at)...] }
+        guard url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let authority = authority(of: url),
+            ["http", "https"].contains(url.prefix { $0 != ":" }.lowercased())
+        else { return nil }
         if authority.hasPrefix("[") {
             guard let end = authority.firstIndex(of: "]") else { return nil }
             return authority[...end]

@@ -25,7 +25,8 @@ final class Transfer: @unchecked Sendable {
     private let engine: CurlEngine
     /// A stream keeps its transport alive.
     private let owner: CurlTransport
-    private var answer: Handover<HTTPResponse>?
+    /// Whoever waits for the answer's headers.
+    var answer: Handover<HTTPResponse>?
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var parser = ResponseHeaderParser()
     private var phase = Phase.headers
@@ -52,9 +53,10 @@ final class Transfer: @unchecked Sendable {
 
     // MARK: - Life
 
-    func begin(on handle: UnsafeMutableRawPointer, _ answer: Handover<HTTPResponse>) {
+    var origin: String { request.origin }
+
+    func begin(on handle: UnsafeMutableRawPointer) {
         self.handle = handle
-        self.answer = answer
         headerList = request.configure(handle)
         let context = Unmanaged.passUnretained(self).toOpaque()
         souk_curl_set_callback(handle, CURLOPT_HEADERFUNCTION, Self.onHeader, CURLOPT_HEADERDATA, context)
@@ -71,7 +73,7 @@ final class Transfer: @unchecked Sendable {
         return result == CURLE_OK ? .success(()) : .failure(HTTPError(reportedByCurl: result))
     }
 
-    /// Delivers what is due, once, and gives everything back. libcurl no longer knows the handle.
+    /// Delivers what is due, once, and gives everything back. libcurl no longer knows the handle, or never did.
     func end(_ outcome: Result<Void, HTTPError>) {
         handle = nil
         feed?.cancel()
