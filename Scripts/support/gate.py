@@ -22,6 +22,8 @@ PACKAGE = (
     "Package.swift", "Sources", "Tests", "Benchmarks", "Examples/darkroom.storekit", "Examples/FourPlugins/App",
     "Examples/FirstPurchase/Sources", "Examples/PromoCodes/App", "Examples/PromoCodes/Tests",
     "Examples/Florets/App")
+# What the compiler always says of modules compiled whole.
+OF_NO_INTEREST = ("warning: ignoring '-enable-batch-mode'", "remark: Incremental compilation has been disabled")
 PROGRESS = re.compile(r"^\[(\d+)/(\d+)\] ")
 SOURCE_FOLDERS = ("Sources", "Tests", "Benchmarks", "Examples")
 # How the gates and the tests are built: without debugger information, which takes a tenth of the time.
@@ -55,7 +57,8 @@ def build(arguments, environment, say, every=30):
     for line in process.stdout:
         step = PROGRESS.match(line)
         if not step:
-            remarks.append(line.rstrip())
+            if not line.startswith(OF_NO_INTEREST):
+                remarks.append(line.rstrip())
         elif time.monotonic() - told > every:
             told = time.monotonic()
             say(f"  building: step {step[1]} of {step[2]}, {told - began:.0f} s")
