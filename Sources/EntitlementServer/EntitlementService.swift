@@ -59,6 +59,7 @@ public final class EntitlementService: HTTPHandler {
             metrics: metrics, news: news,
             rules: AppRules.of(configuration.apps))
         try await ledger.sealOpenFacts()
+        try await ledger.assignOldRedemptions()
         let readers = Dictionary(
             uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, StoreReader($0, configuration)) })
         parts = Parts(

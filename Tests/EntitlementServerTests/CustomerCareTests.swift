@@ -124,17 +124,6 @@ extension ServerBench {
         #expect(try await bench.alias("anonymous-2", to: "ben", as: .public, token: token).code == "another_customer")
         await bench.close()
     }
-
-    @Test func `of what both redeemed one stays`() async throws {
-        let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
-        for customer in ["anna", "anonymous-1"] {
-            _ = try await bench.post(bench.coins(customer), for: customer)
-            #expect(try await bench.redeem([("cat", "filter")], for: customer).status == 200)
-        }
-        _ = try await bench.alias("anonymous-1")
-        #expect(try await bench.credit().json["balance"]?.intValue == 195)
-        await bench.close()
-    }
 }
 
 @Suite struct CustomerTokenTests {

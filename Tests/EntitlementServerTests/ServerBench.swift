@@ -40,7 +40,8 @@ struct ServerBench: Sendable {
     }
 
     init(
-        environments: [StoreEnvironment] = [.sandbox], folder: Folder? = nil, foldedPages: Int = 12_000,
+        environments: [StoreEnvironment] = [.sandbox], folder: Folder? = nil,
+        keys known: [BundleID: IssuedKeys] = [:], foldedPages: Int = 12_000,
         configure: (inout EntitlementService.Configuration) -> Void = { _ in },
         wrapping wrap: ((any SQLDatabase) -> any SQLDatabase)? = nil
     ) async throws {
@@ -61,7 +62,8 @@ struct ServerBench: Sendable {
         configuration.reportFailure = { _, error in failures.withLock { $0.append("\(error)") } }
         configure(&configuration)
         service = try await EntitlementService(configuration: configuration)
-        keys = Dictionary(uniqueKeysWithValues: try await service.createMissingKeys().map { ($0.bundleID, $0) })
+        let issued = try await service.createMissingKeys().map { ($0.bundleID, $0) }
+        keys = known.merging(issued) { _, new in new }
     }
 
     func close() async { await database.close() }

@@ -15,7 +15,8 @@ extension Ledger {
         try database.read { connection in
             let transaction = transaction(connection, on: key.book)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
-            return try transaction.balance(of: customer, type: type, in: credit)
+            let account = try transaction.account(of: customer, type: type, in: credit)
+            return CreditBalance(type: type, earned: account.earned, spent: account.spent, prices: credit.prices)
         }
     }
 
@@ -34,44 +35,218 @@ extension Ledger {
             return response
         }
     }
+
+    /// Assigns redemptions from before the migration `spending` to purchases that their customers have or presented, the
+    /// oldest first. What no purchase gave stays the customer's debt. Can be interrupted and run again.
+    func assignOldRedemptions() async throws {
+        for app in rules.keys { while try await assignSomeOldRedemptions(of: app) {} }
+    }
+
+    private func assignSomeOldRedemptions(of app: BundleID) async throws -> Bool {
+        try await database.write { [self] connection in
+            let rows = try connection.query(
+                """
+                SELECT sequence, environment, customer, credit, debt FROM redemption
+                WHERE app = ?1 AND is_assigned = 0 ORDER BY sequence LIMIT 500
+                """, [.text(app.rawValue)])
+            for row in rows {
+                let environment = StoreEnvironment(rawValue: try row["environment"])
+                try transaction(connection, on: Book(app: app, environment: environment)).assign(row)
+            }
+            return !rows.isEmpty
+        }
+    }
 }
 
 extension LedgerTransaction {
-    fileprivate func balance(
+    fileprivate func account(
         of customer: CustomerID, type: String, in credit: CreditTable.Credit
-    ) throws -> CreditBalance {
+    ) throws -> CreditAccount {
         let answer = rules.reducer.customer(customer, in: book.environment, try state(of: customer), at: now)
-        let spent = try connection.first(
+        var spent: [TransactionID: Int] = [:]
+        try connection.each(
             """
-            SELECT COALESCE(SUM(cost), 0) AS spent FROM redemption
+            SELECT spending.original_transaction_id AS original, SUM(spending.amount) AS spent
+            FROM holder CROSS JOIN spending
+            WHERE holder.app = ?1 AND holder.environment = ?2 AND holder.customer = ?3 AND spending.app = ?1
+                AND spending.environment = ?2 AND spending.original_transaction_id = holder.original_transaction_id
+                AND spending.credit = ?4
+            GROUP BY spending.original_transaction_id
+            """, values(.text(customer.rawValue), .text(type))
+        ) { spent[TransactionID(unchecked: try $0["original"])] = try $0["spent"] }
+        let debt = try connection.first(
+            """
+            SELECT COALESCE(SUM(debt), 0) AS debt FROM redemption
             WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND credit = ?4
             """, values(.text(customer.rawValue), .text(type)))
-        return CreditBalance(
-            type: type, earned: credit.earned(from: answer.purchases), spent: try spent?["spent"] ?? 0,
-            prices: credit.prices)
+        return CreditAccount(of: answer.purchases, in: credit, spent: spent, debt: try debt?["debt"] ?? 0)
     }
 
     fileprivate func redeem(
         _ items: [RedeemRequest.Item], of customer: CustomerID, type: String, in credit: CreditTable.Credit
     ) throws -> RedeemAnswer {
+        var account = try account(of: customer, type: type, in: credit)
+        let balance = account.balance
         var redeemed: [RedeemAnswer.Item] = []
+        var isShort = false
         for item in items {
-            let isNew = try connection.execute(
+            let price = credit.prices[item.type] ?? 0
+            let row = try connection.first(
                 """
                 INSERT INTO redemption (app, environment, customer, credit, item, type, cost, redeemed_at)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (app, environment, customer, credit, item) DO NOTHING
+                RETURNING sequence
                 """,
                 values(
-                    .text(customer.rawValue), .text(type), .text(item.id), .text(item.type),
-                    .integer(Int64(credit.prices[item.type] ?? 0)), .integer(now.milliseconds)))
-            let cost = isNew > 0 ? credit.prices[item.type] ?? 0 : 0
-            redeemed.append(.init(id: item.id, type: item.type, cost: cost))
+                    .text(customer.rawValue), .text(type), .text(item.id), .text(item.type), .integer(Int64(price)),
+                    .integer(now.milliseconds)))
+            redeemed.append(.init(id: item.id, type: item.type, cost: row == nil ? 0 : price))
+            guard let row else { continue }
+            if let portions = account.spend(price) {
+                try keep(portions, of: try row["sequence"], in: type)
+            } else {
+                isShort = true
+            }
         }
-        let after = try balance(of: customer, type: type, in: credit)
-        let cost = redeemed.reduce(0) { $0 + $1.cost }
-        guard after.balance >= 0 || cost == 0 else {
-            throw Ledger.InsufficientCredit(balance: after.balance + cost, cost: cost)
+        guard !isShort else {
+            throw Ledger.InsufficientCredit(balance: balance, cost: redeemed.reduce(0) { $0 + $1.cost })
         }
-        return RedeemAnswer(type: type, balance: after.balance, items: redeemed)
+        return RedeemAnswer(type: type, balance: account.balance, items: redeemed)
     }
+
+    private func keep(_ portions: [CreditAccount.Portion], of redemption: Int64, in type: String) throws {
+        for portion in portions {
+            try connection.execute(
+                """
+                INSERT INTO spending (app, environment, original_transaction_id, credit, redemption, amount, given)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                """,
+                values(
+                    .text(portion.source.original.rawValue), .text(type), .integer(redemption),
+                    .integer(Int64(portion.amount)), .integer(Int64(portion.source.given))))
+        }
+    }
+
+    /// Moves all redemptions of one customer to another. An item that both redeemed keeps one redemption with both costs,
+    /// so that a merge never returns credit.
+    func moveRedemptions(from old: CustomerID, to new: CustomerID) throws {
+        let names = values(.text(old.rawValue), .text(new.rawValue))
+        let doubles = try connection.query(
+            """
+            SELECT old.sequence AS old, new.sequence AS new FROM redemption AS old CROSS JOIN redemption AS new
+            WHERE old.app = ?1 AND old.environment = ?2 AND old.customer = ?3 AND new.app = ?1 AND new.environment = ?2
+                AND new.customer = ?4 AND new.credit = old.credit AND new.item = old.item
+            """, names)
+        for row in doubles {
+            let both: [SQLValue] = [.integer(try row["old"]), .integer(try row["new"])]
+            try connection.execute(
+                """
+                INSERT INTO spending (app, environment, original_transaction_id, credit, redemption, amount, given)
+                SELECT app, environment, original_transaction_id, credit, ?2, amount, given FROM spending
+                WHERE redemption = ?1
+                ON CONFLICT DO UPDATE SET amount = amount + excluded.amount, given = MAX(given, excluded.given)
+                """, both)
+            try connection.execute("DELETE FROM spending WHERE redemption = ?1", [both[0]])
+            try connection.execute(
+                """
+                UPDATE redemption SET cost = redemption.cost + old.cost, debt = redemption.debt + old.debt,
+                    is_assigned = MIN(redemption.is_assigned, old.is_assigned)
+                FROM (SELECT cost, debt, is_assigned FROM redemption WHERE sequence = ?1) AS old
+                WHERE redemption.sequence = ?2
+                """, both)
+            try connection.execute("DELETE FROM redemption WHERE sequence = ?1", [both[0]])
+        }
+        try connection.execute(
+            "UPDATE redemption SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
+    }
+
+    /// Assigns the debt of one old redemption, from its columns sequence, customer, credit and debt.
+    fileprivate func assign(_ row: SQLRow) throws {
+        let sequence: Int64 = try row["sequence"]
+        let type: String = try row["credit"]
+        let debt: Int = try row["debt"]
+        var portions: [CreditAccount.Portion] = []
+        if let credit = rules.credits.credits[type] {
+            var account = try accountOfPresented(by: CustomerID(unchecked: try row["customer"]), type, in: credit)
+            portions = account.settle(debt)
+        }
+        try keep(portions, of: sequence, in: type)
+        let assigned = portions.reduce(0) { $0 + $1.amount }
+        try connection.execute(
+            "UPDATE redemption SET debt = ?2, is_assigned = 1 WHERE sequence = ?1",
+            [.integer(sequence), .integer(Int64(debt - assigned))])
+    }
+
+    /// Returns the account over all purchases that a customer has or once presented.
+    private func accountOfPresented(
+        by customer: CustomerID, _ type: String, in credit: CreditTable.Credit
+    ) throws -> CreditAccount {
+        var originals = try connection.query(
+            "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
+            values(.text(customer.rawValue)))
+        for name in [customer] + (try aliases(of: customer)) {
+            originals += try connection.query(
+                "SELECT original_transaction_id FROM claim WHERE app = ?1 AND environment = ?2 AND customer = ?3",
+                values(.text(name.rawValue)))
+        }
+        var state = CustomerState()
+        var spent: [TransactionID: Int] = [:]
+        for original in Set(try originals.map { TransactionID(unchecked: try $0["original_transaction_id"]) }) {
+            try fold(original, into: &state)
+            let row = try connection.first(
+                """
+                SELECT COALESCE(SUM(amount), 0) AS spent FROM spending
+                WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND credit = ?4
+                """, values(.text(original.rawValue), .text(type)))
+            spent[original] = try row?["spent"]
+        }
+        let answer = rules.reducer.customer(customer, in: book.environment, state, at: now)
+        return CreditAccount(of: answer.purchases, in: credit, spent: spent)
+    }
+}
+
+extension Schema {
+    /// Which purchases paid for each redemption. The `cost` of a redemption is the sum of its `spending` and its `debt`;
+    /// `given` is what the purchase gave when it paid.
+    ///
+    /// Old redemptions start as debts; `Ledger.assignOldRedemptions` assigns them when the ledger is opened.
+    static let spending = SQLMigration(
+        "0008 spending",
+        [
+            .sqlite: """
+            CREATE TABLE assigned_redemption (
+                sequence INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                customer TEXT NOT NULL,
+                credit TEXT NOT NULL,
+                item TEXT NOT NULL,
+                type TEXT NOT NULL,
+                cost INTEGER NOT NULL,
+                debt INTEGER NOT NULL DEFAULT 0,
+                is_assigned INTEGER NOT NULL DEFAULT 1,
+                redeemed_at INTEGER NOT NULL,
+                UNIQUE (app, environment, customer, credit, item)
+            ) STRICT;
+            INSERT INTO assigned_redemption (app, environment, customer, credit, item, type, cost, debt, is_assigned,
+                redeemed_at)
+            SELECT app, environment, customer, credit, item, type, cost, cost, cost = 0, redeemed_at FROM redemption
+                ORDER BY redeemed_at, rowid;
+            DROP TABLE redemption;
+            ALTER TABLE assigned_redemption RENAME TO redemption;
+            CREATE INDEX redemption_to_assign ON redemption (app, sequence) WHERE is_assigned = 0;
+
+            CREATE TABLE spending (
+                app TEXT NOT NULL,
+                environment TEXT NOT NULL,
+                original_transaction_id TEXT NOT NULL,
+                credit TEXT NOT NULL,
+                redemption INTEGER NOT NULL,
+                amount INTEGER NOT NULL CHECK (amount > 0),
+                given INTEGER NOT NULL,
+                PRIMARY KEY (app, environment, original_transaction_id, credit, redemption)
+            ) STRICT, WITHOUT ROWID;
+            CREATE INDEX spending_of_redemption ON spending (redemption);
+            """
+        ])
 }

@@ -109,19 +109,18 @@ extension LedgerTransaction {
     /// Everything that is kept under a customer's name but purchases; what both have is kept once.
     private func move(from old: CustomerID, to new: CustomerID) throws {
         let names = values(.text(old.rawValue), .text(new.rawValue))
-        for (table, identity) in [
-            ("customer_grant", ["id"]), ("redemption", ["credit", "item"]), ("promotion_redemption", ["code"]),
-        ] {
-            let same = identity.map { "other.\($0) = \(table).\($0)" }.joined(separator: " AND ")
+        for (table, identity) in [("customer_grant", "id"), ("promotion_redemption", "code")] {
             try connection.execute(
                 """
                 DELETE FROM \(table) WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND EXISTS (
                     SELECT 1 FROM \(table) AS other
-                    WHERE other.app = ?1 AND other.environment = ?2 AND other.customer = ?4 AND \(same))
+                    WHERE other.app = ?1 AND other.environment = ?2 AND other.customer = ?4
+                        AND other.\(identity) = \(table).\(identity))
                 """, names)
             try connection.execute(
                 "UPDATE \(table) SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
         }
+        try moveRedemptions(from: old, to: new)
     }
 
     // MARK: - Erasing
@@ -168,18 +167,13 @@ extension LedgerTransaction {
             """, both)
         let items = try connection.query(
             """
-            SELECT credit, item FROM redemption WHERE app = ?1 AND environment = ?2 AND customer = ?3
+            SELECT sequence FROM redemption WHERE app = ?1 AND environment = ?2 AND customer = ?3
             ORDER BY credit, item
             """, values(.text(pseudonym.rawValue)))
         for (number, row) in items.enumerated() {
             try connection.execute(
-                """
-                UPDATE redemption SET item = ?6
-                WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND credit = ?4 AND item = ?5
-                """,
-                values(
-                    .text(pseudonym.rawValue), .text(try row["credit"]), .text(try row["item"]),
-                    .text("\(pseudonym)-\(number)")))
+                "UPDATE redemption SET item = ?2 WHERE sequence = ?1",
+                [.integer(try row["sequence"]), .text("\(pseudonym)-\(number)")])
         }
         try connection.execute(
             """

@@ -27,7 +27,8 @@ extension Ledger {
                         customer)),
                 "redemptions": .array(
                     try transaction.rows(
-                        "redemption", ["credit", "item", "type", "cost", "redeemed_at"], customer)),
+                        "redemption", ["credit", "item", "type", "cost", "debt", "redeemed_at"], customer)),
+                "spending": .array(try transaction.spending(of: customer)),
                 "promotions": .array(
                     try transaction.rows(
                         "promotion_redemption", ["code", "grant_id", "redeemed_at"], customer)),
@@ -51,6 +52,24 @@ extension LedgerTransaction {
     fileprivate func claims(by customer: CustomerID) throws -> [JSONValue] {
         try ([customer] + aliases(of: customer)).flatMap { name in
             try rows("claim", ["customer", "original_transaction_id", "kind", "claimed_at"], name)
+        }
+    }
+
+    /// From which purchases the customer's redemptions were paid.
+    fileprivate func spending(of customer: CustomerID) throws -> [JSONValue] {
+        try connection.query(
+            """
+            SELECT spending.original_transaction_id AS original, spending.amount AS amount,
+                redemption.credit AS credit, redemption.item AS item
+            FROM redemption CROSS JOIN spending ON spending.redemption = redemption.sequence
+            WHERE redemption.app = ?1 AND redemption.environment = ?2 AND redemption.customer = ?3
+            ORDER BY spending.redemption, spending.original_transaction_id
+            """, values(.text(customer.rawValue))
+        ).map { row in
+            [
+                "originalTransactionID": .string(try row["original"]), "credit": .string(try row["credit"]),
+                "item": .string(try row["item"]), "amount": .number(try row["amount"] as Int64),
+            ]
         }
     }
 
@@ -79,7 +98,7 @@ extension LedgerTransaction {
             let instant: Int64? = try row[column]
             return instant.map { .string(RFC3339.string(from: Date(milliseconds: $0))) }
         }
-        if column == "cost" { return .number(try row[column] as Int64) }
+        if column == "cost" || column == "debt" { return .number(try row[column] as Int64) }
         let text: String? = try row[column]
         return text.map { .string($0) }
     }

@@ -14,7 +14,7 @@ struct Ledger: Sendable {
     let headers: SignedHeaders
     private let metrics: ServerMetrics
     private let news: News
-    private let rules: [BundleID: AppRules]
+    let rules: [BundleID: AppRules]
 
     init(
         database: any SQLDatabase, clock: any WallClock, cache: AnswerCache, metrics: ServerMetrics, news: News,

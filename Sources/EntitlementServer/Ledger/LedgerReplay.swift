@@ -22,6 +22,21 @@ public struct LedgerReplay: Sendable {
         public var description: String { "\(app), \(environment): \(subject) \(reason)" }
     }
 
+    /// What a customer redeemed that no purchase gave.
+    public struct Debt: Sendable, Hashable, CustomStringConvertible {
+        public let app: BundleID
+        public let environment: StoreEnvironment
+        public let customer: CustomerID
+        /// The type of credit.
+        public let credit: String
+        /// In units of the credit.
+        public let amount: Int
+
+        public var description: String {
+            "\(app), \(environment): customer \(customer) spent \(amount) \(credit) more than was bought, before this was refused"
+        }
+    }
+
     public struct Report: Sendable {
         public var facts = 0
         public var purchases = 0
@@ -30,6 +45,10 @@ public struct LedgerReplay: Sendable {
         public var factsWithoutSource = 0
         /// Answers that the server computes anew before it gives them, because its rules changed.
         public var staleAnswers = 0
+        /// Customers who redeemed more than their purchases gave, in a ledger of before, which allowed that. The first
+        /// hundred. No difference: what they owe is taken from what they buy next.
+        public var debts: [Debt] = []
+        public var debtCount = 0
         /// The first hundred.
         public var differences: [Difference] = []
         public var differenceCount = 0
@@ -37,6 +56,11 @@ public struct LedgerReplay: Sendable {
         fileprivate mutating func add(_ difference: Difference) {
             differenceCount += 1
             if differences.count < 100 { differences.append(difference) }
+        }
+
+        fileprivate mutating func add(_ debt: Debt) {
+            debtCount += 1
+            if debts.count < 100 { debts.append(debt) }
         }
     }
 
@@ -72,7 +96,7 @@ public struct LedgerReplay: Sendable {
     /// How much there is to look at, for `progress`.
     public func size() throws -> Int {
         try database.read { connection in
-            try ["fact", "purchase", "customer"].reduce(0) { sum, table in
+            try ["fact", "purchase", "customer", "redemption"].reduce(0) { sum, table in
                 let row = try connection.first("SELECT COUNT(*) AS rows FROM \(table)")
                 return sum + (try row.map { try $0["rows"] } ?? 0)
             }
@@ -101,6 +125,11 @@ public struct LedgerReplay: Sendable {
         }
         try pages(of: "customer", by: ["app", "environment", "id"], from: start) { connection, row in
             try check(customer: row, connection, &report)
+            seen += 1
+            progress(seen)
+        }
+        try pages(of: "redemption", by: ["sequence"], from: [.integer(-1)]) { connection, row in
+            try check(redemption: row, connection, &report)
             seen += 1
             progress(seen)
         }
@@ -180,6 +209,43 @@ public struct LedgerReplay: Sendable {
         let original = TransactionID(unchecked: try row["original_transaction_id"])
         if Set(try transaction.holders(of: original)) != Set(try transaction.attributed(original)) {
             report.add(transaction.difference("purchase \(original)", "is not with those whose it is by its claims"))
+        }
+        let overspent = try connection.query(
+            """
+            SELECT credit, SUM(amount) AS spent, MAX(given) AS given FROM spending
+            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+            GROUP BY credit HAVING SUM(amount) > MAX(given)
+            """, transaction.values(.text(original.rawValue)))
+        for row in overspent {
+            let (credit, spent, given): (String, Int64, Int64) = (try row["credit"], try row["spent"], try row["given"])
+            report.add(
+                transaction.difference("purchase \(original)", "gave \(given) \(credit), and \(spent) were spent"))
+        }
+    }
+
+    private func check(redemption row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
+        let transaction = try transaction(connection, row)
+        let (sequence, cost, debt): (Int64, Int64, Int64) = (try row["sequence"], try row["cost"], try row["debt"])
+        // What was spent from a purchase that the ledger does not have was not bought.
+        let paid = try connection.first(
+            """
+            SELECT COALESCE(SUM(spending.amount), 0) AS paid FROM spending JOIN purchase
+                ON purchase.app = spending.app AND purchase.environment = spending.environment
+                    AND purchase.original_transaction_id = spending.original_transaction_id
+            WHERE spending.redemption = ?1 AND spending.app = ?2 AND spending.environment = ?3 AND spending.credit = ?4
+            """,
+            [
+                .integer(sequence), .text(transaction.book.app.rawValue), .text(transaction.book.environment.rawValue),
+                .text(try row["credit"]),
+            ])
+        let (sum, isTooMuch) = debt.addingReportingOverflow(try paid?["paid"] ?? 0)
+        if isTooMuch || sum != cost || debt < 0 {
+            report.add(transaction.difference("redemption \(sequence)", "costs \(cost), and purchases paid otherwise"))
+        } else if debt > 0 {
+            report.add(
+                Debt(
+                    app: transaction.book.app, environment: transaction.book.environment,
+                    customer: CustomerID(unchecked: try row["customer"]), credit: try row["credit"], amount: Int(debt)))
         }
     }
 

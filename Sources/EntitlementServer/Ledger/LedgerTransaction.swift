@@ -312,12 +312,15 @@ struct LedgerTransaction {
 struct AppRules: Sendable {
     var reducer = EntitlementReducer()
     var transferMode = TransferMode.transfer
+    var credits = CreditTable()
 
     static func of(_ apps: [EntitlementService.Configuration.App]) -> [BundleID: AppRules] {
         Dictionary(
             uniqueKeysWithValues: apps.map { app in
                 let reducer = EntitlementReducer(features: app.features)
-                return (app.bundleID, AppRules(reducer: reducer, transferMode: app.transferMode))
+                return (
+                    app.bundleID, AppRules(reducer: reducer, transferMode: app.transferMode, credits: app.credits)
+                )
             })
     }
 }

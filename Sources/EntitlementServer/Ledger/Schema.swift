@@ -116,6 +116,7 @@ enum Schema {
         headers,
         claims,
         places,
+        spending,
     ]
 }
 

@@ -87,8 +87,9 @@ public struct CreditBalance: Codable, Hashable, Sendable {
     public var type: String
     /// `earned - spent`; below zero when a purchase was refunded after its credit was spent.
     public var balance: Int
-    /// From consumables that were bought and not revoked.
+    /// What the customer's purchases gave and was not refunded.
     public var earned: Int
+    /// What was spent of these purchases, by all customers who ever had them.
     public var spent: Int
     /// What each type of item costs.
     public var prices: [String: Int]

@@ -16,11 +16,11 @@ public struct CreditTable: Hashable, Sendable {
             self.prices = prices
         }
 
-        /// What a customer's purchases gave; those that were revoked gave nothing.
-        public func earned(from purchases: [CustomerPurchase]) -> Int {
-            purchases.reduce(0) { sum, purchase in
-                purchase.revokedAt == nil ? sum + (products[purchase.productID] ?? 0) * purchase.quantity : sum
-            }
+        /// How much a purchase gave, whether it was revoked since or not.
+        public func amount(of purchase: CustomerPurchase) -> Int {
+            let (amount, isTooMuch) = (products[purchase.productID] ?? 0)
+                .multipliedReportingOverflow(by: purchase.quantity)
+            return isTooMuch ? .max : amount
         }
     }
 

@@ -17,8 +17,9 @@ enum LedgerCommands {
         ],
         details: """
             Reads all facts, claims and customers: each fact must be what was signed, each purchase with those whose it is by
-            its token and claims, each answer what its facts say. Changes nothing; a server may be running. Exit status 1
-            when something differs.
+            its token and claims, each answer what its facts say, each redemption paid for by purchases that gave as much.
+            Changes nothing; a server may be running. Exit status 1 when something differs. Debts of customers who spent a
+            purchase more than once before this was refused are listed, and are no difference.
             """
     ) { arguments in
         let features = try arguments.text("features").map { try CatalogCommands.featureMap(in: $0) } ?? FeatureMap()
@@ -54,6 +55,15 @@ enum LedgerCommands {
                 "ok": .bool(report.differenceCount == 0), "facts": .number(report.facts),
                 "factsWithoutSource": .number(report.factsWithoutSource), "purchases": .number(report.purchases),
                 "customers": .number(report.customers), "staleAnswers": .number(report.staleAnswers),
+                "debtCount": .number(report.debtCount),
+                "debts": .array(
+                    report.debts.map { debt in
+                        [
+                            "app": .string(debt.app.rawValue), "environment": .string(debt.environment.rawValue),
+                            "customer": .string(debt.customer.rawValue), "credit": .string(debt.credit),
+                            "amount": .number(debt.amount),
+                        ]
+                    }),
                 "differenceCount": .number(report.differenceCount),
                 "differences": .array(
                     report.differences.map { difference in
@@ -67,6 +77,7 @@ enum LedgerCommands {
             return
         }
         for difference in report.differences { Terminal.print("\(difference)") }
+        for debt in report.debts { Terminal.print("\(debt)") }
         let looked = """
             \(LintReport.count(report.facts, "fact")), \(LintReport.count(report.purchases, "purchase")) and \
             \(LintReport.count(report.customers, "customer"))

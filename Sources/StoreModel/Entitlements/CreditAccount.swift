@@ -1,0 +1,96 @@
+import Foundation
+
+/// One credit of one customer: what their purchases gave, and what was spent of it.
+///
+/// Spending belongs to the purchase that paid, and moves with it to its next holder. Customers who share a purchase share
+/// what is left of it. So all holders together spend at most what the purchase gave, and only a refund makes a balance
+/// negative.
+public struct CreditAccount: Hashable, Sendable {
+    /// One purchase, with all its transactions.
+    public struct Source: Hashable, Sendable {
+        /// The first transaction of the purchase.
+        public let original: TransactionID
+        public let purchasedAt: Date
+        /// The units it ever gave, refunded ones included.
+        public let given: Int
+        /// The units it gave that were not refunded.
+        public let valid: Int
+        /// The units that all its holders, past and present, spent.
+        public fileprivate(set) var spent: Int
+
+        /// The units it adds to a balance. Negative after a refund of spent units. Never negative without a refund, even if
+        /// the credit table now gives less for the product than before.
+        public var left: Int { earned - spent }
+        var earned: Int { valid < given ? valid : max(valid, spent) }
+    }
+
+    /// A part of a cost, and the purchase that pays it.
+    public struct Portion: Hashable, Sendable {
+        public let source: Source
+        /// More than zero.
+        public let amount: Int
+    }
+
+    /// Oldest first.
+    public private(set) var sources: [Source]
+    /// Units spent that no purchase gave. Older ledgers could spend a purchase more than once.
+    public let debt: Int
+
+    /// - Parameters:
+    ///   - purchases: those that the customer has.
+    ///   - spent: what was spent of each, by its first transaction.
+    public init(
+        of purchases: [CustomerPurchase], in credit: CreditTable.Credit, spent: [TransactionID: Int] = [:],
+        debt: Int = 0
+    ) {
+        sources = Dictionary(grouping: purchases, by: \.originalTransactionID).map { original, transactions in
+            Source(
+                original: original, purchasedAt: transactions.map(\.purchasedAt).min() ?? .distantPast,
+                given: credit.amount(of: transactions),
+                valid: credit.amount(of: transactions.filter { $0.revokedAt == nil }), spent: spent[original] ?? 0)
+        }.sorted { ($0.purchasedAt, $0.original) < ($1.purchasedAt, $1.original) }
+        self.debt = debt
+    }
+
+    public var earned: Int { sources.reduce(0) { $0.adding($1.earned) } }
+    public var spent: Int { sources.reduce(debt) { $0.adding($1.spent) } }
+    public var balance: Int { earned - spent }
+
+    /// Takes a cost from the purchases, the oldest first. Returns `nil` and changes nothing if the balance is too small.
+    public mutating func spend(_ cost: Int) -> [Portion]? {
+        guard cost > 0 else { return [] }
+        return balance >= cost ? take(cost) : nil
+    }
+
+    /// Takes as much of a cost as the purchases ever gave, including refunded ones. Ignores the balance.
+    public mutating func settle(_ cost: Int) -> [Portion] { take(cost) { max(0, $0.given - $0.spent) } }
+
+    private mutating func take(_ cost: Int, of available: (Source) -> Int = { max(0, $0.left) }) -> [Portion] {
+        var (rest, portions) = (cost, [Portion]())
+        for index in sources.indices where rest > 0 {
+            let amount = min(rest, available(sources[index]))
+            guard amount > 0 else { continue }
+            sources[index].spent += amount
+            portions.append(Portion(source: sources[index], amount: amount))
+            rest -= amount
+        }
+        return portions
+    }
+}
+
+extension CreditTable.Credit {
+    /// The units that the transactions of one purchase gave. Each consumable transaction gives; transactions of other kinds
+    /// are restorations of one purchase, which gives once.
+    fileprivate func amount(of transactions: [CustomerPurchase]) -> Int {
+        let consumed = transactions.filter { $0.kind == .consumable }.reduce(0) { $0.adding(amount(of: $1)) }
+        return consumed.adding(transactions.filter { $0.kind != .consumable }.map(amount).max() ?? 0)
+    }
+}
+
+extension Int {
+    /// The sum of two numbers that are not negative, or the largest number.
+    fileprivate func adding(_ other: Int) -> Int {
+        let (sum, isTooLarge) = addingReportingOverflow(other)
+        return isTooLarge ? .max : sum
+    }
+}

@@ -1,0 +1,333 @@
+import BaseTestSupport
+import Foundation
+import HTTPCore
+import Primitives
+import SQLStorage
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// What a purchase gives is spent once, whoever has it, and however it got there.
+@Suite struct ValueTests {
+    private func bench(
+        _ mode: TransferMode, after before: ServerBench? = nil, rate: Int = 10
+    ) async throws -> ServerBench {
+        try await ServerBench(folder: before?.folder, keys: before?.keys ?? [:]) {
+            $0.apps[0].transferMode = mode
+            $0.apps[0].credits = CreditTable(
+                credits: ["coins": .init(products: ["coins.100": rate], prices: ["print": 1, "poster": 4])])
+        }
+    }
+
+    private func prints(_ count: Int) -> [(String, String)] { (0..<count).map { ("print-\($0)", "print") } }
+
+    @Test(arguments: TransferMode.allCases)
+    func `ten customers who present one purchase of ten prints redeem ten in all`(mode: TransferMode) async throws {
+        let bench = try await bench(mode)
+        let signed = try bench.coins("1")
+        var redeemed = 0
+        for number in 0..<10 {
+            let customer = "customer-\(number)"
+            _ = try await bench.post(signed, for: customer)
+            if try await bench.redeem(prints(10), for: customer).status == 200 { redeemed += 10 }
+            let balance = try await bench.credit(for: customer).json["balance"]?.intValue
+            #expect(balance == 0)
+        }
+        #expect(redeemed == 10)
+        let first = try await bench.credit(for: "customer-0").json
+        #expect(first["balance"]?.intValue == 0)
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
+    @Test(arguments: TransferMode.allCases)
+    func `an erased customer's purchase that is presented again has given what it gave`(mode: TransferMode) async throws
+    {
+        let bench = try await bench(mode)
+        let signed = try bench.coins("1")
+        _ = try await bench.post(signed)
+        #expect(try await bench.redeem(prints(7)).status == 200)
+        _ = try await bench.send(.delete, "/v1/customers/anna", as: .secret)
+        for customer in ["anna", "ben"] {
+            _ = try await bench.post(signed, for: customer)
+            #expect(try await bench.redeem(prints(4), for: customer).code == "insufficient_credit")
+        }
+        let holder = mode == .keepWithOriginal ? "anna" : "ben"
+        #expect(try await bench.redeem(prints(3), for: holder).status == 200)
+        #expect(try await bench.credit(for: holder).json["balance"]?.intValue == 0)
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
+    @Test func `what was spent travels with a transfer by hand`() async throws {
+        let bench = try await bench(.keepWithOriginal)
+        _ = try await bench.post([bench.coins("1"), bench.coins("2")])
+        _ = try await bench.redeem(prints(4))
+        _ = try await bench.transfer("1", to: "ben")
+        let (anna, ben) = (try await bench.credit().json, try await bench.credit(for: "ben").json)
+        #expect(anna["balance"]?.intValue == 10 && anna["earned"]?.intValue == 10 && anna["spent"]?.intValue == 0)
+        #expect(ben["balance"]?.intValue == 6 && ben["earned"]?.intValue == 10 && ben["spent"]?.intValue == 4)
+        await bench.close()
+    }
+
+    @Test func `an item that both halves of a merge redeemed stays paid twice`() async throws {
+        let bench = try await bench(.transfer)
+        _ = try await bench.post(bench.coins("1"), for: "anna")
+        _ = try await bench.post(bench.coins("2"), for: "anonymous-1")
+        for customer in ["anna", "anonymous-1"] {
+            #expect(try await bench.redeem(prints(6), for: customer).status == 200)
+        }
+        _ = try await bench.alias("anonymous-1")
+        #expect(try await bench.credit().json["balance"]?.intValue == 8)
+        // Each item is there once, and its second redemption costs nothing more.
+        #expect(try bench.count("redemption") == 6 && bench.count("spending") == 12)
+        #expect(try await bench.redeem(prints(6)).json["balance"]?.intValue == 8)
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
+    @Test func `a refund of a purchase that moved is missing where the purchase is`() async throws {
+        let bench = try await bench(.transfer)
+        _ = try await bench.post(bench.coins("1"))
+        _ = try await bench.redeem(prints(10))
+        _ = try await bench.post(bench.coins("1"), for: "ben")
+        bench.clock.advance(by: 1)
+        _ = try await bench.post(bench.coins("1", revoked: true), for: "ben")
+        #expect(try await bench.credit().json["balance"]?.intValue == 0)
+        #expect(try await bench.credit(for: "ben").json["balance"]?.intValue == -10)
+        await bench.close()
+    }
+
+    @Test func `a credit table that gives less makes no debt of what was spent`() async throws {
+        let rich = try await bench(.transfer)
+        _ = try await rich.post(rich.coins("1"))
+        _ = try await rich.redeem(prints(10))
+        await rich.close()
+        let poor = try await bench(.transfer, after: rich, rate: 5)
+        #expect(try await poor.credit().json["balance"]?.intValue == 0)
+        #expect(try poor.replay().differences == [])
+        await poor.close()
+    }
+
+    // MARK: - Ledgers of before
+
+    /// Writes a redemption as a ledger of before `spending` has it after its migration.
+    private func redeemBefore(_ item: String, cost: Int, for customer: String, at: Int, in bench: ServerBench)
+        async throws
+    {
+        try await bench.database.write { connection in
+            try connection.execute(
+                """
+                INSERT INTO redemption (app, environment, customer, credit, item, type, cost, debt, is_assigned, redeemed_at)
+                VALUES (?1, 'sandbox', ?2, 'coins', ?3, 'print', ?4, ?4, 0, ?5)
+                """,
+                [
+                    .text(ServerBench.app.rawValue), .text(customer), .text(item), .integer(Int64(cost)),
+                    .integer(Int64(at)),
+                ])
+        }
+    }
+
+    @Test func `redemptions of before are assigned to purchases, oldest first, and the rest is a debt`() async throws {
+        let old = try await bench(.transfer)
+        _ = try await old.post(old.coins("1"), for: "anna")
+        _ = try await old.post(old.coins("1"), for: "ben")
+        old.clock.advance(by: 1)
+        _ = try await old.post(old.coins("2"), for: "ben")
+        try await redeemBefore("a", cost: 8, for: "anna", at: 1, in: old)
+        try await redeemBefore("b", cost: 9, for: "ben", at: 2, in: old)
+        try await redeemBefore("c", cost: 9, for: "ben", at: 3, in: old)
+        await old.close()
+
+        for _ in 0..<2 {
+            let bench = try await bench(.transfer, after: old)
+            // Of 20 coins 26 were spent: of the first purchase anna's 8 and 2 of ben's, of the second 10 of ben's.
+            #expect(try await bench.credit().json["balance"]?.intValue == 0)
+            #expect(try await bench.credit(for: "ben").json["balance"]?.intValue == -6)
+            let report = try bench.replay()
+            #expect(report.differences == [] && report.debtCount == 1)
+            #expect(report.debts.map(\.customer) == ["ben"] && report.debts.map(\.amount) == [6])
+            await bench.close()
+        }
+    }
+
+    @Test func `a ledger of before keeps its redemptions`() async throws {
+        let folder = try ServerBench.Folder()
+        let database = try SQLiteDatabase(path: folder.databasePath)
+        let index = try #require(Schema.migrations.firstIndex { $0.name == Schema.spending.name })
+        try database.migrate(Array(Schema.migrations.prefix(index)))
+        try await database.write { connection in
+            try connection.execute(
+                "INSERT INTO app (bundle_id, rules_digest, created_at) VALUES (?1, x'', 0)",
+                [.text(ServerBench.app.rawValue)])
+            for (item, cost) in [("b", 2), ("a", 1), ("free", 0)] {
+                try connection.execute(
+                    """
+                    INSERT INTO redemption (app, environment, customer, credit, item, type, cost, redeemed_at)
+                    VALUES (?1, 'sandbox', 'anna', 'coins', ?2, 'print', ?3, ?3)
+                    """, [.text(ServerBench.app.rawValue), .text(item), .integer(Int64(cost))])
+            }
+        }
+        await database.close()
+        let bench = try await ServerBench(folder: folder) { $0.apps[0].credits = CreditTests.table }
+        let rows = try bench.database.read { connection in
+            try connection.query("SELECT item, cost, debt, is_assigned FROM redemption ORDER BY sequence").map {
+                "\(try $0["item"] as String) \(try $0["cost"] as Int64) \(try $0["debt"] as Int64) \(try $0["is_assigned"] as Int64)"
+            }
+        }
+        #expect(rows == ["free 0 0 1", "a 1 1 1", "b 2 2 1"])
+        _ = try await bench.post(bench.coins("1"))
+        #expect(try await bench.credit().json["balance"]?.intValue == 97)
+        await bench.close()
+    }
+
+    @Test(arguments: [
+        ("UPDATE spending SET amount = amount + 1", "purchase 1"), ("DELETE FROM spending", "redemption 1"),
+        ("UPDATE redemption SET cost = 99", "redemption 1"), ("UPDATE redemption SET debt = -1", "redemption 1"),
+        ("UPDATE spending SET original_transaction_id = '7'", "redemption 1"),
+        ("UPDATE redemption SET debt = 9223372036854775807", "redemption 1"),
+    ])
+    func `replay finds what was spent by hand`(statement: String, subject: String) async throws {
+        let bench = try await bench(.transfer)
+        _ = try await bench.post(bench.coins("1"))
+        _ = try await bench.redeem([("a", "poster"), ("b", "poster"), ("c", "print"), ("d", "print")])
+        #expect(try bench.replay().differences == [])
+        try await bench.database.write { _ = try $0.execute(statement) }
+        let report = try bench.replay()
+        #expect(report.differences.contains { $0.subject == subject }, "\(report.differences)")
+        await bench.close()
+    }
+
+    // MARK: - Random lives
+
+    /// `SOUK_VALUES` says how many lives there are, `SOUK_VALUE_STEPS` how long each is.
+    private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
+
+    @Test func `through random lives no purchase pays for more than it gave`() async throws {
+        for seed in 0..<(Self.number("SOUK_VALUES") ?? 8) {
+            var life = try await ValueLife(seed: UInt64(seed), bench: bench(.transfer))
+            for _ in 0..<(Self.number("SOUK_VALUE_STEPS") ?? 40) {
+                if Int.random(in: 0..<12, using: &life.numbers) == 0 {
+                    await life.bench.close()
+                    let mode = TransferMode.allCases.randomElement(using: &life.numbers) ?? .share
+                    life.moved(to: try await bench(mode, after: life.bench))
+                } else {
+                    try await life.step()
+                }
+                let fault = try await life.fault()
+                #expect(fault == nil, "life \(seed): \(fault ?? "") after \(life.log.joined(separator: ", "))")
+                if fault != nil { break }
+            }
+            let report = try life.bench.replay()
+            #expect(report.differences == [] && report.debtCount == 0, "life \(seed)")
+            await life.bench.close()
+        }
+    }
+}
+
+/// A few customers who do to a few purchases whatever the server lets them.
+private struct ValueLife {
+    private static let names = (0..<5).map { "customer-\($0)" }
+
+    var numbers: SeededNumbers
+    private(set) var bench: ServerBench
+    private(set) var log: [String] = []
+    private var seconds = 0.0
+    /// How often each purchase was bought at once.
+    private let quantities: [Int]
+    private var refunded: Set<Int> = []
+    /// What redemptions that were acknowledged cost, in all.
+    private var acknowledged = 0
+
+    init(seed: UInt64, bench: ServerBench) {
+        var numbers = SeededNumbers(state: seed)
+        quantities = (0..<4).map { _ in Int.random(in: 1...2, using: &numbers) }
+        self.numbers = numbers
+        self.bench = bench
+    }
+
+    mutating func moved(to bench: ServerBench) {
+        self.bench = bench
+        bench.clock.advance(by: seconds)
+        log.append("restart")
+    }
+
+    private mutating func someone() -> String { Self.names.randomElement(using: &numbers) ?? "" }
+
+    private func sign(_ purchase: Int) throws -> String {
+        try bench.purchase("\(purchase)", product: "coins.100", type: .consumable) {
+            $0.quantity = quantities[purchase]
+            $0.purchaseDate = ManualClock().now()
+            $0.originalPurchaseDate = ManualClock().now()
+            if refunded.contains(purchase) { $0.revocationDate = bench.clock.now() }
+        }
+    }
+
+    mutating func step() async throws {
+        bench.clock.advance(by: 1)
+        seconds += 1
+        let (customer, other) = (someone(), someone())
+        let purchase = Int.random(in: quantities.indices, using: &numbers)
+        switch Int.random(in: 0..<14, using: &numbers) {
+        case 0...4:
+            log.append("\(customer) presents \(purchase)")
+            _ = try await bench.post(try sign(purchase), for: customer)
+        case 5:
+            log.append("\(purchase) moves from \(customer) to \(other)")
+            _ = try await bench.transfer("\(purchase)", from: customer, to: other)
+        case 6:
+            log.append("\(customer) is erased")
+            _ = try await bench.send(.delete, "/v1/customers/\(customer)", as: .secret)
+        case 7:
+            log.append("\(other) becomes \(customer)")
+            _ = try await bench.alias(other, to: customer)
+        case 8:
+            refunded.formSymmetricDifference([purchase])
+            log.append("\(purchase) is \(refunded.contains(purchase) ? "refunded" : "given back")")
+            _ = try await bench.post(try sign(purchase), for: customer)
+        default: try await redeem(for: customer)
+        }
+    }
+
+    private mutating func redeem(for customer: String) async throws {
+        var items: [(String, String)] = []
+        for _ in 0..<Int.random(in: 1...6, using: &numbers) {
+            items.append(
+                ("item-\(Int.random(in: 0..<20, using: &numbers))", Bool.random(using: &numbers) ? "print" : "poster"))
+        }
+        let headers: HTTPHeaders = ["Idempotency-Key": "\(log.count)"]
+        let reply = try await bench.redeem(items, for: customer, headers: headers)
+        let cost = reply.json["items"]?.arrayValue?.reduce(0) { $0 + ($1["cost"]?.intValue ?? 0) } ?? 0
+        log.append("\(customer) redeems \(items.count) for \(cost)")
+        if reply.status == 200 { acknowledged += cost }
+        #expect(try await bench.redeem(items, for: customer, headers: headers).bytes == reply.bytes)
+    }
+
+    /// What does not hold, in words.
+    func fault() async throws -> String? {
+        let spent = try bench.database.read { connection in
+            try connection.query(
+                "SELECT original_transaction_id AS id, SUM(amount) AS spent FROM spending GROUP BY id ORDER BY id"
+            ).map { (Int(try $0["id"] as String) ?? -1, try $0["spent"] as Int) }
+        }
+        for (purchase, spent) in spent where spent > 10 * quantities[purchase] {
+            return "of purchase \(purchase), which gave \(10 * quantities[purchase]), \(spent) were spent"
+        }
+        let sum = spent.reduce(0) { $0 + $1.1 }
+        guard sum == acknowledged else { return "\(acknowledged) were redeemed, and purchases paid \(sum)" }
+        for customer in Self.names {
+            let balance = try await bench.credit(for: customer).json["balance"]?.intValue ?? 0
+            let held = try await bench.get(customer).customer().purchases
+            guard balance >= 0 || held.contains(where: { $0.revokedAt != nil }) else {
+                return "\(customer) has \(balance) without a refund"
+            }
+            let gave = held.filter { $0.revokedAt == nil }.reduce(0) { $0 + 10 * $1.quantity }
+            let used = spent.filter { spent in held.contains { $0.originalTransactionID.rawValue == "\(spent.0)" } }
+            guard balance == gave - used.reduce(0, { $0 + $1.1 }) else {
+                return "\(customer) has \(balance) of \(gave)"
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+@testable import StoreModel
+
+@Suite struct CreditAccountTests {
+    private let credit = CreditTable.Credit(products: ["ten": 10, "pack": 4], prices: [:])
+
+    private func purchase(
+        _ id: TransactionID, _ product: ProductID = "ten", day: Double = 0, of original: TransactionID? = nil,
+        kind: StoreProduct.Kind = .consumable, revoked: Bool = false
+    ) -> CustomerPurchase {
+        CustomerPurchase(
+            productID: product, transactionID: id, originalTransactionID: original ?? id, kind: kind,
+            purchasedAt: Date(timeIntervalSince1970: day * 86400),
+            revokedAt: revoked ? Date(timeIntervalSince1970: 1) : nil)
+    }
+
+    private func account(
+        _ purchases: [CustomerPurchase], spent: [TransactionID: Int] = [:], debt: Int = 0
+    ) -> CreditAccount {
+        CreditAccount(of: purchases, in: credit, spent: spent, debt: debt)
+    }
+
+    @Test func `a balance is what was bought and not refunded, less what was spent of it by anybody`() {
+        let fresh = account([
+            purchase("1"), purchase("2", "pack"), purchase("3", revoked: true), purchase("4", "tools"),
+        ])
+        #expect(fresh.earned == 14 && fresh.spent == 0 && fresh.balance == 14)
+        let used = account([purchase("1")], spent: ["1": 10, "9": 10])
+        #expect(used.earned == 10 && used.spent == 10 && used.balance == 0)
+        #expect(account([]).balance == 0)
+    }
+
+    @Test func `the oldest purchase pays first, and several pay for one item`() {
+        var account = account([purchase("2", day: 2), purchase("1", day: 1), purchase("3", day: 3)], spent: ["1": 7])
+        let portions = account.spend(15)
+        #expect(portions?.map(\.source.original) == ["1", "2", "3"])
+        #expect(portions?.map(\.amount) == [3, 10, 2])
+        #expect(account.balance == 8)
+    }
+
+    @Test func `what is not there cannot be spent, and nothing costs nothing`() {
+        var account = account([purchase("1")])
+        let before = account
+        let (tooMuch, nothing) = (account.spend(11), account.spend(0))
+        #expect(tooMuch == nil && nothing == [] && account == before)
+        let (all, more) = (account.spend(10), account.spend(1))
+        #expect(all?.count == 1 && more == nil)
+    }
+
+    @Test func `a refund of what was spent is missing from other purchases until they make it up`() {
+        var account = account([purchase("1", revoked: true), purchase("2", day: 1)], spent: ["1": 4])
+        #expect(account.earned == 10 && account.spent == 4 && account.balance == 6)
+        let (tooMuch, rest) = (account.spend(7), account.spend(6))
+        #expect(tooMuch == nil && rest?.map(\.source.original) == ["2"])
+        #expect(self.account([purchase("1", revoked: true)], spent: ["1": 4]).balance == -4)
+    }
+
+    @Test func `only a refund makes a balance negative, whatever the credit table says today`() {
+        #expect(account([purchase("1", "pack")], spent: ["1": 10]).balance == 0)
+        #expect(account([purchase("1", "tools"), purchase("2")], spent: ["1": 10]).balance == 10)
+    }
+
+    @Test func `a restored purchase gives once, and each consumable gives`() {
+        let restored = account([
+            purchase("1", kind: .nonConsumable), purchase("2", of: "1", kind: .nonConsumable),
+        ])
+        #expect(restored.balance == 10)
+        #expect(account([purchase("1"), purchase("2", of: "1")]).balance == 20)
+        let half = account([purchase("1"), purchase("2", of: "1", revoked: true)], spent: ["1": 20])
+        #expect(half.balance == -10)
+    }
+
+    @Test func `a debt is paid before anything is spent`() {
+        var account = account([purchase("1")], debt: 6)
+        #expect(account.balance == 4 && account.spent == 6)
+        let (tooMuch, rest) = (account.spend(5), account.spend(4))
+        #expect(tooMuch == nil && rest?.map(\.amount) == [4])
+    }
+
+    @Test func `old spending is assigned to what was ever given, and the rest is left`() {
+        var account = account([purchase("1", revoked: true), purchase("2", "pack", day: 1)], spent: ["2": 1])
+        let (assigned, more) = (account.settle(20), account.settle(1))
+        #expect(assigned.map(\.amount) == [10, 3] && more == [])
+    }
+
+    @Test func `no sum overflows`() {
+        let huge = CreditTable.Credit(products: ["ten": .max], prices: [:])
+        let account = CreditAccount(
+            of: [purchase("1"), purchase("2")], in: huge, spent: ["1": .max, "2": .max], debt: .max)
+        #expect(account.earned == .max && account.spent == .max && account.balance == 0)
+    }
+}
