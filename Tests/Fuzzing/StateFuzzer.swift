@@ -26,7 +26,7 @@ public func fuzzStates(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         let exported = world.export()
         let again = Fuzzing.wait { try await world.store.importState(exported) }
         Fuzzing.claim(again.isWorking, "what is exported is taken again: \(again)")
-        _ = Fuzzing.must { try Fuzzing.wait { try await world.store.importState(world.good) }.get() }
+        Fuzzing.must { try Fuzzing.wait { try await world.store.importState(world.good) }.get() }
     }
     return 0
 }
