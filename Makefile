@@ -73,7 +73,7 @@ archives: ## Change ARCHIVES=20000 archives at random and extract them; zipfile 
 	@Scripts/install-dependencies test
 	@SOUK_ARCHIVES=$(or $(ARCHIVES),20000) Scripts/run-tests --filter MutationTests
 
-fuzz: ## Look for bytes that crash us, TIME=600 seconds in each of five paths (the tests replay what it found before)
+fuzz: ## Look for bytes that crash us, TIME=600 seconds in each of six paths (the tests replay what it found before)
 	@Scripts/install-dependencies test
 	@Scripts/fuzz --time $(or $(TIME),600)
 

@@ -201,7 +201,9 @@ let package = Package(
             // The fuzzers of Scripts/fuzz, compiled here as well so that every test run replays the inputs they kept.
             .testTarget(
                 name: "FuzzingTests",
-                dependencies: ["COpenSSL", "Primitives", "SignedData", "StoreModel", "ZipExtraction"],
+                dependencies: [
+                    "AppStoreSimulator", "COpenSSL", "Primitives", "SignedData", "StoreModel", "ZipExtraction",
+                ],
                 path: "Tests/Fuzzing",
                 exclude: ["Corpus", "Keys"],
                 swiftSettings: strict),

@@ -27,6 +27,9 @@ extension SimulatedAppStore {
         public var longestWait = 30.0
         /// The version of the app that the devices run, as receipts and app transactions name it.
         public var applicationVersion = "1.0"
+        /// Names under which the handler is called beside `localhost`, `127.0.0.1` and `[::1]`, without scheme and port.
+        /// A request under any other name is refused, because it may come from a web page.
+        public var hostNames: [String] = []
         /// Files that are served below `/content/`.
         public var content: ContentFolder?
         /// Where notifications are sent from now on, an http or https URL; `nil`: where the setting says.

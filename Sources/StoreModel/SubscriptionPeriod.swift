@@ -72,14 +72,17 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable {
 
     /// The instant `count` periods after `start`, in the Gregorian calendar and UTC. Counting from the start keeps the
     /// day of the month: from 31 January, one month is 28 or 29 February and two months are 31 March. What lasts longer
-    /// than 10,000 years ends after 10,000 years.
+    /// than 10,000 years, in either direction, ends after 10,000 years. From a start that is further than that from 1970
+    /// months and years have their usual lengths.
     public func end(from start: Date, count: Int = 1) -> Date {
-        let (amount, isTooLong) = value.multipliedReportingOverflow(by: count)
-        guard !isTooLong, Double(amount) * unit.seconds <= Self.longest else {
-            return start.addingTimeInterval(Self.longest)
+        let length = Double(value) * Double(count) * unit.seconds
+        guard length.magnitude <= Self.longest else {
+            return start.addingTimeInterval(length < 0 ? -Self.longest : Self.longest)
         }
+        let amount = value * count
+        guard start.timeIntervalSince1970.magnitude <= Self.longest else { return start.addingTimeInterval(length) }
         switch unit {
-        case .second, .minute, .hour, .day, .week: return start.addingTimeInterval(Double(amount) * unit.seconds)
+        case .second, .minute, .hour, .day, .week: return start.addingTimeInterval(length)
         case .month: return Self.calendar.date(byAdding: .month, value: amount, to: start) ?? start
         case .year: return Self.calendar.date(byAdding: .year, value: amount, to: start) ?? start
         }

@@ -80,7 +80,7 @@ struct DeviceDocumentTests {
             }
             let connection = RemoteStoreConnection(
                 configuration: .init(
-                    url: "http://store", account: "anna", transport: InProcessTransport(test.store.handler)))
+                    url: "http://store.test", account: "anna", transport: InProcessTransport(test.store.handler)))
             let remote = try #require(try await connection.receipt())
             #expect(sorted(try verifier(test).verify(remote).receipt).inAppPurchases == later.inAppPurchases)
             let app = try await connection.appTransaction()

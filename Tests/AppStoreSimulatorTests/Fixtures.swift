@@ -85,6 +85,7 @@ struct TestStore {
         configuration.start = Fixtures.start
         configuration.baseClock = base
         configuration.seed = seed
+        configuration.hostNames = ["store.test"]
         change(&configuration)
         return TestStore(store: try await SimulatedAppStore.open(configuration), base: base, folder: folder)
     }

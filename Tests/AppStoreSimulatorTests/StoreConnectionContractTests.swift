@@ -68,7 +68,7 @@ struct StoreConnectionContractTests {
         let transport = InProcessTransport(test.store.handler)
         try await verify(test) {
             RemoteStoreConnection(
-                configuration: .init(url: "http://store", account: Self.account.rawValue, transport: transport))
+                configuration: .init(url: "http://store.test", account: Self.account.rawValue, transport: transport))
         }
     }
 

@@ -18,8 +18,9 @@ struct StoreRoutesTests {
         func ask(
             _ method: HTTPRequest.Method, _ path: String, _ body: String = ""
         ) async throws -> (status: Int, json: JSONValue) {
+            let headers: HTTPHeaders = body.isEmpty ? [:] : ["Content-Type": "application/json"]
             let response = try await transport.send(
-                HTTPRequest(method: method, url: "http://store.test" + path, body: .text(body)))
+                HTTPRequest(method: method, url: "http://store.test" + path, headers: headers, body: .text(body)))
             let isProblem = response.headers["Content-Type"] == "application/problem+json"
             #expect(isProblem == !response.isSuccess)
             let json = try await response.body.json()

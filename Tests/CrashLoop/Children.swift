@@ -64,6 +64,8 @@ struct StoreObserver: Sendable {
         _ method: HTTPRequest.Method, _ path: String, _ body: [UInt8] = [], headers: HTTPHeaders = [:],
         as type: Value.Type
     ) async throws -> Value {
+        var headers = headers
+        if !body.isEmpty { headers["Content-Type"] = "application/json" }
         let response = try await network.send(
             HTTPRequest(method: method, url: url + path, headers: headers, body: .bytes(body)))
         let bytes = try await response.body.collect(upTo: 1 << 20)

@@ -1,6 +1,8 @@
+import Dispatch
 import Foundation
+import Primitives
 
-/// What the five fuzzers share.
+/// What the six fuzzers share.
 ///
 /// `Scripts/fuzz` compiles each fuzzer with the modules it tests into a program of libFuzzer's, and sets `FUZZING`.
 /// `FuzzingTests` compiles all fuzzers into one module and replays the inputs in the folder `Corpus`.
@@ -41,6 +43,23 @@ enum Fuzzing {
     /// What cannot go wrong unless the fuzzer itself is at fault.
     static func must<Result>(_ body: () throws -> Result) -> Result {
         do { return try body() } catch { fatalError("the fuzzer cannot go on: \(error)") }
+    }
+
+    /// Runs what is asynchronous to its end, and waits on this thread. For libFuzzer's thread, or one that a replay made: a
+    /// thread of Swift's own pool may be the one that the work needs.
+    static func wait<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value
+    ) -> Result<Value, any Error> {
+        let outcome = Locked<Result<Value, any Error>?>(nil)
+        let isOver = DispatchSemaphore(value: 0)
+        Task.detached {
+            let result: Result<Value, any Error>
+            do { result = .success(try await work()) } catch { result = .failure(error) }
+            outcome.withLock { $0 = result }
+            isOver.signal()
+        }
+        isOver.wait()
+        return outcome.withLock { $0 } ?? .failure(CancellationError())
     }
 
     /// Reports what is not true to `refuse`.

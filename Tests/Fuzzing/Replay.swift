@@ -28,12 +28,13 @@ struct Replay: Sendable {
         var description: String { "\(origin) is not base64; Scripts/fuzz writes these files" }
     }
 
-    static let all = [json, jws, certificates, receipts, archives]
+    static let all = [json, jws, certificates, receipts, archives, state]
     static let json = Replay(name: "json", seeds: jsonSeeds, fuzz: fuzzJSON)
     static let jws = Replay(name: "jws", seeds: jwsSeeds, fuzz: fuzzJWS)
     static let certificates = Replay(name: "certificates", seeds: certificateSeeds, fuzz: fuzzCertificates)
     static let receipts = Replay(name: "receipts", seeds: receiptSeeds, fuzz: fuzzReceipts)
     static let archives = Replay(name: "archives", seeds: archiveSeeds, fuzz: fuzzArchives)
+    static let state = Replay(name: "state", seeds: stateSeeds, fuzz: fuzzStates)
 
     static let corpus = Fuzzing.folder.appendingPathComponent("Corpus", isDirectory: true)
 
@@ -60,6 +61,13 @@ struct Replay: Sendable {
             let origin = "Corpus/\(file.lastPathComponent):\(place + 1)"
             guard let bytes = Base64.decode(String(line)) else { throw UnreadableLine(origin: origin) }
             return Input(origin: origin, bytes: bytes)
+        }
+    }
+
+    /// Runs `body` on a thread of its own, for a fuzzer that waits.
+    static func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
         }
     }
 

@@ -9,6 +9,11 @@ import Testing
 
     @Test func `certificates that were kept refute no claim`() throws { try replay(.certificates) }
 
+    @Test func `states that were kept refute no claim`() async throws {
+        let found = try await Replay.onThread { try Replay.state.firstFalseClaim(in: Replay.state.inputs()) }
+        if let found { Issue.record("\(found)") }
+    }
+
     @Test func `receipts that were kept refute no claim`() throws { try replay(.receipts) }
 
     @Test func `archives that were kept refute no claim`() throws { try replay(.archives) }
@@ -54,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: Replay.all.map(\.name))
-    func `a corpus holds inputs, from the shortest to the longest, none twice`(name: String) throws {
+    func `a corpus holds inputs, from the shortest to the longest, none twice`(name: String) async throws {
         let replay = try #require(Replay.all.first { $0.name == name })
         let inputs = try replay.committed().map(\.bytes)
         #expect(inputs.count >= 20)
@@ -62,7 +67,8 @@ import Testing
             before.count == after.count ? before.lexicographicallyPrecedes(after) : before.count < after.count
         }
         #expect(isSorted)
-        #expect(!replay.seeds().isEmpty)
+        let seeds = try await Replay.onThread { replay.seeds() }
+        #expect(!seeds.isEmpty)
     }
 
     @Test func `the committed JWS were signed with the committed keys`() throws {

@@ -75,6 +75,22 @@ import Testing
         #expect(backend.asked.withLock { $0.first?.headers["X-Souk"] } == "seen")
     }
 
+    @Test func `a name that was pointed to the proxy does not reach the server behind it`() async throws {
+        let backend = Backend()
+        try await withLoopbackServer(backend) { upstream in
+            let service = try await SoukService([
+                "intercept", "--listen", "127.0.0.1:0", "--upstream", upstream, "--host-name", "proxy.example",
+            ])
+            for (host, status) in [("proxy.example:1", 200), ("localhost", 200), ("evil.example", 403)] {
+                #expect(try await get(service.url + "/", ["Host": host]).status == status, "\(host)")
+            }
+            // Which other sites may ask is the server's to say.
+            #expect(try await get(service.url + "/", ["Origin": "http://localhost:3000"]).status == 200)
+            #expect(await service.stop() == 0)
+        }
+        #expect(backend.asked.withLock { $0.count } == 3)
+    }
+
     @Test func `it ends while an answer still streams`() async throws {
         let begun = AnyHTTPHandler { _ in
             let isFirst = Locked(true)

@@ -46,6 +46,9 @@ import Testing
             arguments: ["simulate", "--catalog", TestFiles.darkroom, "--port", "70000"], status: 2,
             sentence: "--port is a whole number from 0 to 65535"),
         Case(
+            arguments: ["simulate", "--catalog", TestFiles.darkroom, "--host-name", "http://ci.example"], status: 2,
+            sentence: "--host-name is a name such as ci.example"),
+        Case(
             arguments: ["simulate", "--catalog", TestFiles.darkroom, "--time-rate", "fast"], status: 2,
             sentence: "--time-rate is one of"),
         Case(arguments: ["serve"], status: 2, sentence: "needs --bundle-id"),

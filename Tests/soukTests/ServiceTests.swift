@@ -48,6 +48,20 @@ import Testing
         #expect(unknown.errors.contains("com.example.nothing"))
     }
 
+    @Test func `the simulator answers by the names that it was given, and by no other`() async throws {
+        let service = try await SoukService([
+            "simulate", "--catalog", TestFiles.darkroom, "--host-name", "ci.example", "--host-name", "fd00::1",
+        ])
+        for (host, status) in [
+            (nil, 200), ("ci.example:80", 200), ("[fd00::1]", 200), ("localhost", 200), ("evil.example", 403),
+        ] as [(String?, Int)] {
+            var request = HTTPRequest(method: .get, url: service.url + "/control/v1/accounts")
+            request.headers["Host"] = host
+            #expect(try await CurlTransport.platformDefault().send(request).status == status, "\(host ?? "its own")")
+        }
+        #expect(await service.stop() == 0)
+    }
+
     private func store(_ service: SoukService, _ words: String...) async throws -> SoukExecutable.Outcome {
         try await SoukExecutable.run(["store", "--url", service.url, "--json"] + words)
     }

@@ -87,7 +87,7 @@ private final class History: Sendable {
 
         /// One that is never patient: what goes wrong ends it.
         func sync(over network: any HTTPTransport) -> StoreSync {
-            var configuration = AppStoreServerAPIClient.Configuration(key: history.key, baseURL: "http://store.test")
+            var configuration = AppStoreServerAPIClient.Configuration(key: history.key, baseURL: "http://localhost")
             configuration.backoff = .none
             return StoreSync(
                 store: AppStoreServerAPIClient(configuration: configuration, transport: network),
@@ -112,7 +112,7 @@ private final class History: Sendable {
         let server: InProcessTransport
 
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-            try await (request.url.hasPrefix("http://store.test/") ? store : server).send(request)
+            try await (request.url.hasPrefix("http://localhost/") ? store : server).send(request)
         }
     }
 }

@@ -13,7 +13,9 @@ extension Books {
             let text: String = try row["value"]
             let value = try JSONValue(parsing: Array(text.utf8))
             switch name.split(separator: " ", maxSplits: 1).first.map(String.init) {
-            case "gracePeriod": conditions.gracePeriods.append(.init(at: at, value: value.intValue ?? 0))
+            case "gracePeriod":
+                let days = try Self.number(value, in: ColumnRange.graceDays, as: name)
+                conditions.gracePeriods.append(.init(at: at, value: Int(days)))
             case "renewalsFail": conditions.failingPayments.append(.init(at: at, value: value.boolValue ?? false))
             case "withdrawn":
                 conditions.withdrawals[Self.product(in: name), default: []].append(
@@ -23,13 +25,23 @@ extension Books {
                     .init(
                         productID: Self.product(in: name), at: at,
                         price: Price(
-                            milliunits: Int64(value["price"]?.intValue ?? 0),
+                            milliunits: try Self.number(value["price"], in: ColumnRange.price, as: name),
                             currency: value["currency"]?.stringValue ?? ""),
                         needsConsent: value["needsConsent"]?.boolValue ?? false))
             default: throw SQLError(.unexpectedValue, "The store's books hold the condition \(name), which is none.")
             }
         }
         return conditions
+    }
+
+    private static func number(
+        _ value: JSONValue?, in range: ClosedRange<Int64>, as name: String
+    ) throws(SQLError) -> Int64 {
+        guard let number = value?.intValue else {
+            throw SQLError(.unexpectedValue, "The store's books hold no number as \(name).")
+        }
+        try ColumnRange.check(Int64(number), in: range, as: name)
+        return Int64(number)
     }
 
     private static func product(in name: String) -> ProductID {

@@ -55,7 +55,7 @@ extension Books {
         ).map(Self.news)
     }
 
-    private static func news(_ row: SQLRow) throws -> News {
+    static func news(_ row: SQLRow) throws -> News {
         let device: String? = try row["device"]
         let payment: String? = try row["payment"]
         let state: String = try row["state"]

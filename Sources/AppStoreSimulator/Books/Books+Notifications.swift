@@ -47,6 +47,7 @@ extension Books {
     /// The number of a notification that is written now.
     func nextNotification() throws -> Int64 {
         let last: Int64? = try sql.first("SELECT max(id) AS id FROM notification")?["id"]
+        try ColumnRange.check(last ?? 0, in: ColumnRange.readable, as: "the number of a notification")
         return (last ?? 0) + 1
     }
 
@@ -115,6 +116,6 @@ extension Books {
             type: .init(rawValue: try row["type"]), subtype: subtype.map { .init(rawValue: $0) },
             account: try row["account"], original: try row["original"], transaction: try row["purchase"],
             body: try NotificationBody(text: body), signed: try row["signed"], due: try row.optionalDate("due"),
-            attempts: try row["attempts"])
+            attempts: Int(try row.number("attempts", in: ColumnRange.readable)))
     }
 }

@@ -65,7 +65,7 @@ extension Books {
     }
 
     func purchase(_ row: SQLRow, at now: Date) throws -> TransactionRecord {
-        let id: Int64 = try row["id"]
+        let id = try row.number("id", in: ColumnRange.readable)
         let share = try row.share()
         let purchasedAt = try row.date("purchased_at")
         var record = TransactionRecord(
@@ -73,7 +73,8 @@ extension Books {
             productID: ProductID(unchecked: try row["product"]),
             kind: StoreProduct.Kind(rawValue: try row["kind"]), purchaseDate: purchasedAt,
             originalPurchaseDate: purchasedAt, quantity: try row["quantity"], appAccountToken: try row.id("token"),
-            price: Price(milliunits: try row["price"], currency: try row["currency"]),
+            price: Price(
+                milliunits: try row.number("price", in: ColumnRange.price), currency: try row["currency"]),
             storefront: try row["storefront"], sharedAt: share?.from)
         if let until = share?.until, until <= now {
             // What is shared is lost with the family.

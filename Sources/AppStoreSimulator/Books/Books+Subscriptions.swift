@@ -92,7 +92,7 @@ extension Books {
     }
 
     private func subscription(_ row: SQLRow) throws -> SubscriptionRecord {
-        let original: Int64 = try row["original"]
+        let original = try row.number("original", in: ColumnRange.readable)
         let share = try row.share()
         var record = SubscriptionRecord(
             originalID: original, accountID: try row["account"], groupID: try row["group_id"],
@@ -104,7 +104,11 @@ extension Books {
             hasUsedIntroductoryOffer: try row["used_introductory"], startedAt: try row.date("started_at"),
             changedAt: try row.date("changed_at"), share: share)
         if let share {
-            guard let owner = try subscription(share.ownerOriginalID) else { throw Self.empty }
+            // What is shared is not shared again.
+            let row = try sql.first(
+                "SELECT * FROM subscription WHERE original = ?1 AND share_owner IS NULL",
+                [.integer(share.ownerOriginalID)])
+            guard let owner = try row.map(subscription) else { throw Self.empty }
             record.takeShare(of: owner)
             // What only this member lost.
             record.revocations.merge(try revocations(of: original)) { _, own in own }
@@ -119,13 +123,19 @@ extension Books {
     }
 
     private func runs(of original: Int64) throws -> [Run] {
-        try sql.query("SELECT * FROM run WHERE original = ?1 ORDER BY place", [.integer(original)]).map { row in
-            let (offset, count): (Int, Int) = (try row["offset"], try row["count"])
-            guard offset >= 0, count > 0, offset + count <= Int(TransactionNumber.span) else {
+        let rows = try sql.query("SELECT * FROM run WHERE original = ?1 ORDER BY place", [.integer(original)])
+        return try rows.enumerated().map { index, row in
+            guard try row["place"] == index else {
+                throw SQLError(.unexpectedValue, "The store's books hold the subscription \(original) with a gap.")
+            }
+            let first = Int(try row.number("first", in: ColumnRange.place))
+            let offset = Int(try row.number("offset", in: ColumnRange.place))
+            let count = Int(try row.number("count", in: ColumnRange.count))
+            guard max(offset, first) + count <= Int(TransactionNumber.span) else {
                 throw SQLError(.unexpectedValue, "The store's books hold \(count) periods at once, which none sells.")
             }
             return Run(
-                base: try row["base"], first: try row["first"], anchor: try row.date("anchor"),
+                base: try row.number("base", in: ColumnRange.readable), first: first, anchor: try row.date("anchor"),
                 offset: offset, soldAt: try row.date("sold_at"), plan: try row.plan(),
                 offer: try row.offer("offer"), count: count, isRenewal: try row["is_renewal"],
                 upgradedAt: try row.optionalDate("upgraded_at"), endsAt: try row.optionalDate("ends_at"))

@@ -192,11 +192,7 @@ struct Books {
 
     func numbers() throws -> Numbers {
         guard let row = try sql.first("SELECT next_sale FROM store") else { throw Self.empty }
-        let sale: Int64 = try row["next_sale"]
-        guard (1...Int64.max / TransactionNumber.span - 1).contains(sale) else {
-            throw SQLError(.unexpectedValue, "The store's books have come to the sale \(sale), which has no number.")
-        }
-        return Numbers(sale: sale)
+        return Numbers(sale: try row.number("next_sale", in: ColumnRange.readableSale))
     }
 
     func save(_ numbers: Numbers) throws {
@@ -219,9 +215,13 @@ struct Books {
         guard let row = try sql.first("SELECT clock_base, clock_reading, clock_rate, clock_revision FROM store") else {
             throw Self.empty
         }
+        let rate: Double = try row["clock_rate"]
+        guard (0...1e9).contains(rate) else {
+            throw SQLError(.unexpectedValue, "The store's books hold the time rate \(rate), which none has.")
+        }
         return ClockAnchor(
-            base: try row.date("clock_base"), reading: try row.date("clock_reading"),
-            rate: try row["clock_rate"], revision: try row["clock_revision"])
+            base: try row.date("clock_base"), reading: try row.date("clock_reading"), rate: rate,
+            revision: try row.number("clock_revision", in: ColumnRange.readable))
     }
 
     func save(_ clock: ClockAnchor) throws {

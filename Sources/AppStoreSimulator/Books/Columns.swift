@@ -27,14 +27,11 @@ extension SQLRow {
     }
 
     private static func date(_ count: Int64) throws -> Date {
-        guard writtenDates.contains(count) else {
+        guard ColumnRange.instant.contains(count) else {
             throw SQLError(.unexpectedValue, "The store's books hold the instant \(count), which no calendar has.")
         }
         return Date(microseconds: count)
     }
-
-    /// Years that have four digits, and what is before everything.
-    private static let writtenDates = -62_135_769_600_000_000...253_402_300_799_999_999 as ClosedRange<Int64>
 
     func id(_ name: String) throws -> UUID? {
         let text: String? = try self[name]
@@ -57,8 +54,8 @@ extension SQLRow {
 
     func period(_ name: String) throws -> SubscriptionPeriod {
         let text: String = try self[name]
-        guard let period = SubscriptionPeriod(iso8601: text) else {
-            throw SQLError(.unexpectedValue, "The store's books hold the period \"\(text)\", which is none.")
+        guard let period = SubscriptionPeriod(iso8601: text), period.isSold else {
+            throw SQLError(.unexpectedValue, "The store's books hold the period \"\(text)\", which none sells.")
         }
         return period
     }
@@ -67,15 +64,16 @@ extension SQLRow {
     func plan(_ prefix: String = "") throws -> Plan {
         Plan(
             productID: ProductID(unchecked: try self[prefix + "product"]), period: try period(prefix + "period"),
-            price: Price(milliunits: try self[prefix + "price"], currency: try self[prefix + "currency"]),
+            price: Price(
+                milliunits: try number(prefix + "price", in: ColumnRange.price),
+                currency: try self[prefix + "currency"]),
             pricedAt: try date(prefix + "priced_at"), storefront: try self[prefix + "storefront"])
     }
 
     func share() throws -> Share? {
-        let owner: Int64? = try self["share_owner"]
-        return try owner.map {
+        try optionalNumber("share_owner", in: ColumnRange.readable).map {
             Share(
-                ownerOriginalID: $0, first: try self["share_first"], from: try date("share_from"),
+                ownerOriginalID: $0, first: try number("share_first", in: ColumnRange.readable), from: try date("share_from"),
                 until: try optionalDate("share_until"))
         }
     }
@@ -128,6 +126,13 @@ private struct OfferColumn: Codable {
         get throws {
             guard let kind = AppliedOffer.Kind(rawValue: kind) else {
                 throw SQLError(.unexpectedValue, "The store's books hold the offer type \(kind), which is none.")
+            }
+            try ColumnRange.check(Int64(count), in: ColumnRange.periods, as: "the number of an offer's periods")
+            if let price {
+                try ColumnRange.check(price.milliunits, in: ColumnRange.price, as: "the price of an offer")
+            }
+            guard period.isSold else {
+                throw SQLError(.unexpectedValue, "The store's books hold the offer period \(period.iso8601).")
             }
             return AppliedOffer(
                 kind: kind, id: id, paymentMode: .init(rawValue: mode), period: period, periodCount: count,

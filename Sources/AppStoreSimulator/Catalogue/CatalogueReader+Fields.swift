@@ -47,10 +47,7 @@ extension CatalogueReader {
             fail(.badPeriod, "\(place.pointer)/\(name)", "\"\(text)\" is no period; write P1W, P1M, P1Y or the like")
             return nil
         }
-        let start = Date(timeIntervalSince1970: 0)
-        let end = period.end(from: start)
-        guard end >= SubscriptionPeriod.days(1).end(from: start), end <= SubscriptionPeriod.years(3).end(from: start)
-        else {
+        guard period.isSold else {
             fail(
                 .badPeriod, "\(place.pointer)/\(name)",
                 "\(text) is too short or too long; write a period from a day to three years, such as P1M")
@@ -94,5 +91,14 @@ extension CatalogueReader {
                     description: text(entry, "description") ?? ""))
         }
         return texts
+    }
+}
+
+extension SubscriptionPeriod {
+    /// Whether a catalogue may have it: from a day to three years.
+    var isSold: Bool {
+        let start = Date(timeIntervalSince1970: 0)
+        let end = end(from: start)
+        return end >= SubscriptionPeriod.days(1).end(from: start) && end <= SubscriptionPeriod.years(3).end(from: start)
     }
 }

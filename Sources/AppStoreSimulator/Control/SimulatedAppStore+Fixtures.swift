@@ -1,6 +1,7 @@
 import Foundation
 import Primitives
 import SQLStorage
+import StoreModel
 
 /// A store's state as a file: what was made once can be the start of many tests.
 extension SimulatedAppStore {
@@ -46,14 +47,17 @@ extension SimulatedAppStore {
                 try books.forgetSignatures()
                 anchor.base = base.now().wholeMilliseconds
                 anchor.reading = max(fixture.now, try books.clock().reading).wholeMilliseconds
+                try ColumnRange.check(anchor.reading.microseconds, in: ColumnRange.event, as: "the time")
                 anchor.revision = revision + 1
                 try books.save(anchor)
-                _ = try (books.conditions(), books.accounts(), books.numbers())
-                try books.eachSubscription { _ in }
+                try books.check(at: anchor.reading)
                 return (anchor, try books.lastEvent())
             } catch let error as SQLError where error.code != .closed {
                 throw SimulatorError(
                     .invalidValue, "The state does not hold together: \(error.message)", underlying: error)
+            } catch let error where error is JSONError || error is DecodingError || error is AppStorePayloadError {
+                throw SimulatorError(
+                    .invalidValue, "The state does not hold together: \(error)", underlying: error)
             }
         }
         moments.forget(floor: max(anchor.reading, last))

@@ -29,8 +29,9 @@ extension Course {
     /// The transaction of that number, if it was sold by now.
     func transaction(_ id: Int64) -> TransactionRecord? {
         for run in runs {
-            let index = id - run.id(of: 0)
-            if index >= 0, index < run.count { return transaction(run, Int(index)) }
+            // The number may come from anybody.
+            let (index, isFar) = id.subtractingReportingOverflow(run.id(of: 0))
+            if !isFar, index >= 0, index < run.count { return transaction(run, Int(index)) }
         }
         return nil
     }

@@ -171,6 +171,10 @@ struct Course: Sendable, Hashable {
 
     /// What is sold when `run` ends at `end`. `nil`: nothing is, it has expired.
     private mutating func nextRun(after run: Run, at end: Date, under conditions: Conditions) -> Due? {
+        guard run.hasNumbers else {
+            _ = expire(.productUnavailable, at: end)
+            return nil
+        }
         var next = upcoming(after: run)
         if conditions.isWithdrawn(next.plan.productID, at: end) {
             _ = expire(.productUnavailable, at: end)

@@ -28,6 +28,9 @@ struct Run: Sendable, Hashable {
 
     func id(of index: Int) -> Int64 { base + Int64(first + index) }
 
+    /// Whether the sale has a number for another period.
+    var hasNumbers: Bool { max(first, offset) + count < Int(TransactionNumber.span) }
+
     /// Whether the offer, if it is sold under one, goes on.
     var hasRoom: Bool { offer.map { offset + count < $0.transactionCount } ?? true }
 

@@ -78,6 +78,7 @@ extension StoreLife {
     }
 
     private func reasonNotToRenew(_ course: Course, _ sale: Course.Upcoming, at now: Date) -> String? {
+        guard course.current.hasNumbers else { return "A sale goes on for \(TransactionNumber.span) periods at most." }
         guard course.autoRenews else { return "Auto-renewal is off; resume the subscription first." }
         if course.failsToPay(at: now, under: conditions) {
             return

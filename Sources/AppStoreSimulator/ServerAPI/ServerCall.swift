@@ -43,11 +43,10 @@ struct ServerCall: Sendable {
     /// The body, a JSON object. Members of another kind than they should have read as absent: each endpoint has errors of
     /// its own for them.
     ///
-    /// Throws `ServerRefusal` with status 415 for a body that says it is something else, `JSONError`, `HTTPError`
-    /// (`bodyTooLarge`), `ErrorCode.generalBadRequest`.
+    /// Throws `ServerRefusal` with status 415 for a body without `Content-Type: application/json`, which Apple's own
+    /// clients send, `JSONError`, `HTTPError` (`bodyTooLarge`), `ErrorCode.generalBadRequest`.
     func question<Question: AppStorePayload>(as type: Question.Type) async throws -> Question {
-        let kind = request.headers["Content-Type"]?.prefix { $0 != ";" }.lowercased() ?? "application/json"
-        guard kind == "application/json" else { throw ServerRefusal(status: 415) }
+        guard request.refusalOfMediaType == nil else { throw ServerRefusal(status: 415) }
         guard case .object(let members) = try await request.body.json(upTo: Self.bodyLimit) else {
             throw AppStoreServerAPI.ErrorCode.generalBadRequest
         }

@@ -11,18 +11,16 @@ struct DocumentRoutes: Sendable {
         func endpoints(json: [UInt8], yaml: [UInt8]) -> [Endpoint] {
             [
                 Endpoint(open: .get, "/openapi.json", "getDocument", "This document (OpenAPI 3.1)") { _ in
-                    .ready(Self.response("application/json", json))
+                    .ready(
+                        HTTPResponse(
+                            status: 200, headers: ["Content-Type": "application/json"], body: .bytes(json)))
                 },
-                Endpoint(open: .get, "/openapi.yaml", "getDocumentYAML", "This document as YAML") { _ in
-                    .ready(Self.response("application/yaml", yaml))
+                Endpoint(open: .get, "/openapi.yaml", "getDocumentYAML", "This document as YAML") { call in
+                    .ready(HTTPResponse(yaml: yaml, for: call.request))
                 },
             ]
         }
         let document = OpenAPIDocument(others + endpoints(json: [], yaml: []), environments).json
         self.endpoints = endpoints(json: document.encoded(), yaml: Array(document.yaml.utf8))
-    }
-
-    private static func response(_ type: String, _ bytes: [UInt8]) -> HTTPResponse {
-        HTTPResponse(status: 200, headers: ["Content-Type": type], body: .bytes(bytes))
     }
 }

@@ -26,16 +26,13 @@ extension InspectorAccess {
     /// The header that a page's own script sends with everything that changes something.
     static let header = "X-Souk-Inspector"
     private static let cookie = "souk_inspector"
+    private static let localGate = LocalRequestGate()
 
     /// What a request is answered that may not go on; also the redirect that turns a token into a cookie.
     func refusal(of request: HTTPRequest, at path: String) -> HTTPResponse? {
         switch kind {
         case .loopback:
-            guard Self.isLoopback(request.headers["Host"] ?? "") else {
-                return Self.forbidden(
-                    "foreign_host",
-                    "The inspector is reached as localhost or 127.0.0.1, so that no other site can pretend to be it.")
-            }
+            if let problem = Self.localGate.refusalOfHost(request) { return problem.response }
         case .token(let digest):
             if let refusal = refusal(of: request, at: path, without: digest) { return refusal }
         }
@@ -76,24 +73,12 @@ extension InspectorAccess {
         let isAPI = request.path.hasPrefix(path + "/api/")
         let isReading = request.method == .get || request.method == .head
         if isReading && !isAPI { return nil }
-        if let site = request.headers["Sec-Fetch-Site"], site != "same-origin", site != "none" {
-            return forbidden("foreign_site", "Only the inspector's own page may ask this.")
-        }
-        // Forms of a page that tells nobody where it was say "null".
-        if let origin = request.headers["Origin"], origin != "null",
-            origin.split(separator: "/").last.map(String.init) != request.headers["Host"]
-        {
-            return forbidden("foreign_site", "Only the inspector's own page may ask this.")
-        }
+        // The forms of florets' settings carry `InspectorPage.proof`.
+        if let problem = LocalRequestGate.anyHost.refusal(of: request, isProven: !isAPI) { return problem.response }
         if !isReading, isAPI, !request.headers.contains(header) {
             return forbidden("header_required", "What changes something needs the header \(header).")
         }
         return nil
-    }
-
-    private static func isLoopback(_ host: String) -> Bool {
-        let name = host.hasPrefix("[") ? host.prefix { $0 != "]" } + "]" : host.prefix { $0 != ":" }
-        return ["localhost", "127.0.0.1", "[::1]"].contains(name.lowercased())
     }
 
     private static func forbidden(_ code: String, _ detail: String) -> HTTPResponse {

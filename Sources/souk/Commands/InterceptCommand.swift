@@ -24,6 +24,9 @@ enum InterceptCommand {
             .init(
                 name: "inspector-port", value: "N",
                 help: "where the inspector listens on 127.0.0.1; 0, the default, lets the system choose"),
+            .init(
+                name: "host-name", value: "NAME", repeats: true,
+                help: "answer under this name as well, beside its address, localhost and the upstream's name"),
             .init(name: "preserve-host", help: "let the server see the Host the program sent, not its own name"),
             .stopWithParent,
         ],
@@ -36,6 +39,7 @@ enum InterceptCommand {
     ) { arguments in
         let listening = try Self.address(try arguments.required("listen"))
         let upstream = try arguments.required("upstream")
+        let hostNames = try arguments.hostNames()
         var configuration = Interceptor.Configuration.standard
         configuration.onReport = { Terminal.note("\($0.message)") }
         let florets = try Self.florets(arguments.text("florets"))
@@ -51,10 +55,14 @@ enum InterceptCommand {
             let inspector = try InspectorService(
                 interceptor, title: "Traffic to \(upstream)", transport: transport, port: port)
             interceptor.run()
-            proxyDoor.open(
-                to: try ReverseProxy(
-                    upstream: upstream, over: interceptor.transport(wrapping: transport),
-                    preservesHost: arguments.has("preserve-host")))
+            let proxy = try ReverseProxy(
+                upstream: upstream, over: interceptor.transport(wrapping: transport),
+                preservesHost: arguments.has("preserve-host"))
+            // A page that reaches the proxy under a name of its own would read the upstream. Which other sites may ask
+            // the upstream is its own to say, as it is without the proxy.
+            let gate = LocalRequestGate(
+                boundTo: listening.host, hostNames: hostNames + [URL(string: upstream)?.host()].compactMap(\.self))
+            proxyDoor.open(to: gate.guarding(proxy, checksSite: false))
             return (inspector, interceptor, records)
         }
         Terminal.print(json: [

@@ -1,6 +1,7 @@
 import AppStoreSimulator
 import CurlTransport
 import Foundation
+import HTTPCore
 import HTTPListener
 import Primitives
 import SQLStorage
@@ -15,6 +16,9 @@ enum SimulateCommand {
             .init(name: "bundle-id", value: "B", help: "the app it sells for (com.example.souk)"),
             .init(
                 name: "port", value: "N", help: "where it listens on 127.0.0.1; 0, the default, lets the system choose"),
+            .init(
+                name: "host-name", value: "NAME", repeats: true,
+                help: "answer under this name as well, beside localhost and 127.0.0.1, such as ci.example"),
             .init(name: "data", value: "DIR", help: "where it keeps its books and certificates (a temporary folder)"),
             .init(
                 name: "time-rate", value: "R",
@@ -28,7 +32,8 @@ enum SimulateCommand {
         ],
         details: """
             The first line of standard output is one JSON object: where it listens, its root certificate and its keys.
-            It stops on SIGTERM and SIGINT. souk store drives it; /openapi.json describes what it answers.
+            It stops on SIGTERM and SIGINT. souk store drives it; /openapi.yaml describes what it answers. Requests that
+            name another host, or come from another site's web page, are refused.
             """
     ) { arguments in
         let catalogue = try CatalogCommands.catalogue(in: try arguments.required("catalog"))
@@ -51,6 +56,7 @@ enum SimulateCommand {
                 throw Misuse("--content: \(error.reason)")
             }
         }
+        configuration.hostNames = try arguments.hostNames()
         configuration.notificationsURL = arguments.text("notifications-url")
         configuration.notificationTransport = CurlTransport.platformDefault()
         configuration.seed = try arguments.integer("seed", in: 0...Int.max).map(UInt64.init)
@@ -76,6 +82,17 @@ enum SimulateCommand {
         await doorway.close()
         await store.close()
         return .success
+    }
+}
+
+extension Arguments {
+    /// The values of `--host-name`. Throws `Misuse` for a value that is no host name.
+    func hostNames() throws -> [String] {
+        let names = texts("host-name")
+        if let wrong = names.first(where: { !LocalRequestGate.isHostName($0) }) {
+            throw Misuse("--host-name is a name such as ci.example, without scheme and port, not \"\(wrong)\"")
+        }
+        return names
     }
 }
 

@@ -123,7 +123,7 @@ struct AppAccountTokenTests {
             let coins = try await test.buy("coins")
             let token = try client.serverKey.token(at: test.base.now())
             for (type, status) in [
-                ("application/x-www-form-urlencoded", 415), ("text/plain", 415), (nil, 200),
+                ("application/x-www-form-urlencoded", 415), ("text/plain", 415), (nil, 415),
                 ("application/json; charset=utf-8", 200), ("Application/JSON", 200),
             ] {
                 let response = try await client.send(

@@ -79,6 +79,9 @@ import Testing
         let answer = try await bench.send(.get, "/openapi.yaml", as: .none)
         #expect(answer.headers["Content-Type"] == "application/yaml")
         #expect(String(decoding: answer.bytes, as: UTF8.self).hasPrefix("openapi: \"3.1.0\"\n"))
+        let shown = try await bench.send(.get, "/openapi.yaml", as: .none, headers: ["Accept": "text/html,*/*;q=0.8"])
+        #expect(shown.headers["Content-Type"] == "text/plain; charset=utf-8" && shown.bytes == answer.bytes)
+        #expect(shown.headers["Content-Disposition"] == "inline")
         await bench.close()
     }
 }

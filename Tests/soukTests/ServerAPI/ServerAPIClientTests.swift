@@ -61,7 +61,7 @@ import Testing
             var configuration = AppStoreServerAPIClient.Configuration(
                 key: AppStoreConnectKey(
                     key, id: keyID ?? api.keyID, issuerID: api.issuerID, bundleID: store.summary.bundleID),
-                baseURL: "http://store.test")
+                baseURL: "http://localhost")
             configuration.clock = clock
             return AppStoreServerAPIClient(configuration: configuration, transport: InProcessTransport(store.handler))
         }

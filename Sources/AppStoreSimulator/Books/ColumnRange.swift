@@ -1,0 +1,122 @@
+import SQLStorage
+
+/// The range of every number in books that come from elsewhere, as in a state that is imported. Another number is refused
+/// before it is committed.
+///
+/// A store goes on counting from such a number, so what is read later has wider ranges (`readable`, `instant`). Arithmetic
+/// within those cannot overflow: two instants, a transaction's number and a count, a counter and one all have a sum.
+enum ColumnRange {
+    static let flag: ClosedRange<Int64> = 0...1
+    /// Keys of rows, and counters.
+    static let counter: ClosedRange<Int64> = 0...(1 << 53)
+    static let key: ClosedRange<Int64> = 1...(1 << 53)
+    /// Any counter or number of a transaction, when it is read.
+    static let readable: ClosedRange<Int64> = 0...Int64.max / 2
+    static let readableSale: ClosedRange<Int64> = 1...readable.upperBound / TransactionNumber.span
+    /// Microseconds since 1970: years of four digits, and what is before everything.
+    static let instant: ClosedRange<Int64> = -62_135_769_600_000_000...253_402_300_799_999_999
+    /// An instant at which something happened: a day after the end of the clock's time at most.
+    static let event: ClosedRange<Int64> = instant.lowerBound...221_845_478_400_000_000
+    /// An instant that may lie ahead: a century after the end of the clock's time at most.
+    static let planned: ClosedRange<Int64> = instant.lowerBound...225_001_065_600_000_000
+    /// The number of a sale, and those of transactions, of which each sale has `TransactionNumber.span`.
+    static let sale: ClosedRange<Int64> = 1...4_000_000_000_000
+    static let transaction: ClosedRange<Int64> = 1...(sale.upperBound + 1) * TransactionNumber.span
+    /// Places of transactions within a sale, and how many there are.
+    static let place: ClosedRange<Int64> = 0...TransactionNumber.span
+    static let count: ClosedRange<Int64> = 1...TransactionNumber.span
+    /// Milliunits.
+    static let price: ClosedRange<Int64> = 0...1_000_000_000_000
+    static let quantity: ClosedRange<Int64> = 1...10
+    /// Of periods of an offer.
+    static let periods: ClosedRange<Int64> = 1...1000
+    static let graceDays: ClosedRange<Int64> = 0...28
+
+    private static let any = Int64.min ... .max
+    private static let plan = ["price": price, "priced_at": event]
+    private static let share = [
+        "share_owner": transaction, "share_first": transaction, "share_from": event, "share_until": planned,
+    ]
+
+    /// By table and column; every integer column is here.
+    static let all: [String: [String: ClosedRange<Int64>]] = [
+        "store": [
+            "id": 1...1, "seed": any, "next_sale": sale, "next_device": counter, "clock_base": event,
+            "clock_reading": event, "clock_revision": counter,
+        ],
+        "condition": ["at": event],
+        "setting": [:],
+        "account": [
+            "id": key, "created_at": event, "last_at": event, "can_pay": flag, "asks_to_buy": flag,
+            "is_interrupted": flag,
+        ],
+        "family": ["organizer": key],
+        "device": ["number": counter, "account": key, "seen": event],
+        "purchase": [
+            "id": transaction, "account": key, "purchased_at": event, "quantity": quantity, "price": price,
+            "is_finished": flag,
+        ].adding(share),
+        "subscription": [
+            "original": transaction, "account": key, "started_at": event, "changed_at": event,
+            "used_introductory": flag, "next_price": price, "next_priced_at": event, "off_since": planned,
+            "fails_from": planned, "fails_until": planned, "consented_at": event,
+        ].adding(share),
+        "run": [
+            "original": transaction, "place": place, "base": transaction, "first": place, "anchor": event,
+            "offset": place, "sold_at": event, "count": count, "is_renewal": flag, "upgraded_at": event,
+            "ends_at": planned,
+        ].adding(plan),
+        "revocation": [
+            "id": transaction, "original": transaction, "at": event, "reason": 0...1, "percentage": 0...100_000,
+            "reversed_at": event,
+        ],
+        "finished": ["original": transaction, "id": transaction],
+        "held": [
+            "number": transaction, "account": key, "at": event, "quantity": quantity, "offer_kind": 1...4,
+            "allows_introductory": flag,
+        ],
+        "payment": ["account": key, "news": key],
+        "nonce": [:],
+        "news": ["id": key, "account": key, "at": event, "purchase": transaction, "is_already_owned": flag],
+        "answered_message": ["account": key, "at": event],
+        "notification": [
+            "id": key, "at": event, "account": key, "original": transaction, "purchase": transaction, "due": planned,
+            "attempts": counter,
+        ],
+        "attempt": ["notification": key, "number": counter, "at": event],
+        "watch": ["original": transaction, "told": planned, "due": planned],
+        "extension": ["id": key, "original": transaction, "at": event, "days": 1...90],
+        "mass_extension": ["at": event, "succeeded": counter, "failed": counter],
+        "refund_request": ["purchase": transaction, "at": event, "declined_at": event],
+        "consumption": ["purchase": transaction, "at": event, "version": 1...2],
+        "promoted_purchase": ["account": key, "at": event],
+    ]
+
+    /// Throws `unexpectedValue` for a number that the store does not write there.
+    static func check(_ number: Int64, in range: ClosedRange<Int64>, as name: String) throws(SQLError) {
+        guard !range.contains(number) else { return }
+        throw SQLError(
+            .unexpectedValue,
+            "The store's books hold \(number) as \(name); it should be \(range.lowerBound) to \(range.upperBound).")
+    }
+}
+
+extension [String: ClosedRange<Int64>] {
+    fileprivate func adding(_ others: Self) -> Self { merging(others) { own, _ in own } }
+}
+
+extension SQLRow {
+    /// An integer column whose range is checked. Throws `unexpectedValue` for what is outside it.
+    func number(_ name: String, in range: ClosedRange<Int64>) throws -> Int64 {
+        let number: Int64 = try self[name]
+        try ColumnRange.check(number, in: range, as: name)
+        return number
+    }
+
+    /// The same for a column that may be NULL.
+    func optionalNumber(_ name: String, in range: ClosedRange<Int64>) throws -> Int64? {
+        let number: Int64? = try self[name]
+        if let number { try ColumnRange.check(number, in: range, as: name) }
+        return number
+    }
+}
