@@ -9,6 +9,8 @@ final class Service: Sendable {
     let handler: any HTTPHandler
     let limits: HTTPListener.Configuration
     let connections: ConnectionRegistry
+    /// `nil` where request bodies are held in memory whatever their size.
+    let bodyAllowance: BodyAllowance?
     /// Requests between their request line and the end of their answer.
     let underWay = DispatchGroup()
     /// Tasks of suspended replies.
@@ -17,6 +19,7 @@ final class Service: Sendable {
     init(handler: any HTTPHandler, limits: HTTPListener.Configuration, roomMade: @escaping @Sendable () -> Void) {
         self.handler = handler
         self.limits = limits
+        bodyAllowance = limits.maximumHeldBytes.map { BodyAllowance($0) }
         connections = ConnectionRegistry(
             maximum: max(1, limits.maximumConnections), patience: limits.givesWayAfter,
             deadlines: .init(

@@ -22,7 +22,7 @@ final class Exchange: @unchecked Sendable {
     private let target: String
     private var step = Step.headers
     private var request = HTTPRequest(method: .get, url: "")
-    private var body: [UInt8] = []
+    private let body: IncomingBody
     private var received = 0
     private var refusal: HTTPProblem?
     private let answer = Locked(Answer())
@@ -31,6 +31,7 @@ final class Exchange: @unchecked Sendable {
         self.service = service
         self.connection = connection
         self.target = target
+        body = IncomingBody(service.bodyAllowance)
     }
 
     // MARK: - The request
@@ -76,12 +77,10 @@ final class Exchange: @unchecked Sendable {
     private func receive(_ data: UnsafeRawBufferPointer) -> MHD_Result {
         received += data.count
         if received > service.limits.maximumBodyBytes, step == .body {
-            refusal = RequestHeaders.tooLarge(service.limits)
-            body = []
-            step = .discarding
+            refuseBody(RequestHeaders.tooLarge(service.limits))
         }
         if step == .body {
-            body.append(contentsOf: data)
+            do { try body.append(data) } catch { refuseBody(Self.noRoom) }
         } else if received > service.limits.maximumDiscardedBytes {
             connection.lingerAfterClose()
             return .NO
@@ -89,12 +88,18 @@ final class Exchange: @unchecked Sendable {
         return .YES
     }
 
+    /// The rest of the body is read and thrown away, so that its sender gets to read why.
+    private func refuseBody(_ problem: HTTPProblem) {
+        refusal = problem
+        body.discard()
+        step = .discarding
+    }
+
     // MARK: - The answer
 
     private func reply(_ handle: MHDConnection) -> MHD_Result {
         if let refusal { return refuse(refusal, on: handle) }
-        request.body = .bytes(body)
-        body = []
+        request.body = body.finish()
         switch service.handler.respond(to: request) {
         case .ready(let response):
             return send(response, to: handle)
@@ -172,6 +177,11 @@ final class Exchange: @unchecked Sendable {
     private static let invalidAnswer = HTTPProblem(
         status: 500, code: "invalid_answer", title: "Invalid answer",
         detail: "The server produced an answer that cannot be sent.")
+
+    private static let noRoom = HTTPProblem(
+        status: 503, code: "no_room", title: "No room",
+        detail: "The body is to be kept in a file until it is handled, and that file cannot be written.",
+        isRetryable: true)
 
     private static let stopping = HTTPProblem(
         status: 503, code: "stopping", title: "Stopping", detail: "The server is stopping; try again later.",

@@ -110,6 +110,10 @@ extension HTTPListener {
         public var maximumHeaderBytes = 16 << 10
         /// More is answered 413.
         public var maximumBodyBytes = 1 << 20
+        /// Bytes of request bodies that all requests hold in memory together. A body for which nothing is left waits in a file
+        /// without a name, in the folder for temporary files, and reaches the handler as a stream of known length. `nil`,
+        /// the default, holds all bodies in memory.
+        public var maximumHeldBytes: Int?
         /// How much of a body that is too large is read and thrown away so that its sender gets to read the 413.
         public var maximumDiscardedBytes = 64 << 20
         /// From the connection, or from the first moment an idle one may be closed, to the end of the headers.

@@ -39,7 +39,7 @@ enum Souk {
     /// Finds the command by its leading words, parses what follows and runs it.
     static func run(_ typed: [String]) async -> ExitStatus {
         guard let first = typed.first, !["help", "--help", "-h"].contains(first) else {
-            Terminal.print(overview)
+            Terminal.print(.lines(overview))
             return typed.isEmpty ? .misuse : .success
         }
         if first == "--version" { return await run(["version"] + typed.dropFirst()) }
@@ -54,7 +54,7 @@ enum Souk {
                 return .misuse
             }
             if typed.contains("--help") || typed.count == 1 {
-                Terminal.print("Usage: souk \(first) COMMAND\n" + rows("Commands", group))
+                Terminal.print("Usage: souk \(first) COMMAND\n" + TerminalText.lines(rows("Commands", group)))
                 return typed.count == 1 ? .misuse : .success
             }
             let known = group.map { $0.words[1] }.joined(separator: ", ")
@@ -63,7 +63,7 @@ enum Souk {
         }
         let (command, rest) = general.chosen(by: Array(typed.dropFirst(general.words.count)))
         if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
-            Terminal.print(command.help)
+            Terminal.print(.lines(command.help))
             return .success
         }
         do {

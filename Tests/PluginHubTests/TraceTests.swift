@@ -61,7 +61,7 @@ import Testing
                 #"Client command not mine → [] refused notAllowed"#,
                 #"Client query q → ["Server"] failed unsupportedMessage"#,
                 #"Client event e → ["Broken"] failed unsupportedMessage"#,
-                #"Client event e → ["Server", "Broken"] delivered -"#,
+                #"Client event e → ["Server", "Broken"] subscribed -"#,
                 #"Client command a → [] refused senderMismatch"#,
                 #"Client command a → [] refused unknownPlugin"#,
             ])
@@ -80,7 +80,41 @@ import Testing
         for await entry in values { entries.append(entry) }
         #expect(entries.map(\.sender) == ["Reader"])
         #expect(entries.map(\.receivers) == [["Source"]])
-        #expect(entries.map(\.verdict) == [.delivered])
+        #expect(entries.map(\.verdict) == [.subscribed])
+    }
+
+    @Test func `each event has an entry for each subscriber, also of those that subscribed before anybody read`()
+        async throws
+    {
+        let events = EventSubject()
+        let ticks = ticks
+        let hub = Hub(configuration: .init(elapsed: { ticks.read() }))
+        hub.register(Policy(name: "Source", publish: ["e"]), .init(onEvent: { _, _, _ in events.publisher }))
+        for name in ["One", "Two"] { hub.register(Policy(name: name, subscribe: ["e"])) }
+        hub.start()
+        let heard = Journal<String>()
+        let kept = try ["One", "Two"].map { name in
+            try hub.scripted(name).events("e").sink { _ in heard.note(name) }
+        }
+        events.send(.success([:], correlationId: "early"))
+        #expect(ticks.readings == 0, "nothing is measured while nobody reads")
+        let values = hub.trace.values()
+        events.send(.success([:], correlationId: "x"))
+        kept[0].cancel()
+        events.send(.failure(PluginError(.invalidField, "No.")))
+        values.cancel()
+        events.send(.success([:], correlationId: "late"))
+        var entries: [TraceEntry] = []
+        for await entry in values { entries.append(entry) }
+        let table = entries.map { "\($0.sender ?? "-") \($0.kind) \($0.message) → \($0.receivers) \($0.verdict)" }
+        #expect(
+            table == [
+                #"Source event e#x → ["One"] delivered"#, #"Source event e#x → ["Two"] delivered"#,
+                #"Source event e → ["Two"] delivered"#,
+            ])
+        #expect(entries.allSatisfy { $0.duration == .seconds(1) && $0.reason == nil })
+        #expect(heard.entries == ["One", "Two", "One", "Two", "Two", "Two"])
+        withExtendedLifetime(kept) {}
     }
 
     @Test func `nothing is measured while nobody reads`() throws {

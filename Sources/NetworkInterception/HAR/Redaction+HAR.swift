@@ -5,6 +5,7 @@ extension Redaction {
     /// still tell how they were encoded. What is no text is as encoded as its headers say.
     package func redactedAsDecoded(_ record: Record) -> Record {
         var record = record
+        let signed = SignedText.found(in: record, self)
         let original = Self.takeEncoding(from: &record.originalRequest.headers, of: record.originalRequest.body)
         let designated = Self.takeEncoding(from: &record.designatedRequest.headers, of: record.designatedRequest.body)
         var answered: [(Int, HTTPHeaders.Field)] = []
@@ -19,6 +20,7 @@ extension Redaction {
             Self.putBack(answered, into: &response.headers)
             record.result = .success(response)
         }
+        if !signed.isEmpty { record.signedTexts = signed }
         return record
     }
 

@@ -16,6 +16,9 @@ extension Interceptor {
         public var preStorageRecordModifier: (@Sendable (Record) -> Record)?
         /// The first bytes of each body that are recorded. Bodies of any length pass.
         public var maximumRecordedBytes = 1 << 20
+        /// Bytes of bodies that all exchanges under way together hold for their records. Beyond it bodies pass as ever, and
+        /// are recorded as cut. What is stored counts against the storage's own capacity.
+        public var maximumHeldBytes = 64 << 20
         /// How long a floret with completion handlers may take for each.
         public var floretDeadline: Duration = .seconds(10)
         /// What time it is, for `Record.Timing`.

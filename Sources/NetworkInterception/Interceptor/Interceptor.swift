@@ -18,6 +18,8 @@ public final class Interceptor: Sendable {
     public let storage: any RecordStorage
     public let configuration: Configuration
 
+    /// Of what bodies on their way hold, for their records.
+    let bodyMemory: BodyMemory
     private let interceptable: [any InterceptableFloret]
     private let isOn = Locked(false)
     private let reported = Locked<[InterceptionReport]>([])
@@ -28,6 +30,7 @@ public final class Interceptor: Sendable {
         self.florets = florets
         self.configuration = configuration
         storage = configuration.storage ?? MemoryRecordStorage()
+        bodyMemory = BodyMemory(limit: configuration.maximumHeldBytes)
         interceptable = florets.compactMap { $0 as? any InterceptableFloret }
         for floret in florets where !(floret is any InterceptableFloret || floret is any DisplayableFloret) {
             report(

@@ -10,15 +10,25 @@ final class RecordKeeper: Sendable {
     enum Place { case original, designated, response }
 
     private struct State {
-        /// Streams are replaced by empty ones: who keeps a record must not keep what is on its way.
+        /// Streams are replaced by empty ones, and bodies cut to what is granted: who keeps a record must not keep what is
+        /// on its way.
         var record: Record?
         var notes = Notes()
         /// What was stored last, before and after its redaction.
         var last: (plain: Record, redacted: Record)?
+        /// How many bytes of bodies that are at hand may be recorded.
+        var granted = Lengths()
         var isAnswered = false
         var isDirty = false
         var isStoring = false
         var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// Of the three bodies, in bytes.
+    fileprivate struct Lengths {
+        var original = 0
+        var designated = 0
+        var response = 0
     }
 
     private struct Notes {
@@ -30,10 +40,13 @@ final class RecordKeeper: Sendable {
 
     private let interceptor: Interceptor
     private let limit: Int
+    /// Held until what is recorded here is in the storage, which counts for itself.
+    private let share: BodyMemory.Share
     private let state: Locked<State>
 
     init(_ interceptor: Interceptor) {
         self.interceptor = interceptor
+        share = BodyMemory.Share(of: interceptor.bodyMemory)
         limit = interceptor.configuration.maximumRecordedBytes
         state = Locked(State())
     }
@@ -42,8 +55,9 @@ final class RecordKeeper: Sendable {
     /// as they have passed.
     func keep(_ record: inout Record, isAnswered: Bool = false) async {
         // What a record is told while nobody shares it need not be told to a copy.
-        record.bodies = record.passages(state.withLock { $0.notes.passages }, limit)
-        let kept = record.withoutSources
+        let granted = admit(record)
+        record.bodies = record.passages(state.withLock { $0.notes.passages }, granted)
+        let kept = record.kept(upTo: granted)
         state.withLock { state in
             state.record = kept
             state.isAnswered = isAnswered
@@ -59,23 +73,43 @@ final class RecordKeeper: Sendable {
 
     /// The same body, of which the record takes the first bytes while it passes.
     func watched(_ body: HTTPBody, as place: Place) -> HTTPBody {
-        guard case .stream = body else { return body }
+        guard case .stream(let stream) = body else { return body }
         note([], Record.Passage(byteCount: 0, end: .underway), place)
-        return body.tapped(upTo: limit) { [self] bytes, passage in
-            note(bytes, passage, place)
-            if state.withLock({ $0.isAnswered }) { storeLater() }
+        return .stream(
+            stream.tapped(upTo: limit, within: share) { [self] bytes, passage in
+                note(bytes, passage, place)
+                if state.withLock({ $0.isAnswered }) { storeLater() }
+            })
+    }
+
+    /// Takes memory for the bodies of `record` that are at hand. Returns how many bytes of each may be recorded.
+    private func admit(_ record: Record) -> Lengths {
+        let bodies = (record.originalRequest.body, record.designatedRequest.body, record.response?.body)
+        let original = min(bodies.0.buffered?.count ?? 0, limit)
+        // Most are sent as they were asked for, and are in memory once.
+        let isShared = bodies.0.buffered == bodies.1.buffered
+        let designated = isShared ? 0 : min(bodies.1.buffered?.count ?? 0, limit)
+        let response = min(bodies.2?.buffered?.count ?? 0, limit)
+        return state.withLock { [share] state in
+            state.granted.original += share.take(original - state.granted.original)
+            state.granted.response += share.take(response - state.granted.response)
+            if isShared {
+                state.granted.designated = state.granted.original
+            } else {
+                state.granted.designated += share.take(designated - state.granted.designated)
+            }
+            return state.granted
         }
     }
 
     /// The answer's body, recorded while its reader asks for it. The record is stored before the reader hears of its end.
     func watched(answer stream: HTTPBodyStream) -> HTTPBodyStream {
         note([], Record.Passage(byteCount: 0, end: .underway), .response)
-        let tapped = HTTPBody.stream(stream).tapped(upTo: limit) { [self] bytes, passage in
+        let source = stream.tapped(upTo: limit, within: share) { [self] bytes, passage in
             note(bytes, passage, .response)
             let now = interceptor.configuration.clock.now()
             state.withLock { $0.record?.timing.ended = now }
         }
-        guard case .stream(let source) = tapped else { return stream }
         return HTTPBodyStream(
             length: stream.length,
             next: { [self] in
@@ -119,7 +153,12 @@ extension RecordKeeper {
         while let (record, notes) = unstored() {
             let whole = merged(record, notes)
             let plain = interceptor.configuration.preStorageRecordModifier?(whole) ?? whole
-            let redacted = interceptor.configuration.redaction.redacted(plain, after: state.withLock { $0.last })
+            let redaction = interceptor.configuration.redaction
+            var redacted = redaction.redacted(plain, after: state.withLock { $0.last })
+            if plain.result != nil {
+                let signed = SignedText.found(in: plain, redaction)
+                if !signed.isEmpty { redacted.signedTexts = signed }
+            }
             state.withLock { $0.last = (plain, redacted) }
             await interceptor.storage.store(redacted)
         }
@@ -156,14 +195,12 @@ extension RecordKeeper {
     /// What `record` says, with bodies as bytes and what their taps have noted. Most have nothing to be changed.
     private func merged(_ record: Record, _ notes: Notes) -> Record {
         var whole = record
-        let bodies = record.passages(notes.passages, limit)
+        let bodies = record.bodies.replaced(by: notes.passages)
         if whole.bodies != bodies { whole.bodies = bodies }
-        if let body = record.originalRequest.body.settled(notes.original, limit) { whole.originalRequest.body = body }
-        if let body = record.designatedRequest.body.settled(notes.designated, limit) {
-            whole.designatedRequest.body = body
-        }
-        if case .success(var response)? = record.result, let body = response.body.settled(notes.response, limit) {
-            response.body = body
+        if record.originalRequest.body.isStream { whole.originalRequest.body = .bytes(notes.original ?? []) }
+        if record.designatedRequest.body.isStream { whole.designatedRequest.body = .bytes(notes.designated ?? []) }
+        if case .success(var response)? = record.result, response.body.isStream {
+            response.body = .bytes(notes.response ?? [])
             whole.result = .success(response)
         }
         return whole
@@ -193,40 +230,44 @@ extension HTTPRequest {
 
 extension Record {
     /// What is known of its bodies. What a stream's tap has noted says more than its first bytes do.
-    fileprivate func passages(_ noted: Bodies, _ limit: Int) -> Bodies {
+    fileprivate func passages(_ noted: Bodies, _ granted: RecordKeeper.Lengths) -> Bodies {
         Bodies(
-            original: noted.original ?? Passage(originalRequest.body, limit),
-            designated: noted.designated ?? Passage(designatedRequest.body, limit),
-            response: noted.response ?? response.map { Passage($0.body, limit) })
+            original: Passage(originalRequest.body, granted.original),
+            designated: Passage(designatedRequest.body, granted.designated),
+            response: response.map { Passage($0.body, granted.response) }
+        ).replaced(by: noted)
     }
 
-    fileprivate var withoutSources: Record {
-        guard originalRequest.body.isStream || designatedRequest.body.isStream || response?.body.isStream == true else {
-            return self
-        }
+    /// The record without the sources of streams, and of other bodies with what may be recorded.
+    fileprivate func kept(upTo granted: RecordKeeper.Lengths) -> Record {
         var record = self
-        record.originalRequest.body.dropSource()
-        record.designatedRequest.body.dropSource()
-        if case .success(var response)? = result, response.body.buffered == nil {
-            response.body.dropSource()
+        if let body = originalRequest.body.kept(upTo: granted.original) { record.originalRequest.body = body }
+        if let body = designatedRequest.body.kept(upTo: granted.designated) { record.designatedRequest.body = body }
+        if case .success(var response)? = result, let body = response.body.kept(upTo: granted.response) {
+            response.body = body
             record.result = .success(response)
         }
         return record
     }
 }
 
+extension Record.Bodies {
+    /// What `noted` says, where it says something.
+    fileprivate func replaced(by noted: Record.Bodies) -> Record.Bodies {
+        Record.Bodies(
+            original: noted.original ?? original, designated: noted.designated ?? designated,
+            response: noted.response ?? response)
+    }
+}
+
 extension HTTPBody {
     fileprivate var isStream: Bool { if case .stream = self { true } else { false } }
 
-    fileprivate mutating func dropSource() {
-        if case .stream = self { self = .stream(HTTPBodyStream(next: { nil })) }
-    }
-
-    /// What is stored of it, where that is something else: bytes up to the limit; for a stream what its tap noted.
-    fileprivate func settled(_ noted: [UInt8]?, _ limit: Int) -> HTTPBody? {
+    /// What is kept of it, where that is something else: the first bytes; a stream that gives nothing for a stream.
+    fileprivate func kept(upTo limit: Int) -> HTTPBody? {
         switch self {
         case .bytes(let bytes): bytes.count > limit ? .bytes(Array(bytes[..<limit])) : nil
-        case .stream: .bytes(noted ?? [])
+        case .stream: .stream(HTTPBodyStream(next: { nil }))
         }
     }
 }

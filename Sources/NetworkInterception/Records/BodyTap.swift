@@ -17,8 +17,19 @@ extension HTTPBody {
                 .init(byteCount: bytes.count, isCut: bytes.count > limit))
             return self
         case .stream(let stream):
-            return .stream(BodyTap(stream, limit: limit, ended: ended).stream)
+            return .stream(stream.tapped(upTo: limit, ended: ended))
         }
+    }
+}
+
+extension HTTPBodyStream {
+    /// The same stream, looked at while it passes. Of its first `limit` bytes those are copied that `share` grants; after
+    /// the first byte that is not, none.
+    func tapped(
+        upTo limit: Int, within share: BodyMemory.Share? = nil,
+        ended: @escaping @Sendable ([UInt8], Record.Passage) -> Void
+    ) -> HTTPBodyStream {
+        BodyTap(self, limit: limit, share: share, ended: ended).stream
     }
 }
 
@@ -26,18 +37,25 @@ extension HTTPBody {
 private final class BodyTap: Sendable {
     private struct State {
         var kept: [UInt8] = []
+        /// Whether the bytes that follow are not kept, whatever their number.
+        var isFull = false
         var byteCount = 0
         var hasEnded = false
     }
 
     private let source: HTTPBodyStream
     private let limit: Int
+    private let share: BodyMemory.Share?
     private let ended: @Sendable ([UInt8], Record.Passage) -> Void
     private let state = Locked(State())
 
-    init(_ source: HTTPBodyStream, limit: Int, ended: @escaping @Sendable ([UInt8], Record.Passage) -> Void) {
+    init(
+        _ source: HTTPBodyStream, limit: Int, share: BodyMemory.Share?,
+        ended: @escaping @Sendable ([UInt8], Record.Passage) -> Void
+    ) {
         self.source = source
         self.limit = limit
+        self.share = share
         self.ended = ended
     }
 
@@ -51,9 +69,13 @@ private final class BodyTap: Sendable {
                 end(.complete)
                 return nil
             }
-            state.withLock { [limit] state in
+            state.withLock { [limit, share] state in
                 state.byteCount += chunk.count
-                if state.kept.count < limit { state.kept += chunk.prefix(limit - state.kept.count) }
+                guard !state.isFull else { return }
+                let wanted = min(chunk.count, limit - state.kept.count)
+                let granted = share?.take(wanted) ?? wanted
+                state.kept += chunk.prefix(granted)
+                state.isFull = granted < wanted || state.kept.count == limit
             }
             return chunk
         } catch {

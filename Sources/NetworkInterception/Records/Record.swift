@@ -69,6 +69,14 @@ public struct Record: Sendable, Identifiable {
             yield &content.changes
         }
     }
+    /// What a simulator signed and passed in the bodies, decoded. Kept by the interceptor, since bodies are redacted.
+    var signedTexts: [SignedText] {
+        get { content.signedTexts }
+        _modify {
+            own()
+            yield &content.signedTexts
+        }
+    }
 
     /// A record of a request that was not sent yet.
     public init(_ request: HTTPRequest) { self.init(request, id: .unique()) }
@@ -116,6 +124,7 @@ private final class Content: @unchecked Sendable {
     @exclusivity(unchecked) var timing: Record.Timing
     @exclusivity(unchecked) var bodies = Record.Bodies()
     @exclusivity(unchecked) var changes: [Record.Change] = []
+    @exclusivity(unchecked) var signedTexts: [SignedText] = []
 
     init(id: UUID, request: HTTPRequest, timing: Record.Timing) {
         self.id = id
@@ -132,6 +141,7 @@ private final class Content: @unchecked Sendable {
         timing = other.timing
         bodies = other.bodies
         changes = other.changes
+        signedTexts = other.signedTexts
     }
 }
 

@@ -37,6 +37,7 @@ struct RecordHead {
             members["changes"] = .array(
                 record.changes.map { ["floret": .string($0.floret), "kind": .string($0.kind.rawValue)] })
         }
+        if !record.signedTexts.isEmpty { members["signed"] = .array(record.signedTexts.map(\.json)) }
         json = .object(members)
     }
 
@@ -78,6 +79,8 @@ struct RecordHead {
             else { return nil }
             return .init(floret: floret, kind: kind)
         }
+        let signed = (json["signed"]?.arrayValue ?? []).compactMap(SignedText.init)
+        if !signed.isEmpty { record.signedTexts = signed }
         return record
     }
 

@@ -8,6 +8,19 @@ struct Observer<Element: Sendable>: Sendable {
     /// The same observer with another end. Here, where the element's type is not known, so that `receive` is handed on
     /// as it is: taken out where the type is known, it would be wrapped twice, and each call would pay for that.
     func finishing(_ finish: @escaping @Sendable () -> Void) -> Observer { Observer(receive: receive, finish: finish) }
+
+    /// The same observer. While `trace` has readers, `note` gets each element together with what hands it on.
+    func noting(
+        in trace: Broadcast<TraceEntry>, _ note: @escaping @Sendable (Element, () -> Void) -> Void
+    ) -> Observer {
+        let receive = receive
+        return Observer(
+            receive: { element in
+                // A flag first: most hubs are never traced, and this is asked for each element.
+                guard trace.wasObserved.isSet, trace.isObserved else { return receive(element) }
+                note(element) { receive(element) }
+            }, finish: finish)
+    }
 }
 
 /// Sends each element to all observers, one element at a time, in the order sent.
@@ -17,6 +30,8 @@ struct Observer<Element: Sendable>: Sendable {
 /// nested or concurrent, and every observer sees the same order. No lock is held during a callback.
 final class Broadcast<Element: Sendable>: Sendable {
     private let state: Locked<State>
+    /// Whether anybody ever observed.
+    let wasObserved = OneWayFlag()
 
     private final class Entry: Sendable {
         let observer: Observer<Element>
@@ -106,6 +121,7 @@ final class Broadcast<Element: Sendable>: Sendable {
 
     /// Cancel with the returned closure; until then it keeps the observer.
     func attach(_ observer: Observer<Element>) -> @Sendable () -> Void {
+        wasObserved.set()
         let entry = Entry(observer)
         let depth = CallDepth.current
         let delivery: Delivery? = state.withLock { state in

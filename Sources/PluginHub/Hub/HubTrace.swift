@@ -1,8 +1,14 @@
-/// One decision of the hub: who wanted what, and what became of it. Payloads are not in it.
+/// One decision of the hub, or one event that passed it: who wanted what, and the outcome. Payloads are not in it.
+///
+/// An event has two kinds of entries. When a plugin asks for it, `sender` is the subscriber, `receivers` are the
+/// publishers, and `verdict` is `subscribed`. Each output that follows is an entry for each subscriber: `sender` is the
+/// publisher, `receivers` is the subscriber, and `verdict` is `delivered`.
 public struct TraceEntry: Sendable {
     public enum Verdict: String, Sendable, Codable {
-        /// Allowed, and the receiver accepted it.
+        /// Allowed, and the receiver accepted it. For an event: an output reached a subscriber.
         case delivered
+        /// Allowed, and the sender is subscribed to the event from now on.
+        case subscribed
         /// The hub said no; `reason` says why.
         case refused
         /// Allowed, but the receiver threw; `reason` says what.
@@ -10,10 +16,11 @@ public struct TraceEntry: Sendable {
     }
 
     public let kind: MessageKind
+    /// Of an event that was delivered, with the correlation id of the output.
     public let message: Message
-    /// The plugin whose sender was used; `nil` for one that does not run.
+    /// The plugin whose sender was used, or that published; `nil` for one that does not run.
     public let sender: String?
-    /// The plugins that were called.
+    /// The plugins that were called, or that received.
     public let receivers: [String]
     public let verdict: Verdict
     public let reason: PluginError?

@@ -77,7 +77,7 @@ final class PluginChannel: PluginContext {
         _ deliver: (any PluginProtocol) throws -> Answer
     ) throws -> Answer {
         guard case .running(let routes) = state.withLock({ $0 }), !routes.isTraced else {
-            return try recorded(kind, message, sender) { routes throws(PluginError) in
+            return try recorded(kind, message, sender, as: .delivered) { routes throws(PluginError) in
                 [try routes.receiver(of: message, kind)]
             } deliver: {
                 try deliver($0[0].plugin)
@@ -92,7 +92,7 @@ final class PluginChannel: PluginContext {
         forEvent event: Message, payload: JSONObject?, subscriber: any PluginProtocol
     ) throws -> EventPublisher {
         guard case .running(let routes) = state.withLock({ $0 }), !routes.isTraced else {
-            return try recorded(.event, event, subscriber) { routes throws(PluginError) in
+            return try recorded(.event, event, subscriber, as: .subscribed) { routes throws(PluginError) in
                 try routes.publishers(of: event)
             } deliver: {
                 try collect($0, event, payload)
@@ -133,15 +133,31 @@ final class PluginChannel: PluginContext {
         }
         guard !publishers.isEmpty else { return (nil, failures) }
         let accepting = members.filter { member in !failures.contains { $0.publisher === member } }
-        record(.event, event, name, accepting, .delivered, nil, began)
+        record(.event, event, name, accepting.map(\.name), .subscribed, nil, began)
         return (.merge(publishers), failures)
     }
 
     private func ask(_ member: Member, _ event: Message, _ payload: JSONObject?) -> Result<EventPublisher, any Error> {
         Result {
             let publisher = try member.plugin.publisher(forEvent: event, payload: payload)
-            return Link.publisher(publisher, between: [links, member.channel.links])
+            return traced(Link.publisher(publisher, between: [links, member.channel.links]), of: member, event)
         }
+    }
+
+    /// The same outputs. While the trace is read, each one that reaches this plugin has an entry.
+    private func traced(_ publisher: EventPublisher, of member: Member, _ event: Message) -> EventPublisher {
+        let (trace, sender) = (trace, member.name)
+        return EventPublisher(subscribe: { observer in
+            publisher.subscribe(
+                observer.noting(in: trace) { [weak self] output, deliver in
+                    guard let self else { return deliver() }
+                    let began = configuration.elapsed()
+                    deliver()
+                    record(
+                        .event, event.with(id: output.correlationId), sender, [name].compactMap(\.self), .delivered,
+                        nil, began)
+                })
+        })
     }
 
     // MARK: - Checks
@@ -176,7 +192,7 @@ final class PluginChannel: PluginContext {
 
     /// The long way: for a plugin that does not run, and while somebody reads the trace.
     private func recorded<Answer>(
-        _ kind: MessageKind, _ message: Message, _ sender: any PluginProtocol,
+        _ kind: MessageKind, _ message: Message, _ sender: any PluginProtocol, as verdict: TraceEntry.Verdict,
         find: (RouteTable) throws(PluginError) -> [Member], deliver: ([Member]) throws -> Answer
     ) throws -> Answer {
         let began = configuration.elapsed()
@@ -195,29 +211,29 @@ final class PluginChannel: PluginContext {
                 wasCalled = true
                 return try deliver(receivers)
             }
-            record(kind, message, name, receivers, .delivered, nil, began)
+            record(kind, message, name, receivers.map(\.name), verdict, nil, began)
             return answer
         } catch {
             let reason = PluginError.around(error, plugin: receivers.first?.name ?? "", message: message.name)
-            record(kind, message, name, receivers, wasCalled ? .failed : .refused, reason, began)
+            record(kind, message, name, receivers.map(\.name), wasCalled ? .failed : .refused, reason, began)
             throw error
         }
     }
 
     private func recordFailure(of member: Member, _ event: Message, _ error: any Error) {
         let reason = PluginError.around(error, plugin: member.name, message: event.name)
-        record(.event, event, name, [member], .failed, reason, configuration.elapsed())
+        record(.event, event, name, [member.name], .failed, reason, configuration.elapsed())
     }
 
     private func record(
-        _ kind: MessageKind, _ message: Message, _ sender: String?, _ receivers: [Member],
+        _ kind: MessageKind, _ message: Message, _ sender: String?, _ receivers: [String],
         _ verdict: TraceEntry.Verdict, _ reason: PluginError?, _ began: Duration
     ) {
         let duration = configuration.elapsed() - began
         let isQuery = kind == .query || kind == .viewQuery
         trace.send(
             TraceEntry(
-                kind: kind, message: message, sender: sender, receivers: receivers.map(\.name), verdict: verdict,
+                kind: kind, message: message, sender: sender, receivers: receivers, verdict: verdict,
                 reason: reason, began: began, duration: duration,
                 isOverBudget: isQuery && duration > configuration.queryBudget))
     }

@@ -23,9 +23,9 @@ struct LintReport {
         }
 
         /// As compilers write it, so that editors find the place.
-        var text: String {
+        var text: TerminalText {
             let severity = isError ? Terminal.red("error") : Terminal.bold("warning")
-            let place = "\(file)\(line.map { ":\($0)" } ?? "")\(pointer.isEmpty ? "" : " \(pointer)")"
+            let place: TerminalText = "\(file)\(line.map { ":\($0)" } ?? "")\(pointer.isEmpty ? "" : " \(pointer)")"
             return "\(place): \(severity): \(reason)"
         }
     }
@@ -43,7 +43,7 @@ struct LintReport {
             let parts = [
                 Self.count(files, "file"), Self.count(errors, "error"), Self.count(findings.count - errors, "warning"),
             ]
-            Terminal.print(parts.joined(separator: ", "))
+            Terminal.print("\(parts.joined(separator: ", "))")
         }
         return errors == 0 ? .success : .doesNotHold
     }

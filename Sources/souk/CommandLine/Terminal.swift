@@ -12,32 +12,41 @@ import Primitives
 /// Where text for people and programs goes: answers to standard output, everything else to standard error.
 enum Terminal {
     /// Prints one line to standard output at once.
-    static func print(_ text: String) { write(text + "\n", to: 1) }
+    static func print(_ text: TerminalText) { write(text.written + "\n", to: 1) }
 
-    /// Prints `text` as it is to standard output.
-    static func write(_ text: String) { write(text, to: 1) }
+    /// Prints `text` without a line end to standard output.
+    static func write(_ text: TerminalText) { write(text.written, to: 1) }
+
+    /// Writes a document, which another program reads, to standard output: as it is, but to a terminal with its control
+    /// characters escaped.
+    static func write(document: String) {
+        write(isatty(1) == 1 ? TerminalText.lines(document).written : document, to: 1)
+    }
 
     /// Prints one line to standard error.
-    static func note(_ text: String) { write(text + "\n", to: 2) }
+    static func note(_ text: TerminalText) { write(text.written + "\n", to: 2) }
 
-    /// Writes `text` as it is to standard error.
-    static func write(error text: String) { write(text, to: 2) }
+    /// Prints one JSON value and a line end to standard error.
+    static func note(json value: JSONValue) { note(.json(value.text())) }
+
+    /// Writes `text` without a line end to standard error.
+    static func write(error text: TerminalText) { write(text.written, to: 2) }
 
     /// Whether somebody is looking at standard error.
     static let showsProgress = isatty(2) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
 
     /// Prints one JSON value and a line end to standard output.
-    static func print(json value: JSONValue, pretty: Bool = false) { print(value.text(pretty: pretty)) }
+    static func print(json value: JSONValue, pretty: Bool = false) { print(.json(value.text(pretty: pretty))) }
 
     /// Colour only on a terminal, and never with `NO_COLOR`.
     static let usesColour: Bool =
         isatty(1) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
         && ProcessInfo.processInfo.environment["TERM"] != "dumb"
 
-    static func green(_ text: String) -> String { usesColour ? "\u{1B}[32m\(text)\u{1B}[0m" : text }
-    static func red(_ text: String) -> String { usesColour ? "\u{1B}[31m\(text)\u{1B}[0m" : text }
-    static func dim(_ text: String) -> String { usesColour ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
-    static func bold(_ text: String) -> String { usesColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
+    static func green(_ text: TerminalText) -> TerminalText { usesColour ? "\u{1B}[32m\(text)\u{1B}[0m" : text }
+    static func red(_ text: TerminalText) -> TerminalText { usesColour ? "\u{1B}[31m\(text)\u{1B}[0m" : text }
+    static func dim(_ text: TerminalText) -> TerminalText { usesColour ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
+    static func bold(_ text: TerminalText) -> TerminalText { usesColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
 
     private static func write(_ text: String, to descriptor: Int32) {
         var bytes = Array(text.utf8)[...]

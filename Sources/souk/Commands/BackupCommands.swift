@@ -48,12 +48,12 @@ enum BackupCommands {
         share.end()
         var told: JSONMembers = ["database": .string("sqlite:\(ledger.path)"), "backup": .string(source)]
         if hadLedger { told["former"] = .string(former) }
-        let later = hadLedger ? "; what was there is \(former)" : ""
+        let later: TerminalText = hadLedger ? "; what was there is \(former)" : ""
         try tell(arguments, told, "\(ledger.path) is what \(source) holds\(later)")
         return .success
     }
 
-    private static func tell(_ arguments: Arguments, _ members: JSONMembers, _ sentence: String) throws {
+    private static func tell(_ arguments: Arguments, _ members: JSONMembers, _ sentence: TerminalText) throws {
         if arguments.has("json") { Terminal.print(json: .object(members)) } else { Terminal.print(sentence) }
     }
 

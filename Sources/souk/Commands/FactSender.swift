@@ -136,11 +136,13 @@ struct FactReport: Codable, Sendable {
     }
 
     /// One line for each code.
-    var lines: [String] {
+    var lines: [TerminalText] {
         rejections.sorted { $0.key < $1.key }.map { code, rejection in
             let more = rejection.count > rejection.places.count ? ", …" : ""
-            return "  \(code): \(rejection.count) at \(rejection.places.joined(separator: ", "))\(more)"
-                + "\n    \(rejection.detail)"
+            return """
+                  \(code): \(rejection.count) at \(rejection.places.joined(separator: ", "))\(more)
+                    \(rejection.detail)
+                """
         }
     }
 }

@@ -35,6 +35,7 @@ enum InspectCommand {
             host: arguments.text("host"), port: try arguments.integer("port", in: 0...65535) ?? 0)
         Terminal.print(json: service.announcement)
         await stop.wait()
+        service.repeatAddress()
         await service.close()
         await file?.close()
         return .success
@@ -105,6 +106,9 @@ final class InspectorService: Sendable {
 
     /// The first line that a command with an inspector prints.
     var announcement: JSONValue { ["listening": .string(doorway.url), "inspector": .string(address)] }
+
+    /// Says where the page was, on standard error: what came since has moved the announcement out of sight.
+    func repeatAddress() { Terminal.note("The inspector was at \(address)") }
 
     func close() async {
         page.close()

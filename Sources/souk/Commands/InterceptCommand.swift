@@ -27,24 +27,32 @@ enum InterceptCommand {
             .init(
                 name: "host-name", value: "NAME", repeats: true,
                 help: "answer under this name as well, beside its address, localhost and the upstream's name"),
+            .init(
+                name: "body-memory", value: "MIB",
+                help: "memory for the bodies of all requests together: for records, and as much for uploads (64)"),
             .init(name: "preserve-host", help: "let the server see the Host the program sent, not its own name"),
             .stopWithParent,
         ],
         details: """
             The first line of standard output is one JSON object: where it listens, and the address of the inspector.
-            It stops on SIGTERM and SIGINT. HTTP/1.1 to both sides; a WebSocket's handshake is refused with 501, other
+            It stops on SIGTERM and SIGINT. Where bodies on their way take more than --body-memory, they pass as ever, uploads by
+            way of temporary files, and are recorded as cut. HTTP/1.1 to both sides; a WebSocket's handshake is refused with 501, other
             upgrades are left out. Secrets are taken out of what is recorded, never out of what passes. The file of florets
             is described in Documentation/Formats.md.
             """
     ) { arguments in
-        let listening = try Self.address(try arguments.required("listen"))
+        var listening = try Self.address(try arguments.required("listen"))
         let upstream = try arguments.required("upstream")
         let hostNames = try arguments.hostNames()
         var configuration = Interceptor.Configuration.standard
+        if let mebibytes = try arguments.integer("body-memory", in: 0...1 << 20) {
+            configuration.maximumHeldBytes = mebibytes << 20
+        }
         configuration.onReport = { Terminal.note("\($0.message)") }
         let florets = try Self.florets(arguments.text("florets"))
         let transport = CurlTransport()
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
+        listening.maximumHeldBytes = configuration.maximumHeldBytes
         let proxyDoor = try Doorway(listening)
         let (inspector, interceptor, records) = try await proxyDoor.whileClosed {
             try checkUpstream(upstream, isNot: proxyDoor.url, over: transport)
@@ -69,6 +77,7 @@ enum InterceptCommand {
             "listening": .string(proxyDoor.url), "inspector": .string(inspector.address), "upstream": .string(upstream),
         ])
         await stop.wait()
+        inspector.repeatAddress()
         await proxyDoor.close()
         await inspector.close()
         await interceptor.settled()

@@ -28,7 +28,7 @@ enum JWSCommands {
             }
             SignedDataOptions.noteUnchecked("environment", "environment", arguments)
             if isJSON {
-                Terminal.print(String(decoding: payload, as: UTF8.self))
+                Terminal.print(.json(String(decoding: payload, as: UTF8.self)))
             } else {
                 Terminal.print(json: try JSONValue(parsing: payload), pretty: true)
             }

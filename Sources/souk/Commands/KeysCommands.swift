@@ -98,7 +98,7 @@ enum KeysCommands {
             Terminal.print(json: .object(members))
         } else {
             Terminal.print(line(of: entry))
-            Terminal.print(place == "-" ? key : "the key is in \(InputFile.absolute(place))")
+            Terminal.print(place == "-" ? "\(key)" : "the key is in \(InputFile.absolute(place))")
         }
     }
 
@@ -108,7 +108,7 @@ enum KeysCommands {
         if asJSON {
             Terminal.print(json: ["keyFile": .string(path), "publicKey": .string(key.publicKey.pem)])
         } else {
-            Terminal.print("the key is in \(path); apps verify answers with\n\(key.publicKey.pem)")
+            Terminal.print("the key is in \(path); apps verify answers with\n\(TerminalText.lines(key.publicKey.pem))")
         }
     }
 
@@ -134,7 +134,7 @@ enum KeysCommands {
         return members
     }
 
-    private static func line(of entry: APIKeys.Entry) -> String {
+    private static func line(of entry: APIKeys.Entry) -> TerminalText {
         let kind = entry.kind.rawValue.padding(toLength: 6, withPad: " ", startingAt: 0)
         let state =
             entry.revokedAt.map { "revoked \(RFC3339.string(from: $0))" }

@@ -65,7 +65,7 @@ enum MigrateCommands {
                 "faults": .array(faults.map { .string($0) }),
             ])
         } else {
-            for fault in faults { Terminal.print(fault) }
+            for fault in faults { Terminal.print("\(fault)") }
             if faults.isEmpty { Terminal.print("\(ledger.path) is whole, and its schema is up to date") }
         }
         return faults.isEmpty ? .success : .doesNotHold

@@ -68,12 +68,12 @@ enum ScenarioCommand {
     }
 
     /// The sides of differences, and how each scenario ended.
-    private static func coloured(_ text: String) -> String {
-        text.split(separator: "\n").map { line in
+    private static func coloured(_ text: String) -> TerminalText {
+        text.split(separator: "\n").map { line -> TerminalText in
             let rest = line.drop { $0 == " " }
-            if rest.hasPrefix("- ") || rest.hasPrefix("FAILED:") { return Terminal.red(String(line)) }
-            if rest.hasPrefix("+ ") || rest.hasPrefix("ok:") { return Terminal.green(String(line)) }
-            return String(line)
+            if rest.hasPrefix("- ") || rest.hasPrefix("FAILED:") { return Terminal.red("\(line)") }
+            if rest.hasPrefix("+ ") || rest.hasPrefix("ok:") { return Terminal.green("\(line)") }
+            return "\(line)"
         }.joined(separator: "\n")
     }
 }

@@ -78,7 +78,7 @@ enum ServeCommand {
                 "time": .string(RFC3339.string(from: Date())), "level": "warning", "requestID": "descriptors",
                 "warning": .string(sentence),
             ]
-            Terminal.note(line.text(pretty: false))
+            Terminal.note(json: line)
         }
         return configuration
     }

@@ -42,7 +42,7 @@ enum SigningCommands {
                 "expiresAt": .string(RFC3339.string(from: issued.addingTimeInterval(lifetime))),
             ])
         } else {
-            Terminal.print(token)
+            Terminal.print("\(token)")
         }
         return .success
     }
@@ -105,7 +105,7 @@ enum SigningCommands {
             let key = try identity.serverKey(arguments)
             let jws = try signing { () throws(SignedDataError) in try key.sign(request, nonce: nonce, at: instant) }
             guard arguments.has("json") else {
-                Terminal.print(jws)
+                Terminal.print("\(jws)")
                 break
             }
             Terminal.print(json: [

@@ -35,16 +35,13 @@ enum DemoCommand {
         let isQuiet = arguments.has("json")
         if !isQuiet { Terminal.note("Starting an App Store simulator and an entitlement server …") }
         let inspector = arguments.has("inspect") ? try DemoInspector() : nil
-        if let inspector {
-            let line = "The inspector is at \(inspector.address)"
-            if isQuiet { Terminal.note(line) } else { Terminal.print(line) }
-        }
+        if let inspector { inspector.announce(isQuiet: isQuiet) }
         do {
             let world = try await DemoWorld.begin(
                 goods, bundleID: bundleID, folder: folder,
                 contentPause: Terminal.showsProgress && !isQuiet ? .milliseconds(40) : nil, inspector: inspector)
             let status = try await play(
-                in: world, isQuiet: isQuiet, isKept: arguments.has("keep") || inspector != nil, until: stop)
+                in: world, isQuiet: isQuiet, isKept: arguments.has("keep") || inspector != nil, inspector, until: stop)
             await inspector?.close()
             return status
         } catch {
@@ -55,12 +52,12 @@ enum DemoCommand {
 
     /// Tells the story, and ends the world however that went.
     private static func play(
-        in world: DemoWorld, isQuiet: Bool, isKept: Bool, until stop: StopSignal
+        in world: DemoWorld, isQuiet: Bool, isKept: Bool, _ inspector: DemoInspector?, until stop: StopSignal
     ) async throws -> ExitStatus {
         let (report, isInterrupted) = await story(in: world, isQuiet: isQuiet, until: stop)
         if isQuiet { Terminal.print(json: report.json) } else { await conclude(report, world) }
         do {
-            if isKept, !isInterrupted { try await keep(world, until: stop, quiet: isQuiet) }
+            if isKept, !isInterrupted { try await keep(world, inspector, until: stop, quiet: isQuiet) }
         } catch {
             await world.end()
             throw error
@@ -116,7 +113,7 @@ enum DemoCommand {
     }
 
     /// What the customer may use in the end, and why.
-    private static func table(_ answer: Customer) -> String {
+    private static func table(_ answer: Customer) -> TerminalText {
         let rows =
             [["feature", "may use", "until", "source", "because"]]
             + answer.features.map { feature in
@@ -124,11 +121,12 @@ enum DemoCommand {
                     feature.name, feature.isActive ? "yes" : "no",
                     feature.effectiveUntil.map { RFC3339.string(from: $0) } ?? "–", feature.source.rawValue,
                     feature.because,
-                ]
+                ].map(TerminalText.escaped)
             }
         let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        let lines = rows.map { row in
-            zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }.joined(separator: "  ")
+        let lines = rows.map { row -> TerminalText in
+            let cells = zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }
+            return "\(cells.joined(separator: "  "))"
         }
         return
             ([Terminal.bold("What customer \(answer.customer) may use at \(RFC3339.string(from: answer.asOf))")] + lines)
@@ -136,13 +134,17 @@ enum DemoCommand {
     }
 
     /// Leaves both processes running. Throws `Failure` naming the one that ends by itself.
-    private static func keep(_ world: DemoWorld, until stop: StopSignal, quiet: Bool) async throws {
-        let lines = [
+    private static func keep(
+        _ world: DemoWorld, _ inspector: DemoInspector?, until stop: StopSignal, quiet: Bool
+    ) async throws {
+        let lines: [TerminalText] = [
             "", "The simulator listens at \(world.storeURL), the server at \(world.serverURL). Ctrl-C ends both.",
             "  curl \(world.storeURL)/control/v1/products",
             "  curl -H 'Authorization: Bearer \(world.publicKey)' \(world.serverURL)\(world.customerPath)",
         ]
         for line in lines { if quiet { Terminal.note(line) } else { Terminal.print(line) } }
+        // Again: the story has moved the first line out of sight.
+        inspector?.announce(isQuiet: quiet)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await stop.wait() }
             group.addTask { await world.someProcessEnded() }

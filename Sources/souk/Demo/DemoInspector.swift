@@ -14,7 +14,11 @@ final class DemoInspector: Sendable {
         service = try InspectorService(interceptor, title: "souk demo", transport: CurlTransport.platformDefault())
     }
 
-    var address: String { service.address }
+    /// Says where it is, on standard error where standard output is for JSON.
+    func announce(isQuiet: Bool) {
+        let line: TerminalText = "The inspector is at \(service.address)"
+        if isQuiet { Terminal.note(line) } else { Terminal.print(line) }
+    }
 
     func follow(_ device: DemoDevice) { service.page.follow(device.trace) }
 

@@ -76,7 +76,7 @@ struct DemoReport: Sendable {
         let mark =
             entry.isFine ? (entry.isSkipped ? Terminal.dim("–") : Terminal.green("✓")) : Terminal.red("✗")
         let name = entry.step.rawValue.padding(toLength: 14, withPad: " ", startingAt: 0)
-        Terminal.print("\(mark) \(Terminal.bold(name)) \(entry.detail)")
+        Terminal.print("\(mark) \(Terminal.bold("\(name)")) \(entry.detail)")
     }
 }
 

@@ -158,10 +158,9 @@ extension HARReplay {
             return one == other
         }
 
-        var text: String {
-            let request = HARText.printable("\(row.record.designatedRequest.method) \(url)")
-            let verdict =
-                isSame ? Terminal.green("same") : Terminal.red(HARText.printable(differences.joined(separator: "; ")))
+        var text: TerminalText {
+            let verdict = isSame ? Terminal.green("same") : Terminal.red("\(differences.joined(separator: "; "))")
+            let request: TerminalText = "\(row.record.designatedRequest.method) \(url)"
             return "\(row.number)  \(request)  \(status.map(String.init) ?? "-")  \(verdict)"
         }
 

@@ -5,14 +5,14 @@ import Primitives
 
 /// Recorded exchanges as text for people and as JSON for programs.
 enum HARText {
-    static func table(_ rows: [HARCommands.Row]) -> String {
+    static func table(_ rows: [HARCommands.Row]) -> TerminalText {
         var lines = [["#", "began", "ms", "status", "bytes", "request"]]
         for row in rows {
             lines.append([
                 String(row.number), row.entry.started.map(RFC3339.string) ?? "-",
                 row.entry.duration.map { String(milliseconds($0)) } ?? "-", status(row.record),
                 row.record.bodies.response.map { String($0.byteCount) } ?? "-",
-                "\(row.record.designatedRequest.method) \(printable(row.record.designatedRequest.url))",
+                TerminalText.escaped("\(row.record.designatedRequest.method) \(row.record.designatedRequest.url)"),
             ])
         }
         let widths = (0..<5).map { column in lines.map { $0[column].count }.max() ?? 0 }
@@ -22,17 +22,17 @@ enum HARText {
             }
             return (cells + [line[5]]).joined(separator: "  ")
         }
-        return (table + [LintReport.count(rows.count, "request")]).joined(separator: "\n") + "\n"
+        return .lines((table + [LintReport.count(rows.count, "request")]).joined(separator: "\n") + "\n")
     }
 
     /// Request and answer as messages, bodies as text where they are text.
-    static func whole(_ row: HARCommands.Row) -> String {
+    static func whole(_ row: HARCommands.Row) -> TerminalText {
         let (request, record) = (row.record.designatedRequest, row.record)
-        var text = "\(Terminal.bold("\(request.method) \(printable(request.url))"))\n"
+        var text: TerminalText = "\(Terminal.bold("\(request.method) \(request.url)"))\n"
         text += headers(request.headers) + body(request.body, record.bodies.designated)
-        text += "\n\(Terminal.bold(record.response.map { "\($0.status)" } ?? status(record)))"
+        text += "\n\(Terminal.bold("\(status(record))"))"
         text += row.entry.duration.map { " after \(milliseconds($0)) ms\n" } ?? "\n"
-        if let failure = record.failure { text += printable(RecordedFailure(failure).reason) + "\n" }
+        if let failure = record.failure { text += "\(RecordedFailure(failure).reason)\n" }
         if let response = record.response {
             text += headers(response.headers) + body(response.body, record.bodies.response)
         }
@@ -53,15 +53,6 @@ enum HARText {
         return .object(members)
     }
 
-    /// Without what would move a terminal's cursor.
-    static func printable(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.map {
-                    $0.properties.generalCategory == .control && $0 != "\n" && $0 != "\t" ? "\u{FFFD}" : $0
-                }))
-    }
-
     static func status(_ record: Record) -> String {
         if let response = record.response { return String(response.status) }
         return record.result == nil ? "underway" : "failed"
@@ -69,23 +60,24 @@ enum HARText {
 
     static func milliseconds(_ duration: Duration) -> Int { Int((duration / .milliseconds(1)).rounded()) }
 
-    private static func headers(_ headers: HTTPHeaders) -> String {
-        headers.fields.map { printable("\(Terminal.dim("\($0.name):")) \($0.value)\n") }.joined()
+    private static func headers(_ headers: HTTPHeaders) -> TerminalText {
+        headers.fields.map { field -> TerminalText in "\(Terminal.dim("\(field.name):")) \(field.value)\n" }.joined()
     }
 
-    private static func body(_ body: HTTPBody, _ passage: Record.Passage?) -> String {
+    private static func body(_ body: HTTPBody, _ passage: Record.Passage?) -> TerminalText {
         let bytes = body.buffered ?? []
         let missing = (passage?.byteCount ?? 0) - bytes.count
-        var text = ""
+        var text: TerminalText = ""
         if !bytes.isEmpty {
             if let json = try? JSONValue(parsing: bytes) {
-                text = "\n" + json.text(pretty: true) + "\n"
+                text = "\n\(TerminalText.json(json.text(pretty: true)))\n"
             } else if let plain = String(validating: bytes, as: UTF8.self) {
-                text = "\n" + printable(plain) + (plain.hasSuffix("\n") ? "" : "\n")
+                text = "\n" + TerminalText.lines(plain.replacing("\r\n", with: "\n")) + (plain.hasSuffix("\n") ? "" : "\n")
             } else {
                 text = "\n(\(bytes.count) bytes that are no text)\n"
             }
         }
-        return missing > 0 ? text + "(\(missing) bytes are not in the file)\n" : text
+        if missing > 0 { text += "(\(missing) bytes are not in the file)\n" }
+        return text
     }
 }

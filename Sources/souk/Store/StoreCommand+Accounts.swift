@@ -100,7 +100,8 @@ extension StoreCommand {
         action("device receipt DEVICE", "its app receipt, base64; souk receipt inspect - reads it") {
             client, arguments in
             try await client.ask(
-                .get, "/devices/\(arguments.operands[0])/receipt", as: StoreControlWire.Receipt.self, \.receipt)
+                .get, "/devices/\(arguments.operands[0])/receipt", as: StoreControlWire.Receipt.self
+            ) { "\($0.receipt)" }
         },
     ]
 }

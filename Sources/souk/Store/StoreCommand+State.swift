@@ -27,7 +27,8 @@ extension StoreCommand {
         },
         action("settings get NAME", "one setting") { client, arguments in
             try await client.ask(
-                .get, "/settings/\(arguments.operands[0])", as: StoreControlWire.Setting.self, StoreText.value)
+                .get, "/settings/\(arguments.operands[0])", as: StoreControlWire.Setting.self
+            ) { "\(StoreText.value($0))" }
         },
         action("settings set NAME VALUE", "change a setting, see Documentation/Formats.md") { client, arguments in
             try await client.ask(
@@ -38,7 +39,7 @@ extension StoreCommand {
         action("export FILE", "everything the store knows, as a fixture") { client, arguments in
             let state = try await client.json(.get, "/state", doing: "exporting")
             let file = arguments.operands[0]
-            guard file != "-" else { return StoreReport(json: state, text: state.text(pretty: true)) }
+            guard file != "-" else { return StoreReport(json: state, text: .json(state.text(pretty: true))) }
             do {
                 try Data((state.text(pretty: true) + "\n").utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
             } catch {

@@ -55,7 +55,7 @@ enum StoreCommand {
 /// What an action has to say, to programs and to people.
 struct StoreReport: Sendable {
     let json: JSONValue
-    let text: String
+    let text: TerminalText
 }
 
 /// The control API of a running simulator.
@@ -75,7 +75,7 @@ struct StoreClient: Sendable {
     func ask<Answer: Codable & Sendable>(
         _ method: HTTPRequest.Method, _ path: StorePath, _ body: (any Encodable & Sendable)? = nil,
         as type: Answer.Type, doing what: String = "asking the simulator",
-        _ words: (Answer) throws -> String
+        _ words: (Answer) throws -> TerminalText
     ) async throws -> StoreReport {
         let answer = try await Progress.shown(what) {
             try await service.ask(method, path.text, body, as: type, timeout: .seconds(3600))
@@ -84,7 +84,8 @@ struct StoreClient: Sendable {
     }
 
     func ask(
-        _ method: HTTPRequest.Method, _ path: StorePath, _ body: (any Encodable & Sendable)? = nil, saying words: String
+        _ method: HTTPRequest.Method, _ path: StorePath, _ body: (any Encodable & Sendable)? = nil,
+        saying words: TerminalText
     ) async throws -> StoreReport { try await ask(method, path, body, as: JSONValue.self) { _ in words } }
 
     /// A transaction is answered, and said in one line.

@@ -6,12 +6,13 @@ import StoreModel
 /// How answers of the simulator are written for people.
 enum StoreText {
     /// Columns under their titles; "none" where there are no rows.
-    static func table(_ titles: [String], _ rows: [[String]]) -> String {
+    static func table(_ titles: [String], _ rows: [[String]]) -> TerminalText {
         guard !rows.isEmpty else { return "none" }
+        let rows = rows.map { $0.map(TerminalText.escaped) }
         let widths = titles.indices.map { column in ([titles] + rows).map { $0[column].count }.max() ?? 0 }
-        func line(_ cells: [String]) -> String {
+        func line(_ cells: [String]) -> TerminalText {
             let padded = zip(cells, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-            return padded.joined(separator: "  ").trimmingTrailingSpaces()
+            return "\(padded.joined(separator: "  ").trimmingTrailingSpaces())"
         }
         return ([Terminal.dim(line(titles))] + rows.map(line)).joined(separator: "\n")
     }
@@ -22,12 +23,12 @@ enum StoreText {
         return String(RFC3339.string(from: date).prefix(19)).replacingOccurrences(of: "T", with: " ")
     }
 
-    static func line(_ transaction: StoreControlWire.Transaction) -> String {
+    static func line(_ transaction: StoreControlWire.Transaction) -> TerminalText {
         let end = transaction.expiresDate.map { ", until \(date($0))" } ?? ""
         return "\(transaction.transactionID) \(transaction.productID): \(transaction.state)\(end)"
     }
 
-    static func table(_ all: StoreControlWire.Transactions) -> String {
+    static func table(_ all: StoreControlWire.Transactions) -> TerminalText {
         table(
             ["transaction", "state", "product", "bought (UTC)", "expires (UTC)"],
             all.transactions.map {
@@ -38,7 +39,7 @@ enum StoreText {
             })
     }
 
-    static func table(_ all: StoreControlWire.Subscriptions) -> String {
+    static func table(_ all: StoreControlWire.Subscriptions) -> TerminalText {
         table(
             ["original", "status", "product", "since (UTC)", "until (UTC)", "then"],
             all.subscriptions.map {
@@ -51,7 +52,7 @@ enum StoreText {
             })
     }
 
-    static func table(_ all: [StoreControlWire.Account]) -> String {
+    static func table(_ all: [StoreControlWire.Account]) -> TerminalText {
         func word(_ flag: Bool?) -> String { flag == true ? "yes" : "no" }
         return table(
             ["account", "storefront", "may pay", "asks to buy", "interrupted", "family"],
@@ -63,17 +64,17 @@ enum StoreText {
             })
     }
 
-    static func table(_ all: [StoreWire.Device]) -> String {
+    static func table(_ all: [StoreWire.Device]) -> TerminalText {
         table(["device", "account", "storefront"], all.map { [$0.deviceID, $0.account, $0.storefront.countryCode] })
     }
 
-    static func table(_ answer: ProductAnswer) -> String {
+    static func table(_ answer: ProductAnswer) -> TerminalText {
         table(
             ["product", "price", "kind", "name"],
             answer.products.map { [$0.id.rawValue, $0.displayPrice, $0.kind.rawValue, $0.displayName] })
     }
 
-    static func table(_ all: StoreControlWire.Notifications) -> String {
+    static func table(_ all: StoreControlWire.Notifications) -> TerminalText {
         table(
             ["number", "type", "about", "happened (UTC)", "sent", "result", "again (UTC)", "uuid"],
             all.notifications.map {
@@ -85,18 +86,18 @@ enum StoreText {
             })
     }
 
-    static func line(_ deliveries: StoreControlWire.Deliveries) -> String {
+    static func line(_ deliveries: StoreControlWire.Deliveries) -> TerminalText {
         guard deliveries.waiting > 0 else { return "everything was sent; nothing is sent again" }
         let next = deliveries.next.map { ", the next at \(RFC3339.string(from: $0))" } ?? ""
         return "everything was sent; \(deliveries.waiting) failed and will be sent again\(next)"
     }
 
-    static func line(_ family: StoreControlWire.Family) -> String {
+    static func line(_ family: StoreControlWire.Family) -> TerminalText {
         family.members.isEmpty
             ? "the family \(family.name) has ended" : "\(family.name): \(family.members.joined(separator: ", "))"
     }
 
-    static func clock(_ state: StoreControlWire.ClockState) -> String {
+    static func clock(_ state: StoreControlWire.ClockState) -> TerminalText {
         let speed =
             state.rate == 0
             ? "stands still" : state.rate == 1 ? "runs as real time" : "runs \(state.rate) times as fast"

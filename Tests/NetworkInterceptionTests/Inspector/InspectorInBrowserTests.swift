@@ -165,7 +165,7 @@ struct InspectorInBrowserTests {
         for body in bodies {
             var record = Record(
                 HTTPRequest(
-                    method: .init(text), url: "http://\(text)/\(text)?\(text)#\(text)",
+                    method: .init(text), url: "http://\(text)/\(body.utf8.count)/\(text)?\(text)#\(text)",
                     headers: [text: text, "Content-Type": text], body: .text(body)))
             record.designatedRequest.url = "javascript:alert(6)//" + text
             record.designatedRequest.body = .text(text + "\n" + body)

@@ -67,11 +67,12 @@ struct InspectorWorld {
     let transport: any HTTPTransport
     let page: InspectorPage
 
-    init(florets: [any Floret] = [], _ change: (inout InspectorPage.Configuration) -> Void = { _ in }) {
+    /// - Parameter isBare: without any floret.
+    init(florets: [any Floret] = [], isBare: Bool = false, _ change: (inout InspectorPage.Configuration) -> Void = { _ in }) {
         var configuration = Interceptor.Configuration.standard
         configuration.clock = Clock()
         configuration.storage = MemoryRecordStorage(capacity: .init(records: 20_000, bytes: 256 << 20))
-        interceptor = Interceptor([stamp] + florets, configuration: configuration)
+        interceptor = Interceptor(isBare ? [] : [stamp] + florets, configuration: configuration)
         interceptor.run()
         transport = interceptor.transport(wrapping: InProcessTransport(Self.service))
         var settings = InspectorPage.Configuration()

@@ -62,6 +62,8 @@ final class Story: Sendable {
     }
 
     private func read(_ entry: TraceEntry) {
+        // Outputs are heard where they are sent, in their order among all that happens.
+        if entry.kind == .event, entry.verdict == .delivered { return }
         let sender = entry.sender ?? "?"
         let receiver = entry.receivers.first ?? "Hub"
         let (asking, answer): (String, String?) =
@@ -79,7 +81,7 @@ final class Story: Sendable {
         let (began, ended) = (entry.began.instant, (entry.began + entry.duration).instant)
         write(.arrow(Arrow(from: sender, to: receiver, what: asking)), at: began)
         switch entry.verdict {
-        case .delivered:
+        case .delivered, .subscribed:
             if let answer { write(.arrow(Arrow(from: receiver, to: sender, what: answer)), at: ended) }
             guard entry.kind == .event else { return }
             for publisher in entry.receivers {

@@ -8,9 +8,9 @@ extension Record {
         let request = designatedRequest
         var json: JSONValue = [
             "id": .string(id.uuidString), "method": .string(originalRequest.method.rawValue),
-            "url": .string(Self.shortened(originalRequest.url, to: 2000)),
+            "url": .string(Self.cutInTheMiddle(originalRequest.url)),
             "host": .string(originalRequest.authority ?? ""),
-            "path": .string(Self.shortened(originalRequest.target, to: 300)),
+            "path": .string(Self.cutInTheMiddle(originalRequest.target)),
             "state": .string(result == nil ? "underway" : failure == nil ? "answered" : "failed"),
             "isChanged": .bool(!changes.isEmpty),
         ]
@@ -20,7 +20,7 @@ extension Record {
             json["type"] = response.headers["Content-Type"].map { .string(String($0.prefix { $0 != ";" }.prefix(80))) }
         }
         if let failure { json["error"] = .string(Self.shortened("\(failure)", to: 300)) }
-        if request.url != originalRequest.url { json["sentTo"] = .string(Self.shortened(request.url, to: 2000)) }
+        if request.url != originalRequest.url { json["sentTo"] = .string(Self.cutInTheMiddle(request.url)) }
         json["started"] = timing.started.map { .number(Int64(($0.timeIntervalSince1970 * 1000).rounded())) }
         if let started = timing.started, let end = timing.ended ?? timing.answered {
             json["milliseconds"] = Self.milliseconds(from: started, to: end)
@@ -51,6 +51,13 @@ extension Record {
         json["changes"] = .array(
             changes.map { ["floret": .string($0.floret), "kind": .string($0.kind.rawValue)] })
         json["timing"] = phases
+        json["signed"] = .array(
+            signedTexts.map { text in
+                [
+                    "title": .string(text.title), "notice": .string(text.notice), "header": .string(text.header),
+                    "claims": .string(text.claims),
+                ]
+            })
         return json
     }
 
@@ -76,6 +83,11 @@ extension Record {
 
     private static func milliseconds(from start: Date, to end: Date) -> JSONValue {
         .number((end.timeIntervalSince(start) * 100_000).rounded() / 100)
+    }
+
+    /// Of a URL the end says most. The whole of one that is longer than 2 000 characters is in the details.
+    private static func cutInTheMiddle(_ url: String) -> String {
+        url.utf8.count > 2000 && url.count > 2000 ? "\(url.prefix(700))…\(url.suffix(1299))" : url
     }
 
     private static func shortened(_ text: String, to limit: Int) -> String {

@@ -5,7 +5,7 @@ extension InspectorPage {
     var page: Page {
         var page = Page(
             title: configuration.title, body: body, styles: [Self.style, Self.detailStyle],
-            scripts: [Self.basics, Self.listScript, Self.detailScript, Self.sheetScript, Self.liveScript])
+            scripts: [Self.basics, Self.foldScript, Self.listScript, Self.detailScript, Self.sheetScript, Self.liveScript])
         page.asksItsServer = true
         return page
     }
@@ -26,12 +26,12 @@ extension InspectorPage {
         <button type="button" id="clear">Clear</button>
         </div>
         </header>
-        <noscript><p class="notice">This page is alive only with JavaScript.</p></noscript>
+        <noscript><p class="notice">This page needs JavaScript.</p></noscript>
         <main id="traffic" data-panel="traffic">
         <section class="card records" aria-label="Requests">
         \(filterForm)
         <p id="empty" class="notice soft" hidden></p>
-        <div id="list" role="listbox" tabindex="0" aria-label="Requests, newest first"><div id="rows" role="presentation"></div></div>
+        <div id="list" role="tree" tabindex="0" aria-label="Requests, newest first"><div id="rows" role="presentation"></div></div>
         </section>
         <section class="card detail" id="detail" aria-label="Chosen request" tabindex="-1">
         <p class="notice soft">Choose a request to see all of it.</p>

@@ -10,7 +10,7 @@ extension InspectorPage {
             if (id === this.id) return;
             this.id = id;
             if (id === null) {
-              $("detail").replaceChildren(make("p", { class: "notice soft" }, "Choose a request to see all of it."));
+              fill($("detail"), make("p", { class: "notice soft" }, "Choose a request to see all of it."));
               return;
             }
             this.read(true);
@@ -31,7 +31,7 @@ extension InspectorPage {
             if (number !== this.number || this.id === null) return;
             const isFocused = box.contains(document.activeElement) && document.activeElement !== box;
             if (!isOther && isFocused) return;
-            box.replaceChildren(...content);
+            fill(box, content);
             if (isOther) box.scrollTop = 0;
           },
 
@@ -53,7 +53,7 @@ extension InspectorPage {
             ].filter(Boolean);
             return [
               make("p", { class: "back" }, make("a", { href: "#" }, "All requests")),
-              make("div", { class: "title" }, pill(record), make("h2", {}, record.method + " " + record.path)),
+              make("div", { class: "title" }, pill(record), make("h2", { title: record.url }, record.method + " " + middleCut(record.path, 160))),
               make("p", { class: "soft facts" }, make("span", {}, record.host), make("span", {}, facts)),
               make("div", { class: "actions" }, actions),
               record.error && make("p", { class: "fault" }, record.error),
@@ -61,8 +61,9 @@ extension InspectorPage {
               this.changes(record),
               this.response(record),
               this.message("Request", record.original, record.id, "original"),
+              this.signed(record.signed || []),
               this.hub(record),
-            ].filter(Boolean);
+            ];
           },
 
           // Which part of the exchange took how long, one bar below the other.
@@ -138,6 +139,15 @@ extension InspectorPage {
             }
             parts.push(text.slice(last));
             return parts;
+          },
+
+          // What was signed and passed: decoded, with a sentence that says how little that proves.
+          signed(texts) {
+            if (texts.length === 0) return null;
+            const code = (name, text) => [make("h4", {}, name), make("pre", { class: "code body", tabindex: "0", role: "region", "aria-label": name }, ...this.coloured(text, "json"))];
+            return make("section", { "aria-labelledby": "signed-title", class: "message signed" }, make("h3", { id: "signed-title" }, "Signed payloads"),
+              texts.map((text, index) => make("details", { open: index === 0 }, make("summary", {}, text.title),
+                make("p", { class: "soft" }, text.notice), code("Header", text.header), code("Claims", text.claims))));
           },
 
           // What the hub decided while this was under way.

@@ -1,9 +1,40 @@
 extension InspectorPage {
+    /// Which requests are one line: a pure function of the records, newest first.
+    static let foldScript: StaticString = #"""
+        // Requests to the same path that ended alike. What is under way is a line of its own, and so is another outcome: an
+        // error among many answers stays in sight.
+        const foldKey = (record) => record.state === "underway" ? null
+          : [record.method, record.host, record.path.split("?", 1)[0], record.state, record.status, record.error, record.isChanged].join("\n");
+
+        // Lists of records that repeat in a row. Up to three requests may take turns, as the long polls of several devices
+        // do: each of them is a list then.
+        const folded = (records) => {
+          const kinds = 3, lists = [], keys = records.map(foldKey);
+          const comesAgain = (index) => {
+            for (let next = index + 1; next <= index + kinds; next += 1) if (keys[next] === keys[index]) return true;
+            return false;
+          };
+          let open = new Map();
+          records.forEach((record, index) => {
+            const key = keys[index];
+            if (key !== null && open.has(key)) { open.get(key).push(record); return; }
+            if (key === null || !comesAgain(index) || open.size === kinds) open = new Map();
+            const list = [record];
+            lists.push(list);
+            if (key !== null && comesAgain(index)) open.set(key, list);
+          });
+          return lists;
+        };
+
+        """#
+
     /// The list: all that is selected is known, only what is on the screen is drawn.
     static let listScript: StaticString = #"""
         const list = {
           records: [],        // newest first
           known: new Map(),
+          lines: [],          // what is shown: a record each, or a fold of several
+          open: new Set(),    // folds that are open, by their oldest record
           rows: new Map(),    // drawn, by place
           height: 56,
           limit: 20000,
@@ -32,6 +63,7 @@ extension InspectorPage {
             this.records = [];
             this.known = new Map();
             this.append(first.records);
+            this.arrange();
             this.draw(true);
             this.loadRest(number, first.next);
             return first.position;
@@ -42,6 +74,7 @@ extension InspectorPage {
               const more = await this.fetchPage(next).catch(() => ({ records: [], next: null }));
               if (number !== this.number) return;
               this.append(more.records);
+              this.arrange();
               next = more.next;
               this.draw();
             }
@@ -83,16 +116,43 @@ extension InspectorPage {
               this.records = this.records.filter((record) => this.known.has(record.id));
             }
             if (fresh.length > 0) {
-              const box = $("list"), isAtTop = box.scrollTop < this.height / 2;
               this.records = fresh.reverse().concat(this.records);
               for (const old of this.records.splice(this.limit)) this.known.delete(old.id);
-              this.setHeight();
-              if (!isAtTop) box.scrollTop += fresh.length * this.height;
             }
+            const box = $("list"), isAtTop = box.scrollTop < this.height / 2, before = this.lines.length;
+            this.arrange();
+            if (fresh.length > 0 && !isAtTop) box.scrollTop += (this.lines.length - before) * this.height;
             this.draw();
           },
 
-          setHeight() { $("rows").style.height = this.records.length * this.height + "px"; },
+          // Makes lines of the records. Requests that repeat in a row are one line with their number, which opens.
+          arrange() {
+            this.lines = [];
+            const folds = folded(this.records);
+            folds.forEach((records, index) => {
+              const oldest = records[records.length - 1].id, isOpen = records.length > 1 && this.open.has(oldest);
+              this.lines.push({ record: records[0], records, oldest, isOpen, level: 1, place: index + 1, size: folds.length });
+              if (!isOpen) return;
+              records.slice(1).forEach((record, place) => {
+                this.lines.push({ record, records: [record], isOpen: false, level: 2, place: place + 1, size: records.length - 1, head: records[0] });
+              });
+            });
+            this.setHeight();
+          },
+
+          // Whether a line shows the record of this id, itself or folded into it.
+          shows(line, id) {
+            return line.record.id === id || (!line.isOpen && line.records.length > 1 && line.records.some((record) => record.id === id));
+          },
+
+          fold(line, isOpen) {
+            if (line.records.length < 2 || line.isOpen === isOpen) return;
+            if (isOpen) this.open.add(line.oldest); else this.open.delete(line.oldest);
+            this.arrange();
+            this.draw();
+          },
+
+          setHeight() { $("rows").style.height = this.lines.length * this.height + "px"; },
 
           draw(isFromTop = false) {
             if (isFromTop) $("list").scrollTop = 0;
@@ -101,7 +161,7 @@ extension InspectorPage {
           },
 
           drawNow() {
-            const box = $("list"), count = this.records.length;
+            const box = $("list"), count = this.lines.length;
             box.hidden = count === 0;
             this.setHeight();
             this.sayCount();
@@ -111,41 +171,47 @@ extension InspectorPage {
               if (place < first || place >= end) { row.remove(); this.rows.delete(place); }
             }
             for (let place = first; place < end; place += 1) {
-              const record = this.records[place];
+              const line = this.lines[place], { record } = line, face = [line.level, line.records.length, line.isOpen].join();
               let row = this.rows.get(place);
-              if (!row || row.record !== record || record.isNew) {
-                const drawn = this.row(record, place);
+              if (!row || row.record !== record || row.face !== face || record.isNew) {
+                const drawn = this.row(line, place);
                 if (row) row.replaceWith(drawn); else $("rows").append(drawn);
                 this.rows.set(place, drawn);
                 row = drawn;
               }
-              const isChosen = record.id === detail.id;
+              row.record = record;
+              row.face = face;
+              row.line = line;
+              const isChosen = detail.id !== null && this.shows(line, detail.id);
               row.setAttribute("aria-selected", isChosen);
-              row.setAttribute("aria-setsize", count);
+              row.setAttribute("aria-posinset", line.place);
+              row.setAttribute("aria-setsize", line.size);
               row.classList.toggle("on", isChosen);
             }
             for (const row of this.rows.values()) row.record.isNew = false;
-            const chosen = detail.id && this.known.has(detail.id) && $("row-" + detail.id);
+            const chosen = detail.id && [...this.rows.values()].find((row) => this.shows(row.line, detail.id));
             if (chosen) box.setAttribute("aria-activedescendant", chosen.id);
             else box.removeAttribute("aria-activedescendant");
           },
 
-          row(record, place) {
-            const { spoken } = outcome(record);
+          row(line, place) {
+            const { record, records, isOpen } = line, isFold = records.length > 1, { spoken } = outcome(record);
+            const repeated = records.length.toLocaleString("en") + " times";
             const facts = [
               record.milliseconds === undefined ? null : timed(record.milliseconds),
               record.size === undefined ? null : sized(record.size),
             ].filter(Boolean).join(" · ");
             const row = make("div", {
-              id: "row-" + record.id, role: "option", class: "row", "aria-posinset": place + 1,
-              "aria-label": [record.method, record.url, spoken, facts, record.isChanged ? "changed by a floret" : ""].filter(Boolean).join(", "),
+              id: "row-" + record.id, role: "treeitem", class: line.level > 1 ? "row under" : "row", "aria-level": line.level,
+              "aria-expanded": isFold && String(isOpen),
+              "aria-label": [record.method, record.url, spoken, facts, record.isChanged && "changed by a floret", isFold && repeated].filter(Boolean).join(", "),
             },
               make("span", { class: "mark" }, pill(record)),
-              make("span", { class: "what" }, make("span", { class: "method" }, record.method), " ", make("span", { class: "path" }, record.path)),
+              make("span", { class: "what", title: record.method + " " + record.url }, make("span", { class: "method" }, record.method), " ", make("span", { class: "path" }, pathParts(record.path))),
               make("span", { class: "fact" }, record.started ? clock(record.started) : ""),
-              make("span", { class: "host" }, record.host, record.isChanged && make("span", { class: "tag" }, "changed")),
+              make("span", { class: "below" }, isFold && make("span", { class: "fold", title: isOpen ? "Fold them" : "Show all " + records.length }, repeated),
+                record.isChanged && make("span", { class: "tag" }, "changed"), make("span", { class: "host", title: record.host }, record.host)),
               make("span", { class: "fact" }, facts));
-            row.record = record;
             row.style.transform = "translateY(" + place * this.height + "px)";
             return row;
           },
@@ -166,12 +232,22 @@ extension InspectorPage {
 
           // Chooses the record so many places further; the list keeps the focus.
           move(step) {
-            if (this.records.length === 0) return;
-            const now = detail.id ? this.records.findIndex((record) => record.id === detail.id) : -1;
+            if (this.lines.length === 0) return;
+            const now = this.chosenPlace();
             // Whatever key begins, it begins at the newest, but for the one that asks for the oldest.
-            const place = Math.min(this.records.length - 1, Math.max(0, now < 0 && step < Infinity ? 0 : now + step));
+            const place = Math.min(this.lines.length - 1, Math.max(0, now < 0 && step < Infinity ? 0 : now + step));
             this.reveal(place);
-            go("record-" + this.records[place].id, detail.id !== null);
+            go("record-" + this.lines[place].record.id, detail.id !== null);
+          },
+
+          chosenPlace() { return detail.id ? this.lines.findIndex((line) => this.shows(line, detail.id)) : -1; },
+
+          // As in any tree: right opens a fold, left closes it, or goes to the fold that a record is in.
+          turn(isOpening) {
+            const line = this.lines[this.chosenPlace()];
+            if (!line) return;
+            if (!isOpening && line.head) go("record-" + line.head.id, true);
+            else this.fold(line, isOpening);
           },
 
           reveal(place) {
@@ -184,7 +260,8 @@ extension InspectorPage {
         $("list").addEventListener("scroll", () => list.draw(), { passive: true });
         $("list").addEventListener("click", (event) => {
           const row = event.target.closest(".row");
-          if (row) go("record-" + row.record.id, detail.id !== null && innerWidth > 900);
+          if (row && event.target.closest(".fold")) list.fold(row.line, !row.line.isOpen);
+          else if (row) go("record-" + row.record.id, detail.id !== null && innerWidth > 900);
         });
         $("list").addEventListener("keydown", (event) => {
           const screen = Math.max(1, Math.floor($("list").clientHeight / list.height) - 1);
@@ -192,6 +269,9 @@ extension InspectorPage {
           if (event.key in steps) {
             event.preventDefault();
             list.move(steps[event.key]);
+          } else if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
+            event.preventDefault();
+            list.turn(event.key === "ArrowRight");
           } else if (event.key === "Enter" && detail.id) {
             event.preventDefault();
             $("detail").focus();

@@ -4,6 +4,10 @@ extension InspectorPage {
         "use strict";
         const $ = (id) => document.getElementById(id);
 
+        // What stands in a box: a condition that does not hold leaves nothing behind.
+        const isContent = (child) => child !== null && child !== undefined && typeof child !== "boolean";
+        const fill = (box, ...children) => box.replaceChildren(...children.flat().filter(isContent));
+
         // An element: attributes that are functions listen, `false` and `null` are left out.
         const make = (tag, attributes = {}, ...children) => {
           const isPicture = ["svg", "rect", "text", "line", "g"].includes(tag);
@@ -12,7 +16,7 @@ extension InspectorPage {
             if (typeof value === "function") element.addEventListener(name, value);
             else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value === true ? "" : value);
           }
-          element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+          fill(element, ...children);
           return element;
         };
 
@@ -47,6 +51,18 @@ extension InspectorPage {
           const date = new Date(instant), two = (number) => String(number).padStart(2, "0");
           return two(date.getHours()) + ":" + two(date.getMinutes()) + ":" + two(date.getSeconds()) + "." + String(date.getMilliseconds()).padStart(3, "0");
         };
+        // The whole of a short text, beginning and end of a long one: of a path the end tells most.
+        const middleCut = (text, limit) => text.length <= limit ? text : text.slice(0, Math.floor(limit / 3)) + "…" + text.slice(text.length - limit + Math.floor(limit / 3) + 1);
+
+        // A path in parts that are cut, where there is no room, at their beginnings: what leads to the last segment first.
+        const pathParts = (path) => {
+          const mark = path.indexOf("?"), end = mark < 0 ? path.length : mark;
+          const leaf = Math.max(path.lastIndexOf("/", end - 2), end - 24, 0);
+          const parts = [["way", path.slice(0, leaf), 2], ["leaf", path.slice(leaf, end), 0], ["query", path.slice(end), 8]];
+          return parts.filter(([, text]) => text !== "").map(([name, text, short]) =>
+            make("span", { class: text.length <= short ? name + " short" : name }, make("bdi", { dir: "ltr" }, text)));
+        };
+
         const plural = (count, noun) => count.toLocaleString("en") + " " + noun + (count === 1 ? "" : "s");
 
         // How a request ended, in a word and a colour.

@@ -1,15 +1,23 @@
 extension InspectorPage {
     /// The other views, and the form in which requests are written.
     static let sheetScript: StaticString = #"""
-        const traceTable = (entries) => make("table", { class: "trace" },
-          make("thead", {}, make("tr", {}, ["Time", "Message", "From", "To", "Verdict"].map((name) => make("th", { scope: "col" }, name)))),
-          make("tbody", {}, entries.map((entry) => make("tr", {},
-            make("td", { class: "fact" }, clock(entry.at)),
-            make("td", {}, make("code", {}, entry.message), make("span", { class: "soft kind" }, entry.kind === "viewQuery" ? "view query" : entry.kind)),
-            make("td", {}, entry.sender || "–"),
-            make("td", {}, entry.receivers.join(", ") || "–"),
-            make("td", {}, make("span", { class: "pill " + ({ delivered: "good", refused: "warn" }[entry.verdict] || "bad") }, entry.verdict),
-              entry.reason && make("span", { class: "soft kind" }, entry.reason))))));
+        // Where there is no room for columns of their own, sender and receivers stand below the message.
+        const traceTable = (entries) => {
+          const kind = (entry) => entry.verdict === "subscribed" ? "subscription" : entry.kind === "viewQuery" ? "view query" : entry.kind;
+          const tone = (entry) => ({ delivered: "good", subscribed: "plain", refused: "warn" }[entry.verdict] || "bad");
+          const ends = (entry) => (entry.sender || "–") + " → " + (entry.receivers.join(", ") || "–");
+          const head = [["Time"], ["Message"], ["From", "wide"], ["To", "wide"], ["Verdict"]];
+          // A name breaks before its dots first.
+          const dotted = (name) => name.split(".").flatMap((part, index) => index === 0 ? [part] : [make("wbr"), "." + part]);
+          return make("table", { class: "trace" },
+            make("thead", {}, make("tr", {}, head.map(([name, place]) => make("th", { scope: "col", class: place }, name)))),
+            make("tbody", {}, entries.map((entry) => make("tr", {},
+              make("td", { class: "fact" }, clock(entry.at)),
+              make("td", {}, make("code", {}, dotted(entry.message)), " ", make("span", { class: "soft kind" }, kind(entry)), make("span", { class: "soft narrow" }, ends(entry))),
+              make("td", { class: "wide" }, entry.sender || "–"),
+              make("td", { class: "wide" }, entry.receivers.join(", ") || "–"),
+              make("td", {}, make("span", { class: "pill " + tone(entry) }, entry.verdict), entry.reason && make("span", { class: "soft reason" }, entry.reason))))));
+        };
 
         let drawingHub = 0;
         const drawHub = () => {
@@ -17,7 +25,7 @@ extension InspectorPage {
           drawingHub = requestAnimationFrame(() => {
             drawingHub = 0;
             const box = $("hub"), entries = page.trace.slice(0, 500);
-            box.replaceChildren(make("h2", {}, "What the hub decided"), entries.length === 0
+            fill(box, make("h2", {}, "What the hub decided"), entries.length === 0
               ? make("p", { class: "notice soft" }, "Nothing yet. Messages between plugins appear here as they are sent.")
               : make("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": "Messages, newest first" }, traceTable(entries)));
           });
@@ -35,9 +43,10 @@ extension InspectorPage {
               click: async () => { page.state = await ask("POST", "florets/" + floret.number, { isEnabled: !floret.isEnabled }); drawFlorets(); },
             })));
           const said = reports.map((report) => make("li", {}, report.message));
-          $("florets").replaceChildren(make("h2", {}, "Florets"),
+          fill($("florets"), make("h2", {}, "Florets"),
             make("p", { class: "soft" }, florets.length === 0 ? "This interceptor has none: it only records." : "Asked in this order. A switch counts for requests that begin from now on."),
-            florets.length > 0 && make("ul", { class: "florets" }, rows), ...(said.length > 0 ? [make("h3", {}, "Reports"), make("ul", { class: "plain" }, said)] : []));
+            florets.length > 0 && make("ul", { class: "florets" }, rows),
+            said.length > 0 && [make("h3", {}, "Reports"), make("ul", { class: "plain" }, said)]);
           const switched = before !== undefined && document.querySelector("[data-floret='" + Number(before) + "']");
           if (switched) switched.focus();
         };

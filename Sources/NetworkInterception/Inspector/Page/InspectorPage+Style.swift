@@ -33,8 +33,21 @@ extension InspectorPage {
         .row:hover { background: var(--paper); }
         .row.on { background: var(--accent-soft); }
         .row .mark { grid-row: 1 / 3; align-self: center; }
-        .row .what, .row .host { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+        .row.under { padding-left: 2rem; }
+        .row .what, .row .below { display: flex; gap: .4rem; min-width: 0; white-space: nowrap; overflow: hidden; }
         .row .what, .row .what + .fact { align-self: end; }
+        .row .what { align-items: baseline; }
+        .row .below { align-items: center; }
+        .path { display: flex; min-width: 0; }
+        .path > *, .row .host { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: pre; }
+        .path .way { flex: 0 1000000000 auto; min-width: 1.1em; }
+        .path .leaf, .path .query { direction: rtl; text-align: left; }
+        .path .leaf { flex: 0 1 auto; }
+        .path .query { flex: 0 1000000000000 auto; min-width: 4.5ch; }
+        .path .short { flex: none; min-width: 0; }
+        .row .fold { flex: none; padding: .05rem .6rem; min-height: 1.5rem; border: 1px solid var(--line); border-radius: 1rem; background: var(--card); color: var(--accent); font-size: .78rem; font-weight: 600; cursor: pointer; }
+        .row .fold::before { content: "▸ "; } .row[aria-expanded=true] .fold::before { content: "▾ "; }
+        .row .fold:hover { border-color: var(--accent); }
         .row .method { font-weight: 650; font-size: .86em; letter-spacing: .01em; }
         .row .host, .row .fact { font-size: .82rem; color: var(--soft); }
         .row .fact { text-align: end; font-variant-numeric: tabular-nums; }
@@ -44,7 +57,7 @@ extension InspectorPage {
         .pill.plain { background: var(--accent-soft); color: var(--accent); }
         .pill.warn { background: var(--warning-soft); color: var(--warning); }
         .pill.bad { background: var(--error-soft); color: var(--error); }
-        .tag { margin-left: .5rem; font-size: .74rem; color: var(--accent); }
+        .tag { flex: none; font-size: .74rem; color: var(--accent); }
         .notice { padding: 1.6rem 1.1rem; }
         .detail { overflow-y: auto; padding: 0 1.4rem 1.4rem; }
         .detail:focus { outline: none; }
@@ -52,7 +65,7 @@ extension InspectorPage {
         .sheet { padding: 1.2rem 1.4rem 1.4rem; display: grid; gap: .7rem; }
         .page { width: 100%; padding-top: .4rem; overflow-y: auto; }
         .page.wide { max-width: 72rem; }
-        .florets, .plain { list-style: none; margin: 0; padding: 0; }
+        .florets, ul.plain { list-style: none; margin: 0; padding: 0; }
         .florets li { display: flex; gap: .5rem 1.2rem; align-items: center; padding: .8rem 0; border-top: 1px solid var(--line); }
         .florets .name { display: block; font-weight: 600; overflow-wrap: anywhere; }
         .grow { flex: 1; min-width: 0; }
@@ -60,13 +73,28 @@ extension InspectorPage {
         .switch::after { content: ""; position: absolute; top: .12rem; left: .14rem; width: 1.4rem; height: 1.4rem; border-radius: 50%; background: #ffffff; box-shadow: 0 1px 2px rgb(0 0 0 / .3); transition: transform .15s; }
         .switch[aria-checked=true] { background: var(--accent); }
         .switch[aria-checked=true]::after { transform: translateX(1.26rem); }
-        .scrolling { overflow-x: auto; margin-inline: -.2rem; padding-inline: .2rem; }
+        .scrolling { overflow-x: auto; margin-inline: -.2rem; padding-inline: .2rem; container-type: inline-size; }
         table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+        .trace { table-layout: fixed; }
+        .trace th:nth-child(1) { width: 7.2rem; } .trace th:nth-child(3) { width: 15%; } .trace th:nth-child(4) { width: 18%; } .trace th:nth-child(5) { width: 26%; }
         .trace th { text-align: start; font-size: .8rem; color: var(--soft); font-weight: 600; }
         .trace th, .trace td { padding: .45rem 1rem .45rem 0; border-bottom: 1px solid var(--line); vertical-align: baseline; }
         .trace .fact { white-space: nowrap; font-variant-numeric: tabular-nums; }
-        .kind { margin-left: .6rem; font-size: .82rem; }
-        .trace .kind { white-space: nowrap; }
+        .trace .kind { font-size: .82rem; white-space: nowrap; }
+        .trace .narrow, .trace .reason { display: block; font-size: .82rem; overflow-wrap: anywhere; }
+        .trace .narrow { display: none; }
+        .trace td { overflow-wrap: anywhere; } .trace .pill { overflow-wrap: normal; }
+        @container (max-width: 40rem) {
+          .trace .wide { display: none; }
+          .trace .narrow { display: block; }
+          .trace th, .trace td { padding-right: .5rem; }
+          .trace .fact { font-size: .76rem; }
+          .trace th:nth-child(1) { width: 5.6rem; } .trace th:nth-child(5) { width: 31%; }
+          .trace code { font-size: .75rem; }
+          .trace .kind { display: block; }
+          .trace .pill { font-size: .72rem; padding-inline: .36rem; }
+          .trace th:last-child, .trace td:last-child { padding-right: 0; }
+        }
         @media (max-width: 56.25rem) {
           body { height: auto; min-height: 100dvh; }
           #traffic { grid-template-columns: minmax(0, 1fr); grid-template-rows: minmax(0, 1fr); height: calc(100dvh - 7.6rem); flex: none; }
@@ -74,6 +102,8 @@ extension InspectorPage {
           .chosen .records { display: none; }
           html:not(.chosen) .detail { display: none; }
           .detail { padding-inline: 1rem; overflow: visible; }
+          .page { padding-inline: 0; }
+          .sheet { padding: 1rem; }
           .tools { margin-left: 0; }
           .tools button, .tools .button { padding-inline: .6rem; font-size: .88rem; }
         }
@@ -83,7 +113,7 @@ extension InspectorPage {
 
         .back { padding-top: .9rem; font-size: .88rem; display: none; }
         .title { display: flex; gap: .7rem; align-items: baseline; padding-top: 1.2rem; }
-        .title h2 { font-size: 1.05rem; font-weight: 620; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden; }
+        .title h2 { font-size: 1.05rem; font-weight: 620; }
         .facts { display: flex; flex-wrap: wrap; gap: .1rem 1.1rem; font-size: .88rem; margin-top: .3rem; overflow-wrap: anywhere; }
         .actions { display: flex; flex-wrap: wrap; gap: .5rem; margin-top: .9rem; }
         .detail section { margin-top: 1.6rem; }
@@ -107,7 +137,10 @@ extension InspectorPage {
         .url { overflow-wrap: anywhere; }
         pre { margin: 0; }
         .body, .diff { padding: .8rem 1rem; background: var(--paper); border: 1px solid var(--line); border-radius: .55rem; overflow: auto; max-height: 32rem; font-size: .82rem; line-height: 1.55; white-space: pre-wrap; overflow-wrap: anywhere; tab-size: 2; }
-        .message > div { display: grid; gap: .45rem; justify-items: start; min-width: 0; }
+        .signed h4 { margin: .6rem 0 .35rem; font-size: .82rem; color: var(--soft); }
+        .signed details > p { margin-top: .4rem; font-size: .88rem; overflow-wrap: anywhere; }
+        .message > * { min-width: 0; }
+        .message > div { display: grid; gap: .45rem; justify-items: start; }
         .message > div > pre { width: 100%; min-width: 0; }
         .t-name { color: var(--accent); } .t-string { color: var(--good); } .t-number { color: var(--warning); }
         .plain li { padding: .15rem 0; font-size: .92rem; }

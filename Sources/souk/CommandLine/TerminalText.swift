@@ -1,0 +1,107 @@
+import Primitives
+
+/// Text for a terminal. What is written out in the program stays as it is; what is interpolated may have come from outside,
+/// and no character of it can move the cursor, colour anything, begin another line or turn the order of letters around.
+///
+///     Terminal.print("\(Terminal.bold(name)) costs \(product.displayPrice)")
+///     Terminal.print(.lines(help))
+///
+/// There is no way from a `String` to a terminal but through here.
+struct TerminalText: Sendable, ExpressibleByStringInterpolation {
+    /// What is written.
+    private(set) var written: String
+
+    init(stringLiteral literal: StaticString) { written = literal.withUTF8Buffer { String(decoding: $0, as: UTF8.self) } }
+
+    init(stringInterpolation interpolation: StringInterpolation) { written = interpolation.written }
+
+    private init(written: String) { self.written = written }
+
+    /// A text of several lines: its line ends stay.
+    static func lines(_ text: String) -> TerminalText {
+        TerminalText(written: text.split(separator: "\n", omittingEmptySubsequences: false).map(Self.escaped).joined(separator: "\n"))
+    }
+
+    /// Valid JSON, which keeps its meaning: what is escaped stands in its strings, and is escaped as JSON does it. Only
+    /// white space between its parts can be a control character as it is; of that the line ends stay.
+    static func json(_ text: String) -> TerminalText {
+        let written = escaping(text) { scalar in
+            switch scalar {
+            case "\n": "\n"
+            case "\r", "\t": " "
+            default: "\\u" + hex(scalar, digits: 4)
+            }
+        }
+        return TerminalText(written: written)
+    }
+
+    static func + (left: TerminalText, right: TerminalText) -> TerminalText {
+        TerminalText(written: left.written + right.written)
+    }
+
+    static func += (left: inout TerminalText, right: TerminalText) { left.written += right.written }
+
+    // MARK: - Escaping
+
+    /// `text` without control characters (C0, DEL, C1), line separators, and the characters that set or turn the direction
+    /// of writing (Unicode Standard Annex 9). In their places: `\n`, `\r`, `\t`, and `\u{1B}` for all others.
+    static func escaped(_ text: some StringProtocol) -> String {
+        escaping(text) { scalar in
+            switch scalar {
+            case "\n": "\\n"
+            case "\r": "\\r"
+            case "\t": "\\t"
+            default: "\\u{" + hex(scalar, digits: 1) + "}"
+            }
+        }
+    }
+
+    private static func escaping(_ text: some StringProtocol, _ escape: (UnicodeScalar) -> String) -> String {
+        guard text.unicodeScalars.contains(where: isDangerous) else { return String(text) }
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            if isDangerous(scalar) { escaped += escape(scalar) } else { escaped.unicodeScalars.append(scalar) }
+        }
+        return escaped
+    }
+
+    private static func isDangerous(_ scalar: UnicodeScalar) -> Bool {
+        switch scalar.value {
+        case ..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
+    private static func hex(_ scalar: UnicodeScalar, digits: Int) -> String {
+        let text = String(scalar.value, radix: 16, uppercase: true)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+}
+
+extension TerminalText {
+    struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var written = ""
+
+        init(literalCapacity: Int, interpolationCount: Int) { written.reserveCapacity(literalCapacity) }
+
+        mutating func appendLiteral(_ literal: StaticString) {
+            literal.withUTF8Buffer { written += String(decoding: $0, as: UTF8.self) }
+        }
+
+        mutating func appendInterpolation(_ text: TerminalText) { written += text.written }
+
+        /// Whatever describes itself, escaped.
+        mutating func appendInterpolation(_ value: some Any) { written += TerminalText.escaped("\(value)") }
+    }
+}
+
+extension Sequence<TerminalText> {
+    func joined(separator: TerminalText = "") -> TerminalText {
+        var joined: TerminalText = ""
+        for (index, text) in enumerated() {
+            if index > 0 { joined += separator }
+            joined += text
+        }
+        return joined
+    }
+}
