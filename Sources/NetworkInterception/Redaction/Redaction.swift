@@ -74,7 +74,8 @@ public struct Redaction: Sendable {
         pointers morePointers: [String] = []
     ) -> Redaction {
         Redaction(
-            headers.adding(moreHeaders), queryItems.union(moreItems), members.union(moreMembers), pointers + morePointers,
+            headers.adding(moreHeaders), queryItems.union(moreItems), members.union(moreMembers),
+            pointers + morePointers,
             keepsEncodedBodies, hasStandardWords: rules?.hasStandardWords == true)
     }
 

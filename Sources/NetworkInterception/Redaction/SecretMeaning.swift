@@ -56,14 +56,16 @@ struct SecretWords: Sendable {
 
 extension SecretWords {
     private static let passwords = SecretWords(
-        .ending, [.everywhere, .everything], "password passwd passphrase passcode pwd secret")
+        .ending, [.everywhere, .everything],
+        "password passwd passphrase passcode pwd secret passwort kennwort motdepasse senha")
     private static let tokens = SecretWords(.ending, [.everywhere, .everything], "token")
 
     /// The names of secrets. Headers, items, members, elements and settings are all looked up here.
     static let standard: [SecretWords] = [
         passwords, tokens,
-        passwords.followed(by: "value hash digest confirmation confirm again repeat verify new old plain text string"),
-        tokens.followed(by: "value hash secret hint"),
+        passwords.followed(
+            by: "value hash salt digest confirmation confirm again repeat verify new old plain text string binary data"),
+        tokens.followed(by: "value hash secret hint data"),
         SecretWords(
             .ending, [.everywhere, .everything],
             """
@@ -71,18 +73,21 @@ extension SecretWords {
             decryptionkey masterkey authkey authenticationkey subscriptionkey accountkey sharedkey deploykey sshkey
             adminkey serverkey applicationkey consumerkey webhookkey functionskey hmackey sessionkey streamkey recoverykey
             licensekey insertkey ingestkey symmetrickey aeskey rsakey servicekey wrappingkey
-            passkey connectionstring accesskeyid
+            customerkey integrationkey writekey appkey keymaterial secretid
+            passkey connectionstring accesskeyid authheader authorizationheader
             sessionid sessid samlresponse samlassertion codeverifier oauthverifier seedphrase recoveryphrase mnemonic
             backupcode backupcodes recoverycode recoverycodes verificationcode authcode authorizationcode securitycode
             accesscode otpcode mfacode twofactorcode smscode logincode devicecode pincode activationcode
-            secretanswer securityanswer receiptdata latestreceipt signedpayload signedtransaction signedtransactions
+            confirmationcode resetcode onetimecode 2facode tfacode authenticatorcode cvvcode cvccode cardcode
+            cardverificationvalue secretanswer securityanswer receiptdata latestreceipt signedpayload signedtransaction signedtransactions
             signedtransactioninfo signedrenewalinfo signedapptransactioninfo cardnumber ccnumber creditcard
             creditcardnumber magiclink
             """),
         SecretWords(
             .ending, [.everywhere, .number, .list],
-            "otp cvv cvc jwt jws userpass dbpass newpass oldpass rootpass smtppass ftppass tkn sharedaccesssignature"),
-        SecretWords(.word, [.everywhere, .number, .list], "pin cvn csc sid dpop assertion samlrequest hmac"),
+            "otp cvv cvc jwt jws userpass dbpass newpass oldpass rootpass smtppass ftppass sshpass mailpass tkn sharedaccesssignature"
+        ),
+        SecretWords(.word, [.everywhere, .number, .list], "pin cvn csc sid sess dpop assertion samlrequest hmac"),
         SecretWords(.word, [.everywhere, .list], "pass psw pw auth oauth session bearer cred mfa"),
         SecretWords(.ending, [.everywhere, .list, .line], "cookie cookies"),
         SecretWords(.word, [.everywhere, .everything, .line], "authorization"),
@@ -102,6 +107,8 @@ extension SecretWords {
             """),
     ]
 
+    /// Segments of paths after which there is a token: `/reset/…`. Others are names of secrets: `/token/…`.
+    static let steps = SecretWords(.word, .member, "reset verify verification confirm activate activation magic invite")
     /// Names whose value may itself be the name of a secret, the value of which stands beside it:
     /// `{"name": "password", "value": "…"}`.
     static let naming = SecretWords(.whole, .member, "name key id field header parameter type")

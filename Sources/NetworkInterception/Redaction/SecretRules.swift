@@ -3,6 +3,7 @@ import HTTPCore
 /// What counts as a secret, in the form in which bytes are searched for it.
 final class SecretRules: Sendable {
     private static let standardWords = SecretTable(SecretWords.standard)
+    private static let stepWords = SecretTable([SecretWords.steps])
     private static let namingWords = SecretTable([SecretWords.naming])
     private static let namedWords = SecretTable([SecretWords.named])
     private static let namedElementWords = SecretTable([SecretWords.namedElements])
@@ -40,7 +41,10 @@ final class SecretRules: Sendable {
     /// The body without its secrets; `nil` when it has none.
     func change(_ body: [UInt8], _ kind: BodyKind) -> [UInt8]? {
         if body.beginsSignedDER { return Array(SensitiveHeaders.replacement.utf8) }
-        if let wide = WideText(body), let change = change(wide.narrow, kind) { return wide.encoded(change) }
+        if let wide = WideText(body) {
+            if let change = change(wide.narrow, kind) { return wide.encoded(change) }
+            if wide.isText { return nil }
+        }
         if let pointers, let pointed = pointers.redacted(body) {
             return pointed.withUnsafeBufferPointer { scanned($0, kind, depth: 0) } ?? pointed
         }
@@ -63,6 +67,12 @@ extension SecretRules {
         if members.contains(text, name) { return [.item, .member, .number, .list, .object] }
         let named: SecretMeaning = queryItems.contains(text, name) ? .item : []
         return hasStandardWords ? Self.standardWords.meaning(of: text, name).union(named) : named
+    }
+
+    /// How many characters a random segment of a path has at least to be a secret after this one; `nil` when it is none.
+    func leastLength(after segment: Range<Int>, of text: UnsafeBufferPointer<UInt8>) -> Int? {
+        if meaning(of: text, segment).contains(.member) { return 12 }
+        return hasStandardWords && !Self.stepWords.meaning(of: text, segment).isEmpty ? 20 : nil
     }
 
     /// Whether the value of this name may be a name itself.
@@ -108,6 +118,7 @@ final class SecretNames: Sendable {
     deinit { ends.deallocate() }
 
     func contains(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        if names.isEmpty { return false }
         var (start, end) = (name.lowerBound, name.upperBound)
         while start < end, Self.isPassedOver(text[start]) { start += 1 }
         while start < end, Self.isPassedOver(text[end - 1]) { end -= 1 }

@@ -50,7 +50,12 @@ extension SecretScanner {
             }
         }
         guard start < end else { return nil }
-        isItem = isItem && text[place] == UInt8(ascii: "=")
+        // A namespace of XML.
+        if stands("xmlns:", at: start - 6) { return nil }
+        if text[place] == UInt8(ascii: ":"), byte(start - 1) == UInt8(ascii: "<") || stands("</", at: start - 2) {
+            return nil
+        }
+        isItem = isItem && text[place] == UInt8(ascii: "=") && end == place
         return SecretName(range: start..<end, quote: nil, isItem: isItem, isEscaped: isEscaped)
     }
 
@@ -133,10 +138,7 @@ extension SecretScanner {
         let start = quote.range.upperBound
         switch quote.mark {
         case .double: return endOfString(from: start, UInt8(ascii: "\""), quote.escapes)
-        case .single:
-            // An apostrophe begins nothing that goes on in the next line.
-            let line = endOfLine(from: start)
-            return min(line, endOfString(from: start, UInt8(ascii: "'"), quote.escapes, upTo: line))
+        case .single: return endOfString(from: start, UInt8(ascii: "'"), quote.escapes)
         case .unicode: return end(from: start, at: "\\u0022", unlessEscaped: true)
         case .entity: return end(from: start, at: "&quot;", unlessEscaped: false)
         case .numericEntity: return end(from: start, at: "&#34;", unlessEscaped: false)
@@ -144,11 +146,12 @@ extension SecretScanner {
     }
 
     /// Where the string ends that began with a quote after so many backslashes.
-    func endOfString(from start: Int, _ mark: UInt8, _ escapes: Int, upTo limit: Int = .max) -> Int {
-        let limit = min(limit, text.count)
+    func endOfString(from start: Int, _ mark: UInt8, _ escapes: Int) -> Int {
         var place = start
-        while place < limit {
+        while place < text.count {
             guard text[place] == mark else {
+                // An apostrophe begins nothing that goes on in the next line.
+                if mark == UInt8(ascii: "'"), text[place].isLineEnd { return place }
                 place += 1
                 continue
             }
@@ -156,7 +159,7 @@ extension SecretScanner {
             if before % (2 * (escapes + 1)) == escapes { return place - escapes }
             place += 1
         }
-        return limit
+        return text.count
     }
 
     private func end(from start: Int, at word: StaticString, unlessEscaped: Bool) -> Int {

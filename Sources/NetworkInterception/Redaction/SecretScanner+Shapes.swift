@@ -3,6 +3,11 @@ import Primitives
 
 /// What is a secret by its shape, under any name.
 extension SecretScanner {
+    /// So much of a word is looked at to say whether it is random.
+    private static let sample = 64
+    private static let wordOfToken = ASCIISet.alphanumeric.union("_-")
+    private static let partsOfToken = ASCIISet.alphanumeric.union("_-.")
+    private static let digest = ASCIISet.alphanumeric.union("$./+=,")
     private static let afterPath = ASCIISet.blank.union("\"'<>\\?#&,;)]}")
 
     /// At a letter, a digit or a dollar sign: does something begin that is known by its beginning?
@@ -14,7 +19,9 @@ extension SecretScanner {
         if first == UInt8(ascii: "e"), SecretShapes.objects.contains(where: { stands($0, at: start) }) {
             return encoded(atLeast: 16, withDots: true)
         }
-        if first == UInt8(ascii: "M"), byte(start + 1) == UInt8(ascii: "I") { return encoded(atLeast: 64, withDots: false) }
+        if first == UInt8(ascii: "M"), byte(start + 1) == UInt8(ascii: "I") {
+            return encoded(atLeast: 64, withDots: false)
+        }
         for shape in rules.shapes.shapes(beginningWith: first) where stands(shape.prefix, at: start) {
             if begun(shape) { return }
         }
@@ -25,16 +32,22 @@ extension SecretScanner {
     private mutating func begun(_ shape: SecretShape) -> Bool {
         let start = position
         let rest = start + shape.prefix.count
+        guard !isMarked(rest) else {
+            position = rest
+            return true
+        }
+        if shape.rest == .mixed {
+            let sample = text[rest..<min(text.count, rest + Self.sample)].prefix { Self.wordOfToken.contains($0) }
+            guard sample.contains(where: \.isDigit), sample.contains(where: \.isUppercase) else { return false }
+        }
         let end: Int
         switch shape.rest {
-        case .word, .mixed: end = self.end(from: rest) { !$0.isAlphanumeric && $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }
-        case .parts: end = trimmed(rest..<self.end(from: rest) { !$0.isAlphanumeric && !"_-.".utf8.contains($0) })
+        case .word, .mixed: end = self.end(from: rest) { !Self.wordOfToken.contains($0) }
+        case .parts: end = trimmed(rest..<self.end(from: rest) { !Self.partsOfToken.contains($0) })
         case .path: end = trimmed(rest..<self.end(from: rest) { Self.afterPath.contains($0) })
+        case .digest: end = trimmed(rest..<self.end(from: rest) { !Self.digest.contains($0) })
         }
         guard end - rest >= shape.least else { return false }
-        if shape.rest == .mixed, !text[rest..<end].contains(where: \.isDigit) || !text[rest..<end].contains(where: \.isUppercase) {
-            return false
-        }
         hide((shape.keepsPrefix ? rest : start)..<end)
         return true
     }
@@ -49,6 +62,8 @@ extension SecretScanner {
 // MARK: - Credentials of HTTP
 
 extension SecretScanner {
+    /// So much of what follows a scheme is looked at to say whether it is a secret.
+    private static let longestJudged = 512
     private static let credential = ASCIISet.alphanumeric.union("-._~+/=")
 
     /// The end of the scheme at `start`, such as `Bearer`.
@@ -80,11 +95,9 @@ extension SecretScanner {
         var start = end(from: scheme.upperBound) { !$0.isBlank && $0 != UInt8(ascii: "+") }
         if stands("%20", at: start) { start += 3 }
         guard start > scheme.upperBound else { return false }
-        var end = self.end(from: start) { !Self.credential.contains($0) }
+        let word = text[start..<min(text.count, start + Self.longestJudged)].prefix { Self.credential.contains($0) }
         // `Bearer realm="…"` asks for credentials.
-        if start == end || byte(end) == UInt8(ascii: "\"") && byte(end - 1) == UInt8(ascii: "=") { return false }
-        end = trimmed(start..<end)
-        let word = text[start..<end]
+        if word.isEmpty || byte(word.endIndex) == UInt8(ascii: "\"") && word.last == UInt8(ascii: "=") { return false }
         let letter = text[scheme.lowerBound] | 0x20
         let isSecret: Bool
         if isBasic(scheme) {
@@ -95,7 +108,7 @@ extension SecretScanner {
             isSecret = word.count >= 12 && word.contains(where: \.isDigit) && word.contains(where: \.isASCIILetter)
         }
         guard isSecret else { return false }
-        hide(start..<end)
+        hide(start..<trimmed(start..<end(from: start) { !Self.credential.contains($0) }))
         return true
     }
 
@@ -105,7 +118,7 @@ extension SecretScanner {
 
     /// Base64 of printable text with a colon.
     private func isUserAndPassword(_ word: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        guard word.count <= 4096 else { return true }
+        guard word.count < Self.longestJudged else { return true }
         var padded = Array(word)
         while padded.last == UInt8(ascii: "=") { padded.removeLast() }
         while padded.count % 4 != 0 { padded.append(UInt8(ascii: "=")) }
@@ -171,13 +184,16 @@ extension SecretScanner {
         position = start
         let limit = min(text.count, start + Self.longestName)
         var end = start
-        while end < limit, text[end].isAlphanumeric || text[end] == UInt8(ascii: "-") || text[end] == UInt8(ascii: "_") {
+        while end < limit, text[end].isAlphanumeric || text[end] == UInt8(ascii: "-") || text[end] == UInt8(ascii: "_")
+        {
             end += 1
         }
         guard byte(end).isBlank, rules.meaning(of: text, start..<end).contains(.member) else { return }
         let value = self.end(from: end) { !$0.isBlank }
         guard value < text.count, byte(value) != UInt8(ascii: "-"), !isMarked(value) else { return }
-        if let quote = quote(startingAt: value) { return hide(quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))) }
+        if let quote = quote(startingAt: value) {
+            return hide(quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote)))
+        }
         hide(value..<self.end(from: value) { $0 <= 0x20 || "\"'`<>\\".utf8.contains($0) })
     }
 }
@@ -197,7 +213,8 @@ extension SecretScanner {
             if byte.isDigit {
                 digits.append(byte - 0x30)
                 guard digits.count <= 16 else { break }
-            } else if byte == separator ?? byte, byte == 0x20 || byte == UInt8(ascii: "-"), self.byte(place + 1).isDigit,
+            } else if byte == separator ?? byte, byte == 0x20 || byte == UInt8(ascii: "-"),
+                self.byte(place + 1).isDigit,
                 separators.count < 3
             {
                 separator = byte

@@ -2,6 +2,9 @@ import HTTPCore
 
 /// URLs and what is percent-encoded.
 extension SecretScanner {
+    private static let longestSegment = 64
+    private static let segment = ASCIISet.alphanumeric.union("-_")
+    private static let token = ASCIISet.alphanumeric.union("-_.~=")
     private static let afterAuthority = ASCIISet.blank.union("/?#\\\"'<>")
     private static let aroundEncoded = ASCIISet.blank.union("&#?=/\"'`<>\\{}()|")
 
@@ -21,6 +24,25 @@ extension SecretScanner {
             hide(start..<end, Self.markOfUser)
         }
         return true
+    }
+
+    /// At a slash: a random segment of a path, after one that says what it is?
+    mutating func pathSegment() {
+        let slash = position
+        position += 1
+        let limit = max(0, slash - Self.longestSegment)
+        var start = slash
+        while start > limit, Self.segment.contains(text[start - 1]) { start -= 1 }
+        guard start < slash, byte(start - 1) == UInt8(ascii: "/"), !isMarked(slash + 1),
+            let least = rules.leastLength(after: start..<slash, of: text)
+        else { return }
+        let sample = text[slash + 1..<min(text.count, slash + 1 + Self.longestSegment)].prefix {
+            Self.token.contains($0)
+        }
+        guard sample.count >= least, sample.contains(where: \.isDigit), sample.contains(where: \.isASCIILetter) else {
+            return
+        }
+        hide(slash + 1..<end(from: slash + 1) { !Self.token.contains($0) }, Self.markInQuery)
     }
 
     /// At a percent sign: what is written with escapes is looked through as what it means.

@@ -13,7 +13,8 @@ extension SecretScanner {
     private static let afterQuote = ASCIISet.blank.union(",;:)]}>/+")
     /// What says that there is no secret, or of which type one is.
     private static let literals: Set<String> = [
-        "null", "nil", "none", "true", "false", "undefined", "~", "string", "str", "text", "number", "integer", "boolean",
+        "null", "nil", "none", "true", "false", "undefined", "~", "string", "str", "text", "number", "integer",
+        "boolean",
         "object", "array", "any", "required", "optional", "basic", "bearer", "yes", "no",
     ]
     /// Words with which a sentence goes on after a colon.
@@ -35,10 +36,15 @@ extension SecretScanner {
         }
         guard let name = name(before: place) else { return }
         var start = place + 1
-        if sign == UInt8(ascii: ":") ? byte(start) == UInt8(ascii: "=") : byte(start) == UInt8(ascii: ">") { start += 1 }
+        if sign == UInt8(ascii: ":") ? byte(start) == UInt8(ascii: "=") : byte(start) == UInt8(ascii: ">") {
+            start += 1
+        }
         position = start
         let meaning = meaning(of: name)
-        if meaning.contains(.member) || name.isItem && meaning.contains(.item) {
+        // What a header has is a secret also where a text quotes the header.
+        if meaning.contains(.member) || name.isItem && meaning.contains(.item)
+            || name.quote == nil && meaning.contains(.header)
+        {
             value(of: name, meaning, after: sign, at: start)
         } else if rules.isNaming(text, name.range) {
             valueThatNames(name, at: start)
@@ -51,13 +57,17 @@ extension SecretScanner {
     private mutating func value(of name: SecretName, _ meaning: SecretMeaning, after sign: UInt8, at place: Int) {
         let start = end(from: place) { name.quote == nil ? !$0.isBlank : $0 > 0x20 }
         guard start < text.count, !isMarked(start) else { return }
-        if !name.isItem || kind == .header, let quote = quote(startingAt: valueStart(start)) {
+        if !name.isItem || kind == .header || name.range.lowerBound == 0,
+            let quote = quote(startingAt: valueStart(start))
+        {
             guard quote.range.upperBound < text.count else { return }
             // The quote that ends what the name is in: `"Password: "`.
             if name.quote == nil, Self.afterQuote.contains(text[quote.range.upperBound]) { return }
             return string(quote)
         }
-        if name.isItem, name.range.lowerBound > 0 || kind == .header || !isText(from: start) { return item(from: start) }
+        if name.isItem, name.range.lowerBound > 0 || kind == .header || !isText(from: start) {
+            return item(from: start)
+        }
         if meaning.contains(.line), name.quote == nil, sign == UInt8(ascii: ":") {
             return hideTrimmed(start..<endOfLine(from: start) { "\"'`<".utf8.contains($0) })
         }
@@ -74,7 +84,8 @@ extension SecretScanner {
 
     /// Past the letter in front of a string of Python: `b'…'`.
     private func valueStart(_ start: Int) -> Int {
-        guard "buBU".utf8.contains(text[start]), byte(start + 1) == UInt8(ascii: "'") || byte(start + 1) == UInt8(ascii: "\"")
+        guard "buBU".utf8.contains(text[start]),
+            byte(start + 1) == UInt8(ascii: "'") || byte(start + 1) == UInt8(ascii: "\"")
         else { return start }
         return start + 1
     }
@@ -169,10 +180,16 @@ extension SecretScanner {
         while end < text.count, !endsLine(end) {
             if text[end] == quote || name.quote != nil && ",]}".utf8.contains(text[end]) { break }
             // `password=… user=…`
-            if sign == UInt8(ascii: "="), text[end].isBlank, end > start, isFollowedBySetting(end) { break }
+            if sign == UInt8(ascii: "="), text[end].isBlank, end > start, !text[end - 1].isBlank,
+                isFollowedBySetting(end)
+            {
+                break
+            }
             end += 1
         }
-        while end > start, text[end - 1] <= 0x20 || ",;".utf8.contains(text[end - 1]) || text[end - 1] == UInt8(ascii: "\\") {
+        while end > start,
+            text[end - 1] <= 0x20 || ",;".utf8.contains(text[end - 1]) || text[end - 1] == UInt8(ascii: "\\")
+        {
             end -= 1
         }
         guard !isHarmless(start..<end, meaning) else { return }
@@ -190,7 +207,9 @@ extension SecretScanner {
     private mutating func word(_ name: SecretName, _ meaning: SecretMeaning, _ start: Int) {
         let isSpaced = text[start - 1].isBlank
         var end = start
-        while end < text.count, !Self.afterSetting.contains(text[end]), !(text[end] == UInt8(ascii: "\\") && endsAtEscape(end)) {
+        while end < text.count, !Self.afterSetting.contains(text[end]),
+            !(text[end] == UInt8(ascii: "\\") && endsAtEscape(end))
+        {
             if !isSpaced, ",;)}".utf8.contains(text[end]) { break }
             if text[end] == UInt8(ascii: "&"), beginsItem(end + 1) { break }
             end += 1
@@ -215,9 +234,13 @@ extension SecretScanner {
         var word = value.lowerBound..<end(from: value.lowerBound) { !$0.isASCIILetter }
         word = word.clamped(to: value)
         let first = String(decoding: text[word].prefix(12), as: UTF8.self).lowercased()
-        if Self.prose.contains(first), word.upperBound == value.upperBound || text[word.upperBound] == 0x20 { return true }
+        if Self.prose.contains(first), word.upperBound == value.upperBound || text[word.upperBound] == 0x20 {
+            return true
+        }
         var whole = value
-        while let last = text[whole].last, "?!,;".utf8.contains(last) { whole = whole.lowerBound..<whole.upperBound - 1 }
+        while let last = text[whole].last, "?!,;".utf8.contains(last) {
+            whole = whole.lowerBound..<whole.upperBound - 1
+        }
         return isLiteral(whole)
     }
 
@@ -302,7 +325,9 @@ extension SecretScanner {
         let content: Range<Int>
         if let quote = quote(startingAt: start) {
             var end = quote.range.upperBound
-            while end < limit, text[end] != text[quote.range.upperBound - 1], text[end] != UInt8(ascii: "\\") { end += 1 }
+            while end < limit, text[end] != text[quote.range.upperBound - 1], text[end] != UInt8(ascii: "\\") {
+                end += 1
+            }
             content = quote.range.upperBound..<max(end, quote.range.upperBound)
         } else {
             var end = start
@@ -310,13 +335,19 @@ extension SecretScanner {
             content = start..<end
         }
         let meaning = rules.meaning(of: text, content)
-        guard meaning.contains(.member) || meaning.contains(.header) else { return namedUntil = 0 }
+        guard meaning.contains(.member) || meaning.contains(.header) else {
+            // A type says nothing of the names beside it.
+            if text[name.range.lowerBound] | 0x20 != UInt8(ascii: "t") { namedUntil = 0 }
+            return
+        }
         if kind == .multipart || stands("--", at: 0), isDisposition(name) { return part(from: content.upperBound) }
         namedUntil = content.upperBound + Self.nearby
         if let newestTag, rules.isNamedElement(text, newestTag), secretTag == nil {
             var close = content.upperBound
             while close < min(namedUntil, text.count), !"<>".utf8.contains(text[close]) { close += 1 }
-            if byte(close) == UInt8(ascii: ">") { secretTag = SecretTag(name: newestTag, close: close, meaning: meaning) }
+            if byte(close) == UInt8(ascii: ">") {
+                secretTag = SecretTag(name: newestTag, close: close, meaning: meaning)
+            }
         }
     }
 

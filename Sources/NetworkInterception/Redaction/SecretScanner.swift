@@ -63,6 +63,7 @@ struct SecretScanner {
             case UInt8(ascii: ">"): endOfTag()
             case UInt8(ascii: "%"): percentEncoded()
             case UInt8(ascii: "-"): hyphens()
+            case UInt8(ascii: "/"): pathSegment()
             default: shape()
             }
         }

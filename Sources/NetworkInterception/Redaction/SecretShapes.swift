@@ -9,6 +9,8 @@ struct SecretShape: Sendable {
         case path
         /// Letters of either case and digits, mixed.
         case mixed
+        /// The digest of a password with its parameters.
+        case digest
     }
 
     let prefix: [UInt8]
@@ -38,7 +40,8 @@ final class SecretShapes: Sendable {
         // Payments and shops.
         .init("sk_live_", least: 8), .init("sk_test_", least: 8), .init("rk_live_", least: 8),
         .init("rk_test_", least: 8), .init("whsec_", least: 12), .init("shpat_", least: 12), .init("shpss_", least: 12),
-        .init("shpca_", least: 12), .init("shppa_", least: 12), .init("sq0atp-", least: 12), .init("sq0csp-", least: 12),
+        .init("shpca_", least: 12), .init("shppa_", least: 12), .init("sq0atp-", least: 12),
+        .init("sq0csp-", least: 12),
         // Messages.
         .init("xoxb-", least: 8), .init("xoxp-", least: 8), .init("xoxa-", least: 8), .init("xoxr-", least: 8),
         .init("xoxs-", least: 8), .init("xoxe-", least: 8), .init("xapp-", least: 8),
@@ -46,6 +49,8 @@ final class SecretShapes: Sendable {
         .init("discord.com/api/webhooks/", least: 8, .path, keepsPrefix: true),
         .init("discordapp.com/api/webhooks/", least: 8, .path, keepsPrefix: true),
         .init("api.telegram.org/bot", least: 8, .path, keepsPrefix: true),
+        .init("webhook.office.com/webhookb2/", least: 8, .path, keepsPrefix: true),
+        .init("hooks.zapier.com/hooks/catch/", least: 8, .path, keepsPrefix: true),
         // Clouds.
         .init("AKIA", least: 16, .mixed), .init("ASIA", least: 16, .mixed), .init("AIza", least: 30),
         .init("ya29.", least: 16, .parts), .init("GOCSPX-", least: 12), .init("dop_v1_", least: 20),
@@ -60,13 +65,14 @@ final class SecretShapes: Sendable {
         .init("v2.local.", least: 16, .parts), .init("v3.local.", least: 16, .parts),
         .init("v4.local.", least: 16, .parts), .init("v2.public.", least: 16, .parts),
         .init("v3.public.", least: 16, .parts), .init("v4.public.", least: 16, .parts),
-        .init("$2a$", least: 30, .path), .init("$2b$", least: 30, .path), .init("$2y$", least: 30, .path),
-        .init("$argon2", least: 30, .path), .init("$5$", least: 30, .path), .init("$6$", least: 30, .path),
+        .init("$2a$", least: 30, .digest), .init("$2b$", least: 30, .digest), .init("$2y$", least: 30, .digest),
+        .init("$argon2", least: 30, .digest), .init("$5$", least: 30, .digest), .init("$6$", least: 30, .digest),
     ])
 
     /// The words with which credentials begin: `Bearer …`.
     static let schemes = [
-        "bearer", "basic", "token", "apikey", "api-key", "negotiate", "ntlm", "ssws", "geniekey", "splunk", "oauth", "dpop",
+        "bearer", "basic", "token", "apikey", "api-key", "negotiate", "ntlm", "ssws", "geniekey", "splunk", "oauth",
+        "dpop",
         "sso-key",
     ].map { Array($0.utf8) }
     /// The beginnings of an object of JSON in base64.
@@ -81,11 +87,13 @@ final class SecretShapes: Sendable {
     init(_ shapes: [SecretShape]) {
         signs = .allocate(capacity: 256)
         signs.initialize(repeating: 0, count: 256)
-        for sign in ":=<>%".utf8 { signs[Int(sign)] = .max }
+        for sign in ":=<>%/".utf8 { signs[Int(sign)] = .max }
         signs[Int(UInt8(ascii: "-"))] = 1 << UInt32(UInt8(ascii: "-") & 31)
         for digit in "4562".utf8 { for next: UInt32 in 16...25 { signs[Int(digit)] |= 1 << next } }
         signs[Int(UInt8(ascii: "3"))] = 1 << 20 | 1 << 23
-        var (byFirst, schemesByFirst) = ([[SecretShape]](repeating: [], count: 256), [[[UInt8]]](repeating: [], count: 256))
+        var (byFirst, schemesByFirst) = (
+            [[SecretShape]](repeating: [], count: 256), [[[UInt8]]](repeating: [], count: 256)
+        )
         for shape in shapes { byFirst[Int(shape.prefix[0])].append(shape) }
         for scheme in Self.schemes {
             for first in [scheme[0], scheme[0] & 0xDF] { schemesByFirst[Int(first)].append(scheme) }

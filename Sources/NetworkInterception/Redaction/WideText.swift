@@ -24,6 +24,11 @@ struct WideText {
         narrow = Self.narrow(bytes[form.mark...], form.width, form.isBigEndian)
     }
 
+    /// Whether all of it are characters that a text has.
+    var isText: Bool {
+        !narrow.contains(0) && !narrow.indices.contains { narrow[$0...].starts(with: [0xEF, 0xBF, 0xBD]) }
+    }
+
     /// How a text without a mark is written: an ASCII character has one byte that is not zero.
     private static func guess(_ bytes: [UInt8]) -> (width: Int, isBigEndian: Bool)? {
         // Nearly every body ends here: it has no zero among its first bytes, or it is short of them.

@@ -69,10 +69,12 @@ struct RandomDocument {
     private mutating func name(_ separator: String) -> String {
         let core = one([
             ["password"], ["token"], ["secret"], ["api", "key"], ["session", "id"], ["passwd"], ["access", "token"],
-            ["client", "secret"], ["private", "key"], ["otp"], ["pwd"], ["passphrase"], ["credentials"], ["authorization"],
+            ["client", "secret"], ["private", "key"], ["otp"], ["pwd"], ["passphrase"], ["credentials"],
+            ["authorization"],
             ["refresh", "token"], ["signing", "key"], ["cvv"], ["jwt"],
         ])
-        let words = (chance(50) ? [one(["user", "my", "old", "new", "db", "app", "client", "x", "current"])] : []) + core
+        let words =
+            (chance(50) ? [one(["user", "my", "old", "new", "db", "app", "client", "x", "current"])] : []) + core
         switch Int.random(in: 0..<4, using: &numbers) {
         case 0: return words[0] + words.dropFirst().map(\.capitalized).joined()
         case 1: return words.joined(separator: separator)
@@ -87,8 +89,10 @@ struct RandomDocument {
 
     private mutating func noise() -> String {
         one([
-            "the quick brown fox", "2026-11-22T12:00:00Z INFO started", "id 42, price 9.99", "a: b", "x=1&y=2", "<b>bold</b>",
-            "\"quoted\" text", "50% of 16:9", "https://example.com/a?b=c#d", "it's fine", "[1, 2, 3]", "{}", "--", "a == b",
+            "the quick brown fox", "2026-11-22T12:00:00Z INFO started", "id 42, price 9.99", "a: b", "x=1&y=2",
+            "<b>bold</b>",
+            "\"quoted\" text", "50% of 16:9", "https://example.com/a?b=c#d", "it's fine", "[1, 2, 3]", "{}", "--",
+            "a == b",
         ])
     }
 
@@ -112,9 +116,12 @@ struct RandomDocument {
     private mutating func line() -> String {
         let name = name("_")
         return one([
-            "\(name)=§", "user=anna \(name)=§ done", "\(name): §", "Authorization: Bearer §", "login with \(name): § failed",
-            "GET /x?a=1&\(name)=§&b=2", "{\"\(name)\":\"§\"}", "sent \(shape()) today", "curl -H 'X-Api-Key: §' https://h/",
-            "tool --\(name.lowercased()) § --quiet", "\(name) = \"§\"", "{'\(name)': '§'}", "  \(name) : §  ", "<\(name)>§</\(name)>",
+            "\(name)=§", "user=anna \(name)=§ done", "\(name): §", "Authorization: Bearer §",
+            "login with \(name): § failed",
+            "GET /x?a=1&\(name)=§&b=2", "{\"\(name)\":\"§\"}", "sent \(shape()) today",
+            "curl -H 'X-Api-Key: §' https://h/",
+            "tool --\(name.lowercased()) § --quiet", "\(name) = \"§\"", "{'\(name)': '§'}", "  \(name) : §  ",
+            "<\(name)>§</\(name)>",
         ])
     }
 
@@ -127,7 +134,8 @@ struct RandomDocument {
         let all = (items.prefix(Int.random(in: 0...3, using: &numbers)) + [secret]).shuffled(using: &numbers)
         return one([
             "https://h.example/a/b?" + all.joined(separator: "&"), "https://anna:§@h.example/x", "https://§@h.example/",
-            "https://h.example/cb#" + all.joined(separator: "&"), "https://h.example/r/" + encoded("https://i/?token=§"),
+            "https://h.example/cb#" + all.joined(separator: "&"),
+            "https://h.example/r/" + encoded("https://i/?token=§"),
         ])
     }
 
@@ -155,7 +163,8 @@ struct RandomDocument {
         let secret: String
         if depth > 0 {
             let inner = json(depth: depth - 1)
-            secret = "\(string(one(["data", "inner", "items", "user"]))):\(blank)\(one([inner, "[\(inner)]", string(inner)]))"
+            secret =
+                "\(string(one(["data", "inner", "items", "user"]))):\(blank)\(one([inner, "[\(inner)]", string(inner)]))"
         } else {
             let value = one([
                 string("§"), string("§"), string("§ with \"quotes\" and \\"), "[\(string("§"))]", string("§"),
@@ -163,7 +172,8 @@ struct RandomDocument {
             let name = name("_")
             let isList = value.hasPrefix("[")
             secret = one([
-                "\(string(isList ? "credentials" : name)):\(blank)\(value)", "\(string("text")):\(blank)\(string(line()))",
+                "\(string(isList ? "credentials" : name)):\(blank)\(value)",
+                "\(string("text")):\(blank)\(string(line()))",
                 "\(string("x")):\(blank)\(string(shape()))", "\(string("xml")):\(blank)\(string(markup()))",
                 "\(string("h")):\(blank)[{\"name\":\(string(name)),\"value\":\"§\"}]", "\"otp\":\(blank)¤",
             ])
@@ -182,8 +192,10 @@ struct RandomDocument {
     private mutating func markup() -> String {
         let name = name("_")
         let secret = one([
-            "<\(name)>§</\(name)>", "<\(name) a=\"b\">\n§\n</\(name)>", "<u \(name)=\"§\"/>", "<n:\(name)><![CDATA[§]]></n:\(name)>",
-            "<entry key=\"\(name)\">§</entry>", "<add key=\"\(name)\" value=\"§\"/>", "<key>\(name)</key><string>§</string>",
+            "<\(name)>§</\(name)>", "<\(name) a=\"b\">\n§\n</\(name)>", "<u \(name)=\"§\"/>",
+            "<n:\(name)><![CDATA[§]]></n:\(name)>",
+            "<entry key=\"\(name)\">§</entry>", "<add key=\"\(name)\" value=\"§\"/>",
+            "<key>\(name)</key><string>§</string>",
             "<x>\(shape())</x>", "<a href=\"https://h/?a=1&amp;\(name)=§\">x</a>",
         ])
         return "<r><id>42</id><author>Anna</author>\(secret)<b>1</b></r>"
@@ -192,8 +204,10 @@ struct RandomDocument {
     private mutating func yaml() -> String {
         let name = name(one(["_", "-"]))
         let secret = one([
-            "\(name): §", "\(name): '§'", "\(name): \"§\"", "\(name): |\n  §\n  more", "\(name): >-\n  §", "\(name):\n  §",
-            "db:\n  port: 1\n  \(name): §", "- \(name): §", "env:\n  - name: \(name)\n    value: §", "x: {a: b, \(name): §}",
+            "\(name): §", "\(name): '§'", "\(name): \"§\"", "\(name): |\n  §\n  more", "\(name): >-\n  §",
+            "\(name):\n  §",
+            "db:\n  port: 1\n  \(name): §", "- \(name): §", "env:\n  - name: \(name)\n    value: §",
+            "x: {a: b, \(name): §}",
             "url: https://anna:§@h/", "\(name): § # a comment",
         ])
         return "id: 42\nauthor: anna\n\(secret)\nlast: 1\n"

@@ -109,7 +109,8 @@ enum SecretCorpus {
         [
             "Bearer §", "bearer §", "BEARER §", "Token §", "Basic dXNlcjpQTEFOVEVEeEs5bVEydlQ=§", "ApiKey §", "SSWS §",
             "DPoP §", "OAuth §", "token=§", "a=1; session_id=§", "v=1,signature=§", "t=1700000000, sig=§",
-            "Credential=§/20260101/eu/s3/aws4_request", "https://h/?token=§", "<https://h/?access_token=§>; rel=\"next\"",
+            "Credential=§/20260101/eu/s3/aws4_request", "https://h/?token=§",
+            "<https://h/?access_token=§>; rel=\"next\"",
             "{\"token\":\"§\"}", "%7B%22token%22%3A%22§%22%7D", "eyJhbGciOiJIUzI1NiJ9.§.§", "ghp_§", "user password=§",
         ])
 
@@ -129,19 +130,24 @@ enum SecretCorpus {
         [
             "https://§@h/x", "https://anna:§@h/x", "ftp://anna:§@h:21/x", "https://h/x#access_token=§&state=1",
             "https://h/x;jsessionid=§?page=1", "https://h/cb?next=https%3A%2F%2Fi%2F%3Ftoken%3D§%26a%3D1",
-            "https://h/cb?next=https%253A%252F%252Fi%252F%253Ftoken%253D§", "https://h/r/https%3A%2F%2Fi%2F%3Ftoken%3D§",
+            "https://h/cb?next=https%253A%252F%252Fi%252F%253Ftoken%253D§",
+            "https://h/r/https%3A%2F%2Fi%2F%3Ftoken%3D§",
             "https://h/r/https%3A%2F%2Fanna%3A§%40i%2F", "https://h/?q=%7B%22password%22%3A%22§%22%7D",
             "https://h/?q={%22password%22:%22§%22}", "https://h/?q=password%3D§", "https://h/?q=password%3A%20§",
             "https://h/verify/eyJhbGciOiJIUzI1NiJ9.§", "https://hooks.slack.com/services/T00000000/B00000000/§",
             "https://discord.com/api/webhooks/123456789/§", "https://api.telegram.org/bot123456789:§/getMe",
             "https://h/x?pass%77ord=§", "https://h/?authorization=Bearer%20§", "https://h/?h=Authorization%3A+Bearer+§",
-            "/relative?code=§", "?token=§", "https://h/?ids=1&token[]=§", "https://h/?a=1&amp;token=§",
+            "https://h/reset-password/§", "https://h/password/reset/§?lang=de", "https://h/token/§",
+            "/v1/verify/§/done",
+            "https://h/api_key/§/items", "https://t.webhook.office.com/webhookb2/§/x", "/relative?code=§", "?token=§",
+            "https://h/?ids=1&token[]=§", "https://h/?a=1&amp;token=§",
         ])
 
     static let forms = list(
         .body("application/x-www-form-urlencoded"),
         [
-            "password=§&page=1", "user=a&password=§", "user=a&newPassword=§&page=1", "grant_type=password&client_secret=§",
+            "password=§&page=1", "user=a&password=§", "user=a&newPassword=§&page=1",
+            "grant_type=password&client_secret=§",
             "grant_type=authorization_code&code=§&code_verifier=x", "SAMLResponse=§&RelayState=/x", "otp=¤&user=a",
             "card_number=¤&x=1", "cvv=¤&x=1", "user%5Bpassword%5D=§", "data=%7B%22token%22%3A%22§%22%7D",
             "pass%77ord=§", "session_id=§", "j_username=a&j_password=§", "payload=token%3D§",
@@ -173,10 +179,12 @@ enum SecretCorpus {
         [
             #"{"a":[{"b":{"password":"§"}}]}"#, #"{"credentials":{"user":"a","x":"§"}}"#, #"{"tokens":["§","b"]}"#,
             #"{"recoveryCodes":["§"]}"#, #"{"inner":"{\"password\":\"§\"}"}"#,
-            #"{"inner":"{\"deep\":\"{\\\"token\\\":\\\"§\\\"}\"}"}"#, #"{"inner":"{\u0022password\u0022:\u0022§\u0022}"}"#,
+            #"{"inner":"{\"deep\":\"{\\\"token\\\":\\\"§\\\"}\"}"}"#,
+            #"{"inner":"{\u0022password\u0022:\u0022§\u0022}"}"#,
             #"{"html":"{&quot;password&quot;:&quot;§&quot;}"}"#, #"{"html":"{&#34;password&#34;:&#34;§&#34;}"}"#,
             #"{"pass\u0077ord":"§"}"#, #"{"password":"a\"b§"}"#, #"{"password":"§"#, #"{"a":1,,"password":"§"}"#,
-            #"{"url":"https://h/?token=§"}"#, #"{"url":"https:\/\/anna:§@h\/"}"#, #"{"url":"https:\/\/h\/?a=1\u0026sig=§"}"#,
+            #"{"url":"https://h/?token=§"}"#, #"{"url":"https:\/\/anna:§@h\/"}"#,
+            #"{"url":"https:\/\/h\/?a=1\u0026sig=§"}"#,
             #"{"query":"mutation { login(password: \"§\") { id } }"}"#, #"{"log":"a\npassword: §\nb"}"#,
             #"{"log":"user=anna password=§ ok"}"#, #"{"message":"Authorization: Bearer §"}"#,
             #"{"curl":"curl -H 'X-Api-Key: §' https://h/"}"#, #"{"command":"login --password § --user a"}"#,
@@ -186,16 +194,19 @@ enum SecretCorpus {
             #"{"encoded":"%7B%22password%22%3A%22§%22%7D"}"#, #"{"env":"PASSWORD=§\nA=b"}"#, #"{'password': '§'}"#,
             #"{password: '§'}"#, #"{"password": "§ with blanks, and \\ more", "a": 1}"#, #"{"x":{"token" : "§"}}"#,
             "data: {\"token\":\"§\"}\n\n", #"{"password":["§"]}"#, #"{"token":{"value":"§"}}"#,
-            #"{"jwt":"eyJhbGciOiJIUzI1NiJ9.§.x"}"#, #"{"receipts":["MIIUVQYJKoZIhvcNAQcCoIIURjCCFEICAQExDzANBglghkgBZQMEAgEFADCCA4s§"]}"#,
+            #"{"jwt":"eyJhbGciOiJIUzI1NiJ9.§.x"}"#,
+            #"{"receipts":["MIIUVQYJKoZIhvcNAQcCoIIURjCCFEICAQExDzANBglghkgBZQMEAgEFADCCA4s§"]}"#,
             "{\"b64\":\"ewogICJwYXNzd29yZCI6ICJ§\"}", #"{"password"=>"§"}"#, #"{:password=>"§"}"#, #"password := "§""#,
         ])
 
     static let markup = list(
         .body("application/xml"),
         [
-            "<r><password>§</password></r>", "<r><ns:Password Type=\"text\">§</ns:Password></r>", "<r><apiKey>§</apiKey></r>",
+            "<r><password>§</password></r>", "<r><ns:Password Type=\"text\">§</ns:Password></r>",
+            "<r><apiKey>§</apiKey></r>",
             "<r><token><![CDATA[§]]></token></r>", "<r><credentials><user>a</user><x>§</x></credentials></r>",
-            "<r><user password=\"§\" name=\"a\"/></r>", "<r><user token='§'/></r>", "<r><sessionId>\n  §\n</sessionId></r>",
+            "<r><user password=\"§\" name=\"a\"/></r>", "<r><user token='§'/></r>",
+            "<r><sessionId>\n  §\n</sessionId></r>",
             "<r><newPassword>§</newPassword><b>1</b></r>", "<r><pin>¤</pin></r>", "<r><password>§",
             "<plist><dict><key>password</key>\n<string>§</string></dict></plist>",
             "<resources><string name=\"api_key\">§</string></resources>", "<c><add key=\"ApiSecret\" value=\"§\"/></c>",
@@ -204,7 +215,8 @@ enum SecretCorpus {
             "<s:Envelope><wsse:BinarySecurityToken Id=\"x\">§</wsse:BinarySecurityToken></s:Envelope>",
             "<samlp:Response><saml:Assertion ID=\"a\">§</saml:Assertion></samlp:Response>",
             "<html><input type=\"hidden\" name=\"csrf_token\" value=\"§\"></html>",
-            "<html><meta name=\"csrf-token\" content=\"§\"></html>", "<html><input type=\"password\" value=\"§\"></html>",
+            "<html><meta name=\"csrf-token\" content=\"§\"></html>",
+            "<html><input type=\"password\" value=\"§\"></html>",
             "<html><a href=\"https://h/?a=1&amp;token=§\">x</a></html>", "<r><url>https://anna:§@h/</url></r>",
             "<r><x>Bearer §</x></r>", "<r data-token=\"§\">x</r>",
         ])
@@ -214,11 +226,15 @@ enum SecretCorpus {
             .body("application/yaml"),
             [
                 "password: §\n", "a: 1\npassword: §\nb: 2\n", "db:\n  password: §\n  port: 5432\n",
-                "db:\n  password: \"§\"\n", "db:\n  password: '§'\n", "db:\n  password: with blanks §\n", "api_key: §   # mine\n",
-                "- token: §\n- a: 1\n", "key: |\n  a\nsecret: |\n  line\n  §\nb: 2\n", "secret: >-\n  §\n  more\nb: 2\n",
+                "db:\n  password: \"§\"\n", "db:\n  password: '§'\n", "db:\n  password: with blanks §\n",
+                "api_key: §   # mine\n",
+                "- token: §\n- a: 1\n", "key: |\n  a\nsecret: |\n  line\n  §\nb: 2\n",
+                "secret: >-\n  §\n  more\nb: 2\n",
                 "token:\n  §\nb: 2\n", "tokens:\n  - a\n  - §\nb: 2\n", "user: {name: a, password: §}\n",
-                "env:\n  - name: DB_PASSWORD\n    value: §\n", "\"password\": §\n", "'token' : '§'\n", "client-secret: §#x\n",
-                "pin: ¤\n", "url: https://anna:§@h/\n", "header: Bearer §\n", "data:\n  password: §==\n", "Passwd : §\r\nb: 2\r\n",
+                "env:\n  - name: DB_PASSWORD\n    value: §\n", "\"password\": §\n", "'token' : '§'\n",
+                "client-secret: §#x\n",
+                "pin: ¤\n", "url: https://anna:§@h/\n", "header: Bearer §\n", "data:\n  password: §==\n",
+                "Passwd : §\r\nb: 2\r\n",
             ])
         + list(
             .body("text/plain"),
@@ -226,7 +242,8 @@ enum SecretCorpus {
                 "password=§", "PASSWORD=§\nA=b", "export API_KEY=§\nA=b", "DB_PASS=\"§\"", "db.password=§&#x\nb=1",
                 "token = §\n", "password = \"§\"", "user=anna password=§ ok", "user=anna, token=§, x=1",
                 "login failed, password: § for anna", "Authorization: Bearer §", "> authorization: Basic §",
-                "Cookie: a=b; session=§; c=d\nX: y", "curl -H 'X-Api-Key: §' https://h/", "curl -u anna https://anna:§@h/",
+                "Cookie: a=b; session=§; c=d\nX: y", "curl -H 'X-Api-Key: §' https://h/",
+                "curl -u anna https://anna:§@h/",
                 "mysql --password=§ -u a", "tool --api-key § --verbose", "tool --token \"§\"", "sent Bearer § to h",
                 "using token §a1", "GET /x?token=§ HTTP/1.1", "secret:§", "otp=¤ user=a", "{'password': b'§'}",
                 "$password = '§';", "the passphrase is set, secret=§.", "Password := \"§\"", "x-api-key:§\nb:1",
@@ -248,12 +265,15 @@ enum SecretCorpus {
     static let shapes = list(
         .body("text/plain"),
         [
-            "ghp_§", "gho_§", "github_pat_§", "glpat-§", "npm_§", "pypi-§", "sk_live_§", "rk_live_§", "whsec_§", "xoxb-12345678-§",
-            "xoxp-§", "SG.§.§", "AIza§§", "ya29.§", "GOCSPX-§", "dop_v1_§", "hvs.§", "sk-proj-§", "sk-ant-api03-§", "sk-§",
-            "shpat_§", "dckr_pat_§", "v4.local.§", "$2b$10$§", "$argon2id$v=19$m=65536,t=3,p=4$§", "hf_§", "lin_api_§",
+            "ghp_§", "gho_§", "github_pat_§", "glpat-§", "npm_§", "pypi-§", "sk_live_§", "rk_live_§", "whsec_§",
+            "xoxb-12345678-§",
+            "xoxp-§", "SG.§.§", "AIza§§", "ya29.§", "GOCSPX-§", "dop_v1_§", "hvs.§", "sk-proj-§", "sk-ant-api03-§",
+            "sk-§",
+            "shpat_§", "dckr_pat_§", "v4.local.§", "$2b$10$§§", "$argon2id$v=19$m=65536,t=3,p=4$§", "hf_§", "lin_api_§",
             "-----BEGIN PRIVATE KEY-----\n§\n-----END PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----\n§",
             "-----BEGIN PGP PRIVATE KEY BLOCK-----\n§\n-----END PGP PRIVATE KEY BLOCK-----",
-            "eyJhbGciOiJIUzI1NiJ9.§.§", "eyAiYWxnIjoiSFMyNTYifQ.§", "MIIUVQYJKoZIhvcNAQcCoIIURjCCFEICAQExDzANBglghkgBZQMEAgEFADCCA4s§",
+            "eyJhbGciOiJIUzI1NiJ9.§.§", "eyAiYWxnIjoiSFMyNTYifQ.§",
+            "MIIUVQYJKoZIhvcNAQcCoIIURjCCFEICAQExDzANBglghkgBZQMEAgEFADCCA4s§",
         ].map { "see \($0) here" })
 
     static let wide = Planted.Encoding.allCases.dropFirst().flatMap { encoding in
@@ -267,7 +287,8 @@ enum SecretCorpus {
     static let errors = list(
         .error,
         [
-            "https://h/?token=§ cannot be reached", "The server said: {\"password\":\"§\"}", "no route to https://anna:§@h/",
+            "https://h/?token=§ cannot be reached", "The server said: {\"password\":\"§\"}",
+            "no route to https://anna:§@h/",
             "Authorization: Bearer § was refused", "api_key=§ is unknown", "The header X-Api-Key: § is not accepted",
         ])
 
