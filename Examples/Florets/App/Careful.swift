@@ -3,7 +3,7 @@ import NetworkInterception
 func careful() -> Interceptor.Configuration {
     var configuration = Interceptor.Configuration.standard
     configuration.redaction = .standard.adding(
-        headers: ["X-Session"], queryItems: ["invite"], members: ["ssn"], pointers: ["/card/number"])
+        headers: ["X-Till"], queryItems: ["invite"], members: ["ssn"], pointers: ["/card/number"])
     configuration.preStorageRecordModifier = { record in
         var record = record
         if record.designatedRequest.path == "/v1/passport" { record.designatedRequest.body = .empty }

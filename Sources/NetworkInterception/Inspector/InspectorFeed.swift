@@ -58,11 +58,13 @@ final class InspectorFeed: Sendable {
     private static let traceLimit = 1000
     private let name = UUID().uuidString
     private let clock: any WallClock
+    private let redaction: Redaction
     private let state = Locked(State())
     private let news = Broadcast<Void>()
 
-    init(clock: any WallClock, limit: Int) {
+    init(clock: any WallClock, limit: Int, redaction: Redaction = .standard) {
         self.clock = clock
+        self.redaction = redaction
         self.limit = limit
     }
 
@@ -86,7 +88,7 @@ final class InspectorFeed: Sendable {
     var isTracing: Bool { state.withLock { $0.hasTrace } }
 
     func note(_ entry: TraceEntry) {
-        let json = Self.json(entry, at: clock.now())
+        let json = json(entry, at: clock.now())
         state.withLock { state in
             if state.trace.count >= 2 * Self.traceLimit { state.trace.removeFirst(Self.traceLimit) }
             state.trace.append(json)
@@ -140,7 +142,7 @@ final class InspectorFeed: Sendable {
         }
     }
 
-    private static func json(_ entry: TraceEntry, at time: Date) -> JSONValue {
+    private func json(_ entry: TraceEntry, at time: Date) -> JSONValue {
         var json: JSONValue = [
             "at": .number(Int64(time.timeIntervalSince1970 * 1000)), "kind": .string(entry.kind.rawValue),
             "message": .string(entry.message.name), "receivers": .array(entry.receivers.map { .string($0) }),
@@ -148,7 +150,7 @@ final class InspectorFeed: Sendable {
             "milliseconds": .number(entry.duration / .milliseconds(1)),
         ]
         json["sender"] = entry.sender.map { .string($0) }
-        json["reason"] = entry.reason.map { .string($0.sentence) }
+        json["reason"] = entry.reason.map { .string(redaction.redacted($0.sentence)) }
         return json
     }
 }

@@ -46,7 +46,9 @@ public final class InspectorPage: HTTPHandler {
     public init(_ interceptor: Interceptor, configuration: Configuration = .init()) {
         self.interceptor = interceptor
         self.configuration = configuration
-        feed = InspectorFeed(clock: interceptor.configuration.clock, limit: configuration.eventLimit)
+        feed = InspectorFeed(
+            clock: interceptor.configuration.clock, limit: configuration.eventLimit,
+            redaction: interceptor.configuration.redaction)
         let updates = interceptor.storage.updates
         follow { [feed] in for await record in updates { feed.note(.record(record.id)) } }
         let clearings = interceptor.clearings

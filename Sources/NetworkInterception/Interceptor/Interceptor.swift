@@ -66,9 +66,9 @@ public final class Interceptor: Sendable {
     /// The newest hundred reports, oldest first.
     public var reports: [InterceptionReport] { reported.withLock { $0 } }
 
-    /// Reports something that the author of `floret` should know.
+    /// Reports something that the author of `floret` should know. Secrets are taken out of the message.
     public func report(_ code: InterceptionReport.Code, floret: String, _ message: String) {
-        let report = InterceptionReport(code, floret: floret, message)
+        let report = InterceptionReport(code, floret: floret, configuration.redaction.redacted(message))
         reported.withLock { reported in
             if reported.count == 100 { reported.removeFirst() }
             reported.append(report)

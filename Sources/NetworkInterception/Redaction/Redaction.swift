@@ -4,37 +4,51 @@ import HTTPCore
 ///
 ///     configuration.redaction = .standard.adding(members: ["ssn"], pointers: ["/card/number"])
 ///
-/// Beside what is named here, wherever it stands, in headers, URLs, bodies and the texts of errors: signed texts (JWS and
-/// other base64 of a JSON object), base64 of DER such as an app receipt, private keys in PEM, the user information of
-/// URLs. Bodies are looked through as text, so one that is cut in the middle of a secret, or is no valid JSON, gives
-/// nothing away, and what is not secret stays byte for byte.
+/// A secret is known by the name beside it, or by its shape. `standard` knows the names of credentials, as headers, items of
+/// queries, fields of forms, members of JSON, elements and attributes of XML, keys of YAML and settings in a text. Under any
+/// name it is one when it is a signed text (JWS and other base64 of a JSON object), base64 of DER such as an app receipt, a
+/// private key in PEM, a token with a known prefix, credentials after `Bearer` or `Basic`, the number of a payment card, or
+/// the user information of a URL. Bodies are looked through as text, so one that is cut in the middle of a secret, or is no
+/// valid JSON, gives nothing away, and what is not secret stays byte for byte.
+///
+/// A secret under a name of your own, without a known shape, cannot be told from other values: name it.
 public struct Redaction: Sendable {
-    /// Headers whose values are secrets.
+    /// Headers whose values are secrets, by their names in full.
     public let headers: SensitiveHeaders
-    /// Query items and form fields whose values are secrets.
+    /// Query items and form fields whose values are secrets, by their names in full.
     public let queryItems: Set<String>
-    /// JSON members at any depth whose values are secrets; also query items, form fields and parts of multipart bodies.
-    /// A `receipt` is hidden where it is not an object: those are receipts that were decoded already.
+    /// Members at any depth whose values are secrets, by their names in full; also query items, form fields and parts of
+    /// multipart bodies.
     public let members: Set<String>
     /// Places in JSON bodies whose values are secrets, as RFC 6901 pointers.
     public let pointers: [String]
-    /// Whether bodies are kept that cannot be looked into: those with a `Content-Encoding` and those in UTF-16 or UTF-32.
+    /// Whether bodies are kept that cannot be looked into: those with a `Content-Encoding`.
     public let keepsEncodedBodies: Bool
 
     private let rules: SecretRules?
 
+    /// Only what is named here and what is a secret by its shape. To add to what is known, use `standard.adding`.
+    ///
     /// The names of query items and members are compared without case, hyphens and underscores: `access_token` is
     /// `accessToken`.
     public init(
         headers: SensitiveHeaders = .standard, queryItems: Set<String> = [], members: Set<String> = [],
         pointers: [String] = [], keepsEncodedBodies: Bool = false
     ) {
+        self.init(headers, queryItems, members, pointers, keepsEncodedBodies, hasStandardWords: false)
+    }
+
+    private init(
+        _ headers: SensitiveHeaders, _ queryItems: Set<String>, _ members: Set<String>, _ pointers: [String],
+        _ keepsEncodedBodies: Bool, hasStandardWords: Bool
+    ) {
         self.headers = headers
         self.queryItems = queryItems
         self.members = members
         self.pointers = pointers
         self.keepsEncodedBodies = keepsEncodedBodies
-        rules = SecretRules(members: members, queryItems: queryItems, pointers: pointers)
+        rules = SecretRules(
+            members: members, queryItems: queryItems, pointers: pointers, hasStandardWords: hasStandardWords)
     }
 
     private init() {
@@ -46,22 +60,9 @@ public struct Redaction: Sendable {
         rules = nil
     }
 
-    /// The credentials of HTTP, of Souk and of the App Store: `HTTPCore`'s headers, passwords, tokens and keys under
-    /// their usual names, receipts and what the store signed.
-    public static let standard = Redaction(
-        queryItems: [
-            "key", "code", "sig", "signature", "X-Amz-Signature", "X-Amz-Credential", "X-Goog-Signature",
-            "X-Goog-Credential",
-        ],
-        members: [
-            "password", "passwd", "passphrase", "secret", "clientSecret", "sharedSecret", "webhookSecret", "token",
-            "accessToken", "refreshToken", "idToken", "authToken", "sessionToken", "securityToken",
-            "X-Amz-Security-Token",
-            "customerToken", "bearerToken", "csrfToken", "apiKey", "secretKey", "privateKey", "authorization",
-            "credentials",
-            "jwt", "jws", "assertion", "receipt", "receiptData", "latestReceipt", "signedPayload", "signedTransaction",
-            "signedTransactions", "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo",
-        ])
+    /// The credentials of HTTP, of Souk and of the App Store: passwords, tokens, keys, sessions and one-time codes under their
+    /// usual names, receipts and what the store signed.
+    public static let standard = Redaction(.standard, [], [], [], false, hasStandardWords: true)
 
     /// Nothing is taken out. For traffic that has no secrets.
     public static let none = Redaction()
@@ -73,16 +74,16 @@ public struct Redaction: Sendable {
         pointers morePointers: [String] = []
     ) -> Redaction {
         Redaction(
-            headers: headers.adding(moreHeaders), queryItems: queryItems.union(moreItems),
-            members: members.union(moreMembers), pointers: pointers + morePointers,
-            keepsEncodedBodies: keepsEncodedBodies)
+            headers.adding(moreHeaders), queryItems.union(moreItems), members.union(moreMembers),
+            pointers + morePointers,
+            keepsEncodedBodies, hasStandardWords: rules?.hasStandardWords == true)
     }
 
     /// The same, keeping bodies that cannot be looked into.
     public func keepingEncodedBodies() -> Redaction {
-        guard rules != nil else { return self }
+        guard let rules else { return self }
         return Redaction(
-            headers: headers, queryItems: queryItems, members: members, pointers: pointers, keepsEncodedBodies: true)
+            headers, queryItems, members, pointers, true, hasStandardWords: rules.hasStandardWords)
     }
 
     /// The record without its secrets. What was redacted already stays as it is. An error whose texts have a secret
@@ -136,9 +137,9 @@ public struct Redaction: Sendable {
     private func redacted(_ headers: HTTPHeaders, _ rules: SecretRules) -> HTTPHeaders {
         var redacted = headers
         for (index, field) in headers.fields.enumerated() {
-            if self.headers.contains(field.name) {
+            if self.headers.contains(field.name) || rules.hides(field) {
                 redacted.fields[index].value = SensitiveHeaders.replacement
-            } else if let value = rules.change(field.value) {
+            } else if let value = rules.change(field.value, .header) {
                 redacted.fields[index].value = value
             }
         }
@@ -163,6 +164,8 @@ public struct Redaction: Sendable {
 enum BodyKind {
     /// No body.
     case text
+    /// The value of a header.
+    case header
     /// A form, or any other text: what does not say that it is a form may begin with an item all the same.
     case form
     case multipart
@@ -178,9 +181,7 @@ enum BodyKind {
                     return
                 }
             } else if field.value != "application/json", field.name.equalsIgnoringCase("Content-Type") {
-                let type = field.value.lowercased()
-                if type.hasPrefix("multipart/") { self = .multipart }
-                if type.contains("utf-16") || type.contains("utf-32") { self = .encoded }
+                if field.value.lowercased().hasPrefix("multipart/") { self = .multipart }
             }
         }
     }

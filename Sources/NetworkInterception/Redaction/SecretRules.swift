@@ -2,28 +2,49 @@ import HTTPCore
 
 /// What counts as a secret, in the form in which bytes are searched for it.
 final class SecretRules: Sendable {
-    let members: SecretNames
-    /// The members too: what is a secret in JSON is one in a query.
-    let queryItems: SecretNames
-    private let pointers: PointerTree?
+    private static let standardWords = SecretTable(SecretWords.standard)
+    private static let stepWords = SecretTable([SecretWords.steps])
+    private static let namingWords = SecretTable([SecretWords.naming])
+    private static let namedWords = SecretTable([SecretWords.named])
+    private static let namedElementWords = SecretTable([SecretWords.namedElements])
 
-    init(members: Set<String>, queryItems: Set<String>, pointers: [String]) {
+    private let members: SecretNames
+    private let queryItems: SecretNames
+    let hasStandardWords: Bool
+    private let pointers: PointerTree?
+    let shapes = SecretShapes.standard
+
+    /// - Parameter hasStandardWords: whether names that consist of the words of `SecretWords.standard` are known.
+    init(members: Set<String>, queryItems: Set<String>, pointers: [String], hasStandardWords: Bool) {
         self.members = SecretNames(members)
-        self.queryItems = SecretNames(members.union(queryItems))
+        self.queryItems = SecretNames(queryItems)
+        self.hasStandardWords = hasStandardWords
         self.pointers = pointers.isEmpty ? nil : PointerTree(pointers)
+    }
+
+    /// Whether every value of this header is a secret, unless it only says yes or no.
+    func hides(_ field: HTTPHeaders.Field) -> Bool {
+        guard hasStandardWords else { return false }
+        var name = field.name
+        let isSecret = name.withUTF8 { Self.standardWords.meaning(of: $0, 0..<$0.count).contains(.header) }
+        return isSecret && !["true", "false"].contains(field.value)
     }
 
     func redacted(_ text: String) -> String { change(text) ?? text }
 
     /// The text without its secrets; `nil` when it has none.
-    func change(_ text: String) -> String? {
+    func change(_ text: String, _ kind: BodyKind = .text) -> String? {
         var text = text
-        return text.withUTF8 { scanned($0, .text, depth: 0) }.map { String(decoding: $0, as: UTF8.self) }
+        return text.withUTF8 { scanned($0, kind, depth: 0) }.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The body without its secrets; `nil` when it has none.
     func change(_ body: [UInt8], _ kind: BodyKind) -> [UInt8]? {
         if body.beginsSignedDER { return Array(SensitiveHeaders.replacement.utf8) }
+        if let wide = WideText(body) {
+            if let change = change(wide.narrow, kind) { return wide.encoded(change) }
+            if wide.isText { return nil }
+        }
         if let pointers, let pointed = pointers.redacted(body) {
             return pointed.withUnsafeBufferPointer { scanned($0, kind, depth: 0) } ?? pointed
         }
@@ -38,6 +59,38 @@ final class SecretRules: Sendable {
     }
 }
 
+// MARK: - Names
+
+extension SecretRules {
+    /// What a name in a text says about the value beside it.
+    func meaning(of text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> SecretMeaning {
+        if members.contains(text, name) { return [.item, .member, .number, .list, .object] }
+        let named: SecretMeaning = queryItems.contains(text, name) ? .item : []
+        return hasStandardWords ? Self.standardWords.meaning(of: text, name).union(named) : named
+    }
+
+    /// How many characters a random segment of a path has at least to be a secret after this one; `nil` when it is none.
+    func leastLength(after segment: Range<Int>, of text: UnsafeBufferPointer<UInt8>) -> Int? {
+        if meaning(of: text, segment).contains(.member) { return 12 }
+        return hasStandardWords && !Self.stepWords.meaning(of: text, segment).isEmpty ? 20 : nil
+    }
+
+    /// Whether the value of this name may be a name itself.
+    func isNaming(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        name.count <= 9 && !Self.namingWords.meaning(of: text, name).isEmpty
+    }
+
+    /// Whether this name is that of a value that something beside it names.
+    func isNamed(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        name.count <= 7 && !Self.namedWords.meaning(of: text, name).isEmpty
+    }
+
+    /// Whether the text of such an element is what its attribute names.
+    func isNamedElement(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        name.count <= 9 && !Self.namedElementWords.meaning(of: text, name).isEmpty
+    }
+}
+
 extension [UInt8] {
     /// Whether this is PKCS #7 signed data in DER, as an app receipt is: the object identifier 1.2.840.113549.1.7.2 at the
     /// beginning of a sequence.
@@ -48,7 +101,7 @@ extension [UInt8] {
     }
 }
 
-/// Names that are looked for in bytes, compared without case, hyphens and underscores.
+/// Names that are looked for in bytes, each in full, compared without case, hyphens and underscores.
 final class SecretNames: Sendable {
     private let names: Set<[UInt8]>
     /// By a name's first letter the last letters it may have, as bits. Nearly all names are told apart by these.
@@ -65,14 +118,13 @@ final class SecretNames: Sendable {
     deinit { ends.deallocate() }
 
     func contains(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        if names.isEmpty { return false }
         var (start, end) = (name.lowerBound, name.upperBound)
         while start < end, Self.isPassedOver(text[start]) { start += 1 }
         while start < end, Self.isPassedOver(text[end - 1]) { end -= 1 }
         guard start < end, ends[Int(text[start] & 31)] & (1 << UInt32(text[end - 1] & 31)) != 0 else { return false }
         return names.contains(Self.normal(text[name]))
     }
-
-    func contains(_ name: String) -> Bool { names.contains(Self.normal(name.utf8)) }
 
     private static func isPassedOver(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") }
 

@@ -59,6 +59,22 @@ import Testing
         await hub.stop()
     }
 
+    @Test func `no row has a secret`() async throws {
+        struct Failing: HTTPTransport {
+            func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+                throw HTTPError(.connectionFailed, "Authorization: Bearer planted was refused")
+            }
+        }
+        let world = InspectorWorld()
+        let (hub, asking) = try hub(world.interceptor)
+        _ = try? await world.interceptor.transport(wrapping: Failing()).send(
+            HTTPRequest(method: .get, url: "http://anna:planted@a.example/?newPassword=planted"))
+        let shown = try await rows(asking, count: 1)
+        #expect(shown.first?.contains("was") == false && shown.first?.contains("planted") == false, "\(shown)")
+        #expect(shown.first?.contains("newPassword=%5Bredacted%5D") == true)
+        await hub.stop()
+    }
+
     @Test(arguments: [["count": 0], ["count": 201], ["count": "many"]] as [JSONObject])
     func `a count that makes no sense is refused`(payload: JSONObject) async throws {
         let (hub, asking) = try hub(Interceptor([]))

@@ -47,7 +47,7 @@ extension InspectorPage {
                 stream.cancel()
             }
         } catch {
-            answer["error"] = .string("\(error)")
+            answer["error"] = .string(interceptor.configuration.redaction.redacted("\(error)"))
         }
         await interceptor.settled()
         return HTTPResponse(json: answer)

@@ -1,0 +1,103 @@
+/// A start tag whose content is a secret.
+struct SecretTag {
+    let name: Range<Int>
+    /// The place of its `>`.
+    let close: Int
+    let meaning: SecretMeaning
+}
+
+/// Elements of XML and HTML.
+extension SecretScanner {
+    /// So often the end of an element may be missing; then none has one.
+    private static let maximumMissingEndTags = 16
+    private static let afterTagName = ASCIISet.blank.union("/><\"'=&")
+
+    /// At a `<`: an element with a secret's name?
+    mutating func startTag() {
+        let open = position
+        position += 1
+        guard byte(open + 1).isASCIILetter || byte(open + 1) == UInt8(ascii: "_") else { return newestTag = nil }
+        let limit = min(text.count, open + Self.longestName)
+        var end = open + 1
+        while end < limit, !Self.afterTagName.contains(text[end]) { end += 1 }
+        let name = open + 1..<end
+        newestTag = name
+        if let secretTag, secretTag.close < open { self.secretTag = nil }
+        if let secretTag, secretTag.name.isEmpty, secretTag.close == open {
+            // The element after one whose text is a secret's name.
+            guard rules.isNamedElement(text, name) else { return self.secretTag = nil }
+            self.secretTag = closed(name).map { SecretTag(name: name, close: $0, meaning: .everything) }
+            return
+        }
+        let local = (text[name].lastIndex(of: UInt8(ascii: ":")).map { $0 + 1 } ?? name.lowerBound)..<name.upperBound
+        let meaning = rules.meaning(of: text, local)
+        if meaning.contains(.member) {
+            secretTag = closed(name).map { SecretTag(name: name, close: $0, meaning: meaning) }
+        } else if rules.isNaming(text, local), byte(end) == UInt8(ascii: ">") {
+            elementThatNames(from: end + 1)
+        }
+    }
+
+    /// The `>` of a start tag with this name; `nil` when it has no content.
+    private func closed(_ name: Range<Int>) -> Int? {
+        let limit = min(text.count, name.upperBound + 2048)
+        var place = name.upperBound
+        while place < limit, text[place] != UInt8(ascii: ">"), text[place] != UInt8(ascii: "<") { place += 1 }
+        guard place < limit, text[place] == UInt8(ascii: ">"), text[place - 1] != UInt8(ascii: "/") else { return nil }
+        return place
+    }
+
+    /// `<key>password</key><string>…</string>`
+    private mutating func elementThatNames(from start: Int) {
+        let limit = min(text.count, start + Self.longestName)
+        var end = start
+        while end < limit, text[end] != UInt8(ascii: "<") { end += 1 }
+        guard stands("</", at: end), rules.meaning(of: text, start..<end).contains(.member) else { return }
+        var next = end
+        while next < limit, text[next] != UInt8(ascii: ">") { next += 1 }
+        next = self.end(from: next + 1) { $0 > 0x20 }
+        guard byte(next) == UInt8(ascii: "<"), byte(next + 1) != UInt8(ascii: "/") else { return }
+        secretTag = SecretTag(name: next..<next, close: next, meaning: .everything)
+        position = next
+    }
+
+    /// At a `>`: does the content of a secret begin?
+    mutating func endOfTag() {
+        let close = position
+        position += 1
+        newestTag = nil
+        guard let tag = secretTag, tag.close == close else { return }
+        secretTag = nil
+        let start = end(from: close + 1) { $0 > 0x20 }
+        guard start < text.count, !isMarked(start), !stands("</", at: start) else { return }
+        let content = start..<endOfContent(of: tag, from: start)
+        let isCharacterData = stands("<![CDATA[", at: start)
+        if text[start] == UInt8(ascii: "<"), !tag.meaning.contains(.object), !isCharacterData { return }
+        if !tag.meaning.contains(.number), content.count <= 3, text[content].allSatisfy(\.isDigit) { return }
+        var end = content.upperBound
+        while end > start, text[end - 1] <= 0x20 { end -= 1 }
+        hide(start..<end)
+    }
+
+    private mutating func endOfContent(of tag: SecretTag, from start: Int) -> Int {
+        let name = Array(text[tag.name])
+        if missingEndTags < Self.maximumMissingEndTags {
+            var place = start
+            while place + name.count + 2 <= text.count {
+                if text[place] == UInt8(ascii: "<"), text[place + 1] == UInt8(ascii: "/"), stands(name, at: place + 2),
+                    !Self.isNameByte(byte(place + 2 + name.count))
+                {
+                    return place
+                }
+                place += 1
+            }
+            missingEndTags += 1
+        }
+        // Cut, or no element: `login <token> now`.
+        if byte(end(from: 0) { $0 > 0x20 && $0 < 0x80 }) == UInt8(ascii: "<") { return text.count }
+        guard start == tag.close + 1 else { return start }
+        return endOfLine(from: start) { "<\"'".utf8.contains($0) }
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool { byte.isAlphanumeric || "-_.:".utf8.contains(byte) }
+}

@@ -1,0 +1,230 @@
+import Primitives
+
+/// A quote as it is written inside of other things: `"`, `'`, `\"`, `\\\"`, `\u0022`, `&quot;`.
+struct SecretQuote {
+    enum Mark { case double, single, unicode, entity, numericEntity }
+
+    let mark: Mark
+    /// How many backslashes are in front: each time JSON is written into a string of JSON there are more.
+    let escapes: Int
+    /// The quote with its backslashes.
+    let range: Range<Int>
+}
+
+/// A name in front of a colon or an equals sign.
+struct SecretName {
+    let range: Range<Int>
+    /// The quote before the name, when it has quotes of its own.
+    let quote: SecretQuote?
+    /// Whether it is that of an item of a query, a form or a cookie.
+    let isItem: Bool
+    /// Whether it is to be decoded first.
+    let isEscaped: Bool
+}
+
+extension SecretScanner {
+    /// What ends a name that has no quotes.
+    private static let beforeName = ASCIISet.blank.union("&?#/\"'`<>\\;=:,{}()|!")
+
+    /// The name that ends before the colon or equals sign at `place`.
+    func name(before place: Int) -> SecretName? {
+        var end = place
+        while end > 0, text[end - 1] <= 0x20, place - end < Self.longestName { end -= 1 }
+        guard end > 0 else { return nil }
+        if let quote = quote(endingAt: end) { return quotedName(before: quote) }
+        let limit = max(0, end - Self.longestName)
+        var start = end
+        var isEscaped = false
+        while start > limit, !Self.beforeName.contains(text[start - 1]) {
+            start -= 1
+            if text[start] == UInt8(ascii: "%") { isEscaped = true }
+        }
+        guard start < end, start == 0 || Self.beforeName.contains(text[start - 1]) else { return nil }
+        var isItem = beginsItem(after: start)
+        if byte(start - 1) == UInt8(ascii: "\\") {
+            if stands("u0026", at: start) {
+                start += 5
+                isItem = true
+            } else if "nrt".utf8.contains(text[start]) {
+                start += 1
+            }
+        }
+        guard start < end else { return nil }
+        // A namespace of XML.
+        if stands("xmlns:", at: start - 6) { return nil }
+        if text[place] == UInt8(ascii: ":"), byte(start - 1) == UInt8(ascii: "<") || stands("</", at: start - 2) {
+            return nil
+        }
+        isItem = isItem && text[place] == UInt8(ascii: "=") && end == place
+        return SecretName(range: start..<end, quote: nil, isItem: isItem, isEscaped: isEscaped)
+    }
+
+    /// Whether the name that begins at `start` is that of an item, by what is before it.
+    private func beginsItem(after start: Int) -> Bool {
+        guard start > 0 else { return kind == .form || kind == .header }
+        let before = text[start - 1]
+        return "?&#;".utf8.contains(before) || kind == .header && (before <= 0x20 || before == UInt8(ascii: ","))
+    }
+
+    private func quotedName(before quote: SecretQuote) -> SecretName? {
+        let end = quote.range.lowerBound
+        let limit = max(0, end - Self.longestName)
+        var start = end
+        var isEscaped = false
+        while start > limit {
+            if isQuote(quote.mark, endingAt: start) {
+                return SecretName(range: start..<end, quote: quote, isItem: false, isEscaped: isEscaped)
+            }
+            start -= 1
+            if text[start] == UInt8(ascii: "\\") { isEscaped = true }
+        }
+        return nil
+    }
+
+    private func isQuote(_ mark: SecretQuote.Mark, endingAt end: Int) -> Bool {
+        switch mark {
+        case .double: byte(end - 1) == UInt8(ascii: "\"")
+        case .single: byte(end - 1) == UInt8(ascii: "'")
+        case .unicode: stands("\\u0022", at: end - 6)
+        case .entity: stands("&quot;", at: end - 6)
+        case .numericEntity: stands("&#34;", at: end - 5)
+        }
+    }
+
+    /// The quote whose last byte is before `end`.
+    func quote(endingAt end: Int) -> SecretQuote? {
+        let mark: SecretQuote.Mark
+        let length: Int
+        switch byte(end - 1) {
+        case UInt8(ascii: "\""): (mark, length) = (.double, 1)
+        case UInt8(ascii: "'"): (mark, length) = (.single, 1)
+        case UInt8(ascii: "2") where stands("\\u0022", at: end - 6): (mark, length) = (.unicode, 6)
+        case UInt8(ascii: ";") where stands("&quot;", at: end - 6): (mark, length) = (.entity, 6)
+        case UInt8(ascii: ";") where stands("&#34;", at: end - 5): (mark, length) = (.numericEntity, 5)
+        default: return nil
+        }
+        let escapes = backslashes(before: end - length)
+        return SecretQuote(mark: mark, escapes: escapes, range: end - length - escapes..<end)
+    }
+
+    /// The quote that begins at `start`.
+    func quote(startingAt start: Int) -> SecretQuote? {
+        var place = start
+        while byte(place) == UInt8(ascii: "\\"), place - start < Self.longestName { place += 1 }
+        let escapes = place - start
+        switch byte(place) {
+        case UInt8(ascii: "\""):
+            return SecretQuote(mark: .double, escapes: escapes, range: start..<place + 1)
+        case UInt8(ascii: "'"):
+            return SecretQuote(mark: .single, escapes: escapes, range: start..<place + 1)
+        case UInt8(ascii: "u") where escapes > 0 && stands("u0022", at: place):
+            return SecretQuote(mark: .unicode, escapes: escapes - 1, range: start..<place + 5)
+        case UInt8(ascii: "&") where escapes == 0 && stands("&quot;", at: place):
+            return SecretQuote(mark: .entity, escapes: 0, range: start..<place + 6)
+        case UInt8(ascii: "&") where escapes == 0 && stands("&#34;", at: place):
+            return SecretQuote(mark: .numericEntity, escapes: 0, range: start..<place + 5)
+        default: return nil
+        }
+    }
+
+    func backslashes(before place: Int) -> Int {
+        var count = 0
+        while count < place, text[place - 1 - count] == UInt8(ascii: "\\") { count += 1 }
+        return count
+    }
+
+    /// Where the string ends that began with this quote.
+    func endOfString(_ quote: SecretQuote) -> Int {
+        let start = quote.range.upperBound
+        switch quote.mark {
+        case .double: return endOfString(from: start, UInt8(ascii: "\""), quote.escapes)
+        case .single: return endOfString(from: start, UInt8(ascii: "'"), quote.escapes)
+        case .unicode: return end(from: start, at: "\\u0022", unlessEscaped: true)
+        case .entity: return end(from: start, at: "&quot;", unlessEscaped: false)
+        case .numericEntity: return end(from: start, at: "&#34;", unlessEscaped: false)
+        }
+    }
+
+    /// Where the string ends that began with a quote after so many backslashes.
+    func endOfString(from start: Int, _ mark: UInt8, _ escapes: Int) -> Int {
+        var place = start
+        while place < text.count {
+            guard text[place] == mark else {
+                // An apostrophe begins nothing that goes on in the next line.
+                if mark == UInt8(ascii: "'"), text[place].isLineEnd { return place }
+                place += 1
+                continue
+            }
+            let before = min(backslashes(before: place), place - start)
+            if before % (2 * (escapes + 1)) == escapes { return place - escapes }
+            place += 1
+        }
+        return text.count
+    }
+
+    private func end(from start: Int, at word: StaticString, unlessEscaped: Bool) -> Int {
+        var place = start
+        while place < text.count {
+            if stands(word, at: place), !unlessEscaped || byte(place - 1) != UInt8(ascii: "\\") { return place }
+            place += 1
+        }
+        return text.count
+    }
+
+    /// The next line end, also one that is written as an escape; or what `isEnd` says before it.
+    func endOfLine(from start: Int, or isEnd: (UInt8) -> Bool = { _ in false }) -> Int {
+        var place = start
+        while place < text.count, !endsLine(place), !isEnd(text[place]) { place += 1 }
+        return place
+    }
+
+    func endsLine(_ place: Int) -> Bool {
+        text[place].isLineEnd || text[place] == UInt8(ascii: "\\") && "nr".utf8.contains(byte(place + 1))
+    }
+}
+
+// MARK: - What names mean
+
+extension SecretScanner {
+    func meaning(of name: SecretName) -> SecretMeaning {
+        guard name.isEscaped else { return rules.meaning(of: text, name.range) }
+        let decoded = name.quote == nil ? Self.decoded(text[name.range]) : unescaped(name.range)
+        return decoded.withUnsafeBufferPointer { rules.meaning(of: $0, 0..<$0.count) }
+    }
+
+    /// The string of JSON in this range; what is none has no name.
+    private func unescaped(_ name: Range<Int>) -> [UInt8] {
+        let quoted = [UInt8(ascii: "\"")] + text[name] + [UInt8(ascii: "\"")]
+        return Array(((try? JSONValue(parsing: quoted))?.stringValue ?? "").utf8)
+    }
+
+    /// What an item means; what is no escape stands for itself.
+    static func decoded(_ item: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8] {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(item.count)
+        var place = item.startIndex
+        while place < item.endIndex {
+            if item[place] == UInt8(ascii: "%"), place + 2 < item.endIndex,
+                let high = item[place + 1].hexValue, let low = item[place + 2].hexValue
+            {
+                decoded.append(high << 4 | low)
+                place += 3
+            } else {
+                decoded.append(item[place] == UInt8(ascii: "+") ? 0x20 : item[place])
+                place += 1
+            }
+        }
+        return decoded
+    }
+}
+
+extension UInt8 {
+    var hexValue: UInt8? {
+        switch self {
+        case 0x30...0x39: self - 0x30
+        case 0x41...0x46: self - 0x41 + 10
+        case 0x61...0x66: self - 0x61 + 10
+        default: nil
+        }
+    }
+}

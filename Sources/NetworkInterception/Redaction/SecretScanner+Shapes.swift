@@ -1,0 +1,267 @@
+import HTTPCore
+import Primitives
+
+/// What is a secret by its shape, under any name.
+extension SecretScanner {
+    /// So much of a word is looked at to say whether it is random.
+    private static let sample = 64
+    private static let wordOfToken = ASCIISet.alphanumeric.union("_-")
+    private static let partsOfToken = ASCIISet.alphanumeric.union("_-.")
+    private static let digest = ASCIISet.alphanumeric.union("$./+=,")
+    private static let afterPath = ASCIISet.blank.union("\"'<>\\?#&,;)]}")
+
+    /// At a letter, a digit or a dollar sign: does something begin that is known by its beginning?
+    mutating func shape() {
+        let start = position
+        guard beginsWord(start) else { return position += 1 }
+        let first = text[start]
+        if first.isDigit { return card() }
+        if first == UInt8(ascii: "e"), SecretShapes.objects.contains(where: { stands($0, at: start) }) {
+            return encoded(atLeast: 16, withDots: true)
+        }
+        if first == UInt8(ascii: "M"), byte(start + 1) == UInt8(ascii: "I") {
+            return encoded(atLeast: 64, withDots: false)
+        }
+        for shape in rules.shapes.shapes(beginningWith: first) where stands(shape.prefix, at: start) {
+            if begun(shape) { return }
+        }
+        if let end = scheme(at: start), credentials(after: start..<end, isWhole: false) { return }
+        position = max(position, start + 1)
+    }
+
+    private mutating func begun(_ shape: SecretShape) -> Bool {
+        let start = position
+        let rest = start + shape.prefix.count
+        guard !isMarked(rest) else {
+            position = rest
+            return true
+        }
+        if shape.rest == .mixed {
+            let sample = text[rest..<min(text.count, rest + Self.sample)].prefix { Self.wordOfToken.contains($0) }
+            guard sample.contains(where: \.isDigit), sample.contains(where: \.isUppercase) else { return false }
+        }
+        let end: Int
+        switch shape.rest {
+        case .word, .mixed: end = self.end(from: rest) { !Self.wordOfToken.contains($0) }
+        case .parts: end = trimmed(rest..<self.end(from: rest) { !Self.partsOfToken.contains($0) })
+        case .path: end = trimmed(rest..<self.end(from: rest) { Self.afterPath.contains($0) })
+        case .digest: end = trimmed(rest..<self.end(from: rest) { !Self.digest.contains($0) })
+        }
+        guard end - rest >= shape.least else { return false }
+        hide((shape.keepsPrefix ? rest : start)..<end)
+        return true
+    }
+
+    private func trimmed(_ range: Range<Int>) -> Int {
+        var end = range.upperBound
+        while end > range.lowerBound, text[end - 1] == UInt8(ascii: ".") { end -= 1 }
+        return end
+    }
+}
+
+// MARK: - Credentials of HTTP
+
+extension SecretScanner {
+    /// So much of what follows a scheme is looked at to say whether it is a secret.
+    private static let longestJudged = 512
+    private static let credential = ASCIISet.alphanumeric.union("-._~+/=")
+
+    /// The end of the scheme at `start`, such as `Bearer`.
+    private func scheme(at start: Int) -> Int? {
+        for scheme in rules.shapes.schemes(beginningWith: byte(start)) where isScheme(scheme, at: start) {
+            return start + scheme.count
+        }
+        return nil
+    }
+
+    private func isScheme(_ scheme: [UInt8], at start: Int) -> Bool {
+        guard start + scheme.count <= text.count, !byte(start + scheme.count).isAlphanumeric else { return false }
+        return scheme.indices.allSatisfy { place in
+            let byte = text[start + place]
+            return (byte.isASCIILetter ? byte | 0x20 : byte) == scheme[place]
+        }
+    }
+
+    /// Whether this is the name of a scheme.
+    func isScheme(_ word: Range<Int>) -> Bool { scheme(at: word.lowerBound) == word.upperBound }
+
+    /// A header whose value begins with a scheme, under any name.
+    mutating func headerValue() {
+        if let end = scheme(at: 0) { _ = credentials(after: 0..<end, isWhole: true) }
+    }
+
+    /// What follows a scheme, when it is no word of a sentence. `isWhole`: nothing else is expected there.
+    private mutating func credentials(after scheme: Range<Int>, isWhole: Bool) -> Bool {
+        var start = end(from: scheme.upperBound) { !$0.isBlank && $0 != UInt8(ascii: "+") }
+        if stands("%20", at: start) { start += 3 }
+        guard start > scheme.upperBound else { return false }
+        let word = text[start..<min(text.count, start + Self.longestJudged)].prefix { Self.credential.contains($0) }
+        // `Bearer realm="…"` asks for credentials.
+        if word.isEmpty || byte(word.endIndex) == UInt8(ascii: "\"") && word.last == UInt8(ascii: "=") { return false }
+        let letter = text[scheme.lowerBound] | 0x20
+        let isSecret: Bool
+        if isBasic(scheme) {
+            isSecret = isUserAndPassword(word) || isWhole && word.count >= 8 && isRandom(word)
+        } else if letter == UInt8(ascii: "b") || isWhole {
+            isSecret = isWhole && letter == UInt8(ascii: "b") || word.count >= 24 || word.count >= 8 && isRandom(word)
+        } else {
+            isSecret = word.count >= 12 && word.contains(where: \.isDigit) && word.contains(where: \.isASCIILetter)
+        }
+        guard isSecret else { return false }
+        hide(start..<trimmed(start..<end(from: start) { !Self.credential.contains($0) }))
+        return true
+    }
+
+    private func isBasic(_ scheme: Range<Int>) -> Bool {
+        scheme.count == 5 && text[scheme.lowerBound] | 0x20 == UInt8(ascii: "b")
+    }
+
+    /// Base64 of printable text with a colon.
+    private func isUserAndPassword(_ word: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        guard word.count < Self.longestJudged else { return true }
+        var padded = Array(word)
+        while padded.last == UInt8(ascii: "=") { padded.removeLast() }
+        while padded.count % 4 != 0 { padded.append(UInt8(ascii: "=")) }
+        guard let bytes = Base64.decode(padded) else { return false }
+        return bytes.contains(UInt8(ascii: ":")) && bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+
+    /// Digits, or lower case and then upper case: no word of a language.
+    private func isRandom(_ word: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        if word.contains(where: \.isDigit) { return true }
+        return zip(word, word.dropFirst()).contains { !$0.isUppercase && $1.isUppercase }
+    }
+}
+
+// MARK: - Signed and encoded
+
+extension SecretScanner {
+    /// Base64 of `{"`, with which the parts of a JWS begin, or of a DER sequence of more than 255 bytes, such as a receipt or
+    /// a private key.
+    private mutating func encoded(atLeast least: Int, withDots: Bool) {
+        let start = position
+        let end = endOfBase64(from: start, withDots: withDots)
+        if end - start >= least { hide(start..<end) } else { position = max(end, start + 1) }
+    }
+
+    /// Base64 of either alphabet, and as JSON and forms escape it; without dots also over several lines.
+    private func endOfBase64(from start: Int, withDots: Bool) -> Int {
+        var place = start
+        while place < text.count {
+            switch text[place] {
+            case let byte where byte.isAlphanumeric: place += 1
+            case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "="):
+                place += 1
+            case UInt8(ascii: ".") where withDots: place += 1
+            case 0x0A where !withDots, 0x0D where !withDots: place += 1
+            case UInt8(ascii: "%") where ["%2B", "%2F", "%3D", "%2b", "%2f", "%3d"].contains { stands($0, at: place) }:
+                place += 3
+            case UInt8(ascii: "\\") where stands("\\/", at: place): place += 2
+            case UInt8(ascii: "\\") where !withDots && (stands("\\n", at: place) || stands("\\r", at: place)):
+                place += 2
+            default: return place
+            }
+        }
+        return place
+    }
+
+    /// At two hyphens: the first line of a private key in PEM, or an option of a command (`--password …`)?
+    mutating func hyphens() {
+        guard stands("-----BEGIN ", at: position) else { return option() }
+        var start = position + 11
+        while start < text.count, start < position + 60, !stands("PRIVATE KEY", at: start) { start += 1 }
+        guard stands("PRIVATE KEY", at: start) else { return position += 11 }
+        start += 11
+        while start < text.count, text[start] != UInt8(ascii: "-"), start < position + 90 { start += 1 }
+        while byte(start) == UInt8(ascii: "-") { start += 1 }
+        var end = start
+        while end < text.count, !stands("-----END", at: end) { end += 1 }
+        hide(start..<end)
+    }
+
+    private mutating func option() {
+        let start = end(from: position) { $0 != UInt8(ascii: "-") }
+        position = start
+        let limit = min(text.count, start + Self.longestName)
+        var end = start
+        while end < limit, text[end].isAlphanumeric || text[end] == UInt8(ascii: "-") || text[end] == UInt8(ascii: "_")
+        {
+            end += 1
+        }
+        guard byte(end).isBlank, rules.meaning(of: text, start..<end).contains(.member) else { return }
+        let value = self.end(from: end) { !$0.isBlank }
+        guard value < text.count, byte(value) != UInt8(ascii: "-"), !isMarked(value) else { return }
+        if let quote = quote(startingAt: value) {
+            return hide(quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote)))
+        }
+        hide(value..<self.end(from: value) { $0 <= 0x20 || "\"'`<>\\".utf8.contains($0) })
+    }
+}
+
+// MARK: - Cards
+
+extension SecretScanner {
+    /// At a digit: the number of a payment card, as one word of 16 digits, or in its groups?
+    private mutating func card() {
+        let start = position
+        var digits: [UInt8] = []
+        var separators: [Int] = []
+        var separator: UInt8?
+        var place = start
+        while place < text.count {
+            let byte = text[place]
+            if byte.isDigit {
+                digits.append(byte - 0x30)
+                guard digits.count <= 16 else { break }
+            } else if byte == separator ?? byte, byte == 0x20 || byte == UInt8(ascii: "-"),
+                self.byte(place + 1).isDigit,
+                separators.count < 3
+            {
+                separator = byte
+                separators.append(digits.count)
+            } else {
+                break
+            }
+            place += 1
+        }
+        // What goes on is longer than a card's number.
+        position = max(place, start + 1)
+        guard digits.count <= 16, !byte(place).isAlphanumeric, !"._-/".utf8.contains(byte(start - 1)) else {
+            return position = end(from: position) { !$0.isDigit }
+        }
+        let isWhole = separators.isEmpty && digits.count == 16
+        let isGrouped = digits.count == 16 && separators == [4, 8, 12] || digits.count == 15 && separators == [4, 10]
+        guard isWhole || isGrouped, Self.isIssued(digits, isGrouped: isGrouped), Self.isLuhn(digits) else { return }
+        if isWhole, isNumberOfJSON(start..<place) { return }
+        hide(start..<place)
+    }
+
+    /// Whether this is a number of JSON: an id more often than a card.
+    private func isNumberOfJSON(_ number: Range<Int>) -> Bool {
+        var place = number.lowerBound
+        while place > 0, text[place - 1] <= 0x20, number.lowerBound - place < 8 { place -= 1 }
+        switch byte(place - 1) {
+        case UInt8(ascii: ":"): return byte(place - 2) == UInt8(ascii: "\"")
+        case UInt8(ascii: ","), UInt8(ascii: "["): return ",]\n".utf8.contains(byte(number.upperBound))
+        default: return false
+        }
+    }
+
+    private static func isIssued(_ digits: [UInt8], isGrouped: Bool) -> Bool {
+        let four = digits.prefix(4).reduce(0) { $0 * 10 + Int($1) }
+        switch four {
+        case 4000...4999, 5100...5599, 6011, 6500...6599: return digits.count == 16
+        case 2221...2720: return isGrouped && digits.count == 16
+        case 3400...3499, 3700...3799: return isGrouped && digits.count == 15
+        default: return false
+        }
+    }
+
+    private static func isLuhn(_ digits: [UInt8]) -> Bool {
+        let sum = digits.reversed().enumerated().reduce(0) { sum, digit in
+            let value = Int(digit.element) * (digit.offset % 2 == 1 ? 2 : 1)
+            return sum + (value > 9 ? value - 9 : value)
+        }
+        return sum % 10 == 0
+    }
+}

@@ -1,0 +1,63 @@
+import HTTPCore
+
+/// URLs and what is percent-encoded.
+extension SecretScanner {
+    private static let longestSegment = 64
+    private static let segment = ASCIISet.alphanumeric.union("-_")
+    private static let token = ASCIISet.alphanumeric.union("-_.~=")
+    private static let afterAuthority = ASCIISet.blank.union("/?#\\\"'<>")
+    private static let aroundEncoded = ASCIISet.blank.union("&#?=/\"'`<>\\{}()|")
+
+    /// At a colon: user information after `://`? Returns whether a URL's authority begins here.
+    mutating func authority(at colon: Int) -> Bool {
+        let start = stands("://", at: colon) ? colon + 3 : stands(":\\/\\/", at: colon) ? colon + 5 : text.count
+        guard start < text.count else { return stands("://", at: colon) }
+        position = start
+        let end = end(from: start) { Self.afterAuthority.contains($0) }
+        if let at = text[start..<end].lastIndex(of: UInt8(ascii: "@")) {
+            hide(start..<at, Self.markOfUser)
+        } else if end == text.count, text[start] != UInt8(ascii: "["),
+            let port = text[start..<end].firstIndex(of: UInt8(ascii: ":")),
+            !text[(port + 1)..<end].allSatisfy(\.isDigit)
+        {
+            // Cut before the @ came.
+            hide(start..<end, Self.markOfUser)
+        }
+        return true
+    }
+
+    /// At a slash: a random segment of a path, after one that says what it is?
+    mutating func pathSegment() {
+        let slash = position
+        position += 1
+        let limit = max(0, slash - Self.longestSegment)
+        var start = slash
+        while start > limit, Self.segment.contains(text[start - 1]) { start -= 1 }
+        guard start < slash, byte(start - 1) == UInt8(ascii: "/"), !isMarked(slash + 1),
+            let least = rules.leastLength(after: start..<slash, of: text)
+        else { return }
+        let sample = text[slash + 1..<min(text.count, slash + 1 + Self.longestSegment)].prefix {
+            Self.token.contains($0)
+        }
+        guard sample.count >= least, sample.contains(where: \.isDigit), sample.contains(where: \.isASCIILetter) else {
+            return
+        }
+        hide(slash + 1..<end(from: slash + 1) { !Self.token.contains($0) }, Self.markInQuery)
+    }
+
+    /// At a percent sign: what is written with escapes is looked through as what it means.
+    mutating func percentEncoded() {
+        let place = position
+        position += 1
+        guard byte(place + 1).hexValue != nil, byte(place + 2).hexValue != nil else { return }
+        var start = place
+        let limit = max(lastHidden, place - Self.longestName)
+        while start > limit, !Self.aroundEncoded.contains(text[start - 1]) { start -= 1 }
+        let end = end(from: place) { Self.aroundEncoded.contains($0) }
+        position = end
+        guard depth < Self.deepest else { return }
+        let inner = Self.decoded(text[start..<end])
+        let change = inner.withUnsafeBufferPointer { rules.scanned($0, .text, depth: depth + 1) }
+        if let change { hide(start..<end, Array(PercentEncoding.encode(String(decoding: change, as: UTF8.self)).utf8)) }
+    }
+}

@@ -1,0 +1,372 @@
+import HTTPCore
+
+/// Values that a name beside them makes secrets: members of JSON, settings, headers in texts, items of queries and forms.
+extension SecretScanner {
+    /// How far a value may be from the name that another value gives it.
+    private static let nearby = 512
+    private static let numeric = ASCIISet("+-.eE0123456789")
+    private static let afterItem = ASCIISet.blank.union("&#\"'<>\\")
+    private static let afterSetting = ASCIISet.blank.union("\"'`<>")
+    private static let afterNumber = ASCIISet.blank.union("\"'`<>,]}")
+    private static let afterWord = ASCIISet(",;)]}.")
+    /// What follows a quote that ends something.
+    private static let afterQuote = ASCIISet.blank.union(",;:)]}>/+")
+    /// What says that there is no secret, or of which type one is.
+    private static let literals: Set<String> = [
+        "null", "nil", "none", "true", "false", "undefined", "~", "string", "str", "text", "number", "integer",
+        "boolean",
+        "object", "array", "any", "required", "optional", "basic", "bearer", "yes", "no",
+    ]
+    /// Words with which a sentence goes on after a colon.
+    private static let prose: Set<String> = [
+        "must", "is", "are", "should", "may", "can", "cannot", "has", "too", "not", "this", "the", "invalid", "missing",
+        "required", "expired", "unexpected", "unknown", "size", "identifier", "does", "was",
+    ]
+
+    /// At a colon or an equals sign: does a secret follow?
+    mutating func separator() {
+        let place = position
+        position += 1
+        let sign = text[place]
+        if sign == UInt8(ascii: ":"), authority(at: place) { return }
+        if sign == UInt8(ascii: "="), byte(place + 1) == UInt8(ascii: "=") {
+            // A comparison, or the end of base64.
+            position = end(from: place) { $0 != UInt8(ascii: "=") }
+            return
+        }
+        guard let name = name(before: place) else { return }
+        var start = place + 1
+        if sign == UInt8(ascii: ":") ? byte(start) == UInt8(ascii: "=") : byte(start) == UInt8(ascii: ">") {
+            start += 1
+        }
+        position = start
+        let meaning = meaning(of: name)
+        // What a header has is a secret also where a text quotes the header.
+        if meaning.contains(.member) || name.isItem && meaning.contains(.item)
+            || name.quote == nil && meaning.contains(.header)
+        {
+            value(of: name, meaning, after: sign, at: start)
+        } else if rules.isNaming(text, name.range) {
+            valueThatNames(name, at: start)
+        } else if place < namedUntil, rules.isNamed(text, name.range) {
+            namedUntil = 0
+            value(of: name, [.member, .number, .list, .object], after: sign, at: start)
+        }
+    }
+
+    private mutating func value(of name: SecretName, _ meaning: SecretMeaning, after sign: UInt8, at place: Int) {
+        let start = end(from: place) { name.quote == nil ? !$0.isBlank : $0 > 0x20 }
+        guard start < text.count, !isMarked(start) else { return }
+        if !name.isItem || kind == .header || name.range.lowerBound == 0,
+            let quote = quote(startingAt: valueStart(start))
+        {
+            guard quote.range.upperBound < text.count else { return }
+            // The quote that ends what the name is in: `"Password: "`.
+            if name.quote == nil, Self.afterQuote.contains(text[quote.range.upperBound]) { return }
+            return string(quote)
+        }
+        if name.isItem, name.range.lowerBound > 0 || kind == .header || !isText(from: start) {
+            return item(from: start)
+        }
+        if meaning.contains(.line), name.quote == nil, sign == UInt8(ascii: ":") {
+            return hideTrimmed(start..<endOfLine(from: start) { "\"'`<".utf8.contains($0) })
+        }
+        switch text[start] {
+        case UInt8(ascii: "{") where name.quote != nil || !meaning.contains(.object):
+            if meaning.contains(.object) { nest(name, from: start) }
+        case UInt8(ascii: "[") where name.quote != nil || !meaning.contains(.list):
+            if meaning.contains(.list) { nest(name, from: start) }
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            if sign == UInt8(ascii: ":") { nest(name, from: start) } else { setting(name, meaning, sign, from: start) }
+        default: setting(name, meaning, sign, from: start)
+        }
+    }
+
+    /// Past the letter in front of a string of Python: `b'…'`.
+    private func valueStart(_ start: Int) -> Int {
+        guard "buBU".utf8.contains(text[start]),
+            byte(start + 1) == UInt8(ascii: "'") || byte(start + 1) == UInt8(ascii: "\"")
+        else { return start }
+        return start + 1
+    }
+
+    private mutating func string(_ quote: SecretQuote) {
+        let content = quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))
+        if isLiteral(content) { return position = content.upperBound }
+        hide(content)
+    }
+
+    private func isLiteral(_ range: Range<Int>) -> Bool {
+        guard range.count <= 10 else { return false }
+        return Self.literals.contains(String(decoding: text[range], as: UTF8.self).lowercased())
+    }
+
+    /// An array or an object, in place of which a string is written.
+    private mutating func nest(_ name: SecretName, from start: Int) {
+        let quote = name.quote.map { Array(text[$0.range]) } ?? []
+        hide(start..<endOfNest(from: start, escapes: name.quote?.escapes ?? 0), quote + Self.mark + quote)
+    }
+
+    /// Where the array or object ends that begins at `start`.
+    private func endOfNest(from start: Int, escapes: Int) -> Int {
+        var level = 0
+        var place = start
+        while place < text.count {
+            switch text[place] {
+            case UInt8(ascii: "{"), UInt8(ascii: "["): level += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                level -= 1
+                if level == 0 { return place + 1 }
+            case UInt8(ascii: "\""):
+                place = min(endOfString(from: place + 1, UInt8(ascii: "\""), escapes) + escapes, text.count)
+            default: break
+            }
+            place += 1
+        }
+        return text.count
+    }
+
+    private mutating func hideTrimmed(_ range: Range<Int>) {
+        var end = range.upperBound
+        while end > range.lowerBound, text[end - 1] <= 0x20 { end -= 1 }
+        hide(range.lowerBound..<end)
+    }
+}
+
+// MARK: - Without quotes
+
+extension SecretScanner {
+    /// The value of an item of a query, a form or a cookie.
+    private mutating func item(from start: Int) {
+        var end = start
+        while end < text.count, !Self.afterItem.contains(text[end]) || stands("\\/", at: end) {
+            if kind == .header, text[end] == UInt8(ascii: ";") || text[end] == UInt8(ascii: ",") { break }
+            end += 1
+            // What cannot be another item belongs to the value.
+            if byte(end) == UInt8(ascii: "&"), kind == .form, !beginsItem(end + 1) { end += 1 }
+        }
+        hide(start..<end, Self.markInQuery)
+    }
+
+    /// Whether the first name of a body is that of a setting, because a form has no blanks.
+    private func isText(from start: Int) -> Bool {
+        byte(end(from: start) { Self.afterItem.contains($0) }) == 0x20
+    }
+
+    private func beginsItem(_ start: Int) -> Bool {
+        let limit = min(text.count, start + Self.longestName)
+        var place = start
+        while place < limit, text[place] != UInt8(ascii: "="), !Self.afterItem.contains(text[place]) { place += 1 }
+        return place == limit || text[place] == UInt8(ascii: "=") || place == start
+    }
+
+    /// A number of JSON, or the value of a setting: `token=…`, `password: …`.
+    private mutating func setting(_ name: SecretName, _ meaning: SecretMeaning, _ sign: UInt8, from start: Int) {
+        let isLine = beginsLine(name)
+        if name.quote != nil, Self.numeric.contains(text[start]) {
+            let end = end(from: start) { !Self.numeric.contains($0) }
+            if end < text.count, !Self.afterNumber.contains(text[end]) { return word(name, meaning, start) }
+            guard meaning.contains(.number) else { return position = end }
+            let quote = text[name.quote!.range]
+            return hide(start..<end, quote + Self.mark + quote)
+        }
+        if text[start].isLineEnd || sign == UInt8(ascii: ":") && isLine && beginsBlock(start) {
+            if sign == UInt8(ascii: ":"), isLine { block(below: name, meaning, from: start) }
+            return
+        }
+        guard isLine || isEnclosed(name) else { return word(name, meaning, start) }
+        let quote = enclosing(name)
+        var end = start
+        while end < text.count, !endsLine(end) {
+            if text[end] == quote || name.quote != nil && ",]}".utf8.contains(text[end]) { break }
+            // `password=… user=…`
+            if sign == UInt8(ascii: "="), text[end].isBlank, end > start, !text[end - 1].isBlank,
+                isFollowedBySetting(end)
+            {
+                break
+            }
+            end += 1
+        }
+        while end > start,
+            text[end - 1] <= 0x20 || ",;".utf8.contains(text[end - 1]) || text[end - 1] == UInt8(ascii: "\\")
+        {
+            end -= 1
+        }
+        guard !isHarmless(start..<end, meaning) else { return }
+        hide(start..<end)
+    }
+
+    /// Whether the next word is a name with an equals sign.
+    private func isFollowedBySetting(_ place: Int) -> Bool {
+        let start = end(from: place) { !$0.isBlank }
+        let end = end(from: start) { !$0.isAlphanumeric && !"_-.".utf8.contains($0) }
+        return end > start && byte(end) == UInt8(ascii: "=") && byte(end + 1) != UInt8(ascii: "=")
+    }
+
+    /// The value of a setting among others in a line.
+    private mutating func word(_ name: SecretName, _ meaning: SecretMeaning, _ start: Int) {
+        let isSpaced = text[start - 1].isBlank
+        var end = start
+        while end < text.count, !Self.afterSetting.contains(text[end]),
+            !(text[end] == UInt8(ascii: "\\") && endsAtEscape(end))
+        {
+            if !isSpaced, ",;)}".utf8.contains(text[end]) { break }
+            if text[end] == UInt8(ascii: "&"), beginsItem(end + 1) { break }
+            end += 1
+        }
+        while end > start, Self.afterWord.contains(text[end - 1]) { end -= 1 }
+        guard !isHarmless(start..<end, meaning) else { return }
+        // `Bearer` is no secret, what follows it is.
+        if isScheme(start..<end), byte(end).isBlank {
+            end = self.end(from: end + 1) { Self.afterSetting.contains($0) }
+            while end > start, Self.afterWord.contains(text[end - 1]) { end -= 1 }
+        }
+        hide(start..<end)
+    }
+
+    private func endsAtEscape(_ place: Int) -> Bool {
+        "nrt\"'".utf8.contains(byte(place + 1)) || stands("\\u0026", at: place) || stands("\\u0022", at: place)
+    }
+
+    private func isHarmless(_ value: Range<Int>, _ meaning: SecretMeaning) -> Bool {
+        if value.isEmpty { return true }
+        if !meaning.contains(.number), value.count <= 3, text[value].allSatisfy(\.isDigit) { return true }
+        var word = value.lowerBound..<end(from: value.lowerBound) { !$0.isASCIILetter }
+        word = word.clamped(to: value)
+        let first = String(decoding: text[word].prefix(12), as: UTF8.self).lowercased()
+        if Self.prose.contains(first), word.upperBound == value.upperBound || text[word.upperBound] == 0x20 {
+            return true
+        }
+        var whole = value
+        while let last = text[whole].last, "?!,;".utf8.contains(last) {
+            whole = whole.lowerBound..<whole.upperBound - 1
+        }
+        return isLiteral(whole)
+    }
+
+    /// The quote right before a name without quotes: the value ends with it.
+    private func enclosing(_ name: SecretName) -> UInt8? {
+        guard name.quote == nil, let before = text[..<name.range.lowerBound].last, "\"'`".utf8.contains(before) else {
+            return nil
+        }
+        return before
+    }
+
+    private func isEnclosed(_ name: SecretName) -> Bool { enclosing(name) != nil }
+
+    /// Whether nothing but layout is before the name in its line.
+    private func beginsLine(_ name: SecretName) -> Bool {
+        var place = name.quote == nil ? name.range.lowerBound : name.range.lowerBound - 1
+        let limit = max(0, place - Self.longestName)
+        if stands("export ", at: place - 7) { place -= 7 }
+        while place > limit, text[place - 1].isBlank || "->*".utf8.contains(text[place - 1]) { place -= 1 }
+        return place == 0 || text[place - 1].isLineEnd
+            || place > 1 && "nr".utf8.contains(text[place - 1]) && text[place - 2] == UInt8(ascii: "\\")
+    }
+}
+
+// MARK: - YAML
+
+extension SecretScanner {
+    /// Whether a block follows: `|`, `>-`, `|2`.
+    private func beginsBlock(_ start: Int) -> Bool {
+        guard text[start] == UInt8(ascii: "|") || text[start] == UInt8(ascii: ">") else { return false }
+        let end = endOfLine(from: start)
+        return end - start <= 3
+    }
+
+    /// The lines below a name that are indented more than it is.
+    private mutating func block(below name: SecretName, _ meaning: SecretMeaning, from start: Int) {
+        let isText = beginsBlock(start)
+        let nameIndent = indent(ofLineWith: name.range.lowerBound)
+        var first: Int?
+        var last = start
+        var line = nextLine(after: endOfLine(from: start))
+        while line < text.count {
+            let begin = end(from: line) { !$0.isBlank }
+            let end = self.end(from: begin) { $0.isLineEnd }
+            if begin < end {
+                let isItem = text[begin] == UInt8(ascii: "-") && byte(begin + 1).isBlank
+                guard begin - line > nameIndent || isItem && !isText && begin - line == nameIndent else { break }
+                if first == nil {
+                    // A mapping has names of its own.
+                    if !isText, !isItem, text[begin..<end].contains(UInt8(ascii: ":")) { return }
+                    if isItem, !meaning.contains(.list) || text[begin..<end].contains(UInt8(ascii: ":")) { return }
+                    first = begin
+                }
+                last = end
+            }
+            line = nextLine(after: end)
+        }
+        if let first { hide(first..<last) }
+    }
+
+    private func nextLine(after end: Int) -> Int {
+        guard end < text.count else { return end }
+        return end + (stands("\r\n", at: end) ? 2 : 1)
+    }
+
+    private func indent(ofLineWith place: Int) -> Int {
+        var start = place
+        let limit = max(0, place - 2 * Self.longestName)
+        while start > limit, !text[start - 1].isLineEnd { start -= 1 }
+        return end(from: start) { !$0.isBlank && $0 != UInt8(ascii: "-") } - start
+    }
+}
+
+// MARK: - Values that name others
+
+extension SecretScanner {
+    /// `"name": "password"`: then what is nearby called `value` is a secret.
+    private mutating func valueThatNames(_ name: SecretName, at place: Int) {
+        let start = end(from: place) { !$0.isBlank }
+        guard start < text.count else { return }
+        let limit = min(text.count, start + Self.longestName)
+        let content: Range<Int>
+        if let quote = quote(startingAt: start) {
+            var end = quote.range.upperBound
+            while end < limit, text[end] != text[quote.range.upperBound - 1], text[end] != UInt8(ascii: "\\") {
+                end += 1
+            }
+            content = quote.range.upperBound..<max(end, quote.range.upperBound)
+        } else {
+            var end = start
+            while end < limit, text[end] > 0x20, !"\"'<>,;&}".utf8.contains(text[end]) { end += 1 }
+            content = start..<end
+        }
+        let meaning = rules.meaning(of: text, content)
+        guard meaning.contains(.member) || meaning.contains(.header) else {
+            // A type says nothing of the names beside it.
+            if text[name.range.lowerBound] | 0x20 != UInt8(ascii: "t") { namedUntil = 0 }
+            return
+        }
+        if kind == .multipart || stands("--", at: 0), isDisposition(name) { return part(from: content.upperBound) }
+        namedUntil = content.upperBound + Self.nearby
+        if let newestTag, rules.isNamedElement(text, newestTag), secretTag == nil {
+            var close = content.upperBound
+            while close < min(namedUntil, text.count), !"<>".utf8.contains(text[close]) { close += 1 }
+            if byte(close) == UInt8(ascii: ">") {
+                secretTag = SecretTag(name: newestTag, close: close, meaning: meaning)
+            }
+        }
+    }
+
+    /// Whether this is the name in the head of a part of a form.
+    private func isDisposition(_ name: SecretName) -> Bool {
+        var start = name.range.lowerBound
+        let limit = max(0, start - 2 * Self.longestName)
+        while start > limit, !text[start - 1].isLineEnd { start -= 1 }
+        return start + 20 <= text.count
+            && String(decoding: text[start..<start + 20], as: UTF8.self).lowercased() == "content-disposition:"
+    }
+
+    /// The content of a part of a form, in the head of which `place` is.
+    private mutating func part(from place: Int) {
+        var head = place
+        while head < text.count, !stands("\r\n\r\n", at: head), !stands("\n\n", at: head) { head += 1 }
+        let start = min(head + (stands("\r", at: head) ? 4 : 2), text.count)
+        var end = start
+        while end < text.count, !stands("\r\n--", at: end), !stands("\n--", at: end) { end += 1 }
+        hide(start..<end)
+    }
+}

@@ -1,0 +1,117 @@
+/// What begins so is a secret under any name.
+struct SecretShape: Sendable {
+    enum Rest: Sendable {
+        /// Letters, digits, hyphens and underscores.
+        case word
+        /// These and dots, with which parts of a token are put together.
+        case parts
+        /// What may be in a path.
+        case path
+        /// Letters of either case and digits, mixed.
+        case mixed
+        /// The digest of a password with its parameters.
+        case digest
+    }
+
+    let prefix: [UInt8]
+    /// How long it is at least after the prefix.
+    let least: Int
+    let rest: Rest
+    /// Whether the prefix is no part of the secret.
+    let keepsPrefix: Bool
+
+    init(_ prefix: String, least: Int, _ rest: Rest = .word, keepsPrefix: Bool = false) {
+        self.prefix = Array(prefix.utf8)
+        self.least = least
+        self.rest = rest
+        self.keepsPrefix = keepsPrefix
+    }
+}
+
+/// The shapes of secrets, in the form in which bytes are searched for them.
+final class SecretShapes: Sendable {
+    static let standard = SecretShapes([
+        // Code hosts and registries.
+        .init("ghp_", least: 16), .init("gho_", least: 16), .init("ghu_", least: 16), .init("ghs_", least: 16),
+        .init("ghr_", least: 16), .init("github_pat_", least: 16), .init("glpat-", least: 12),
+        .init("gldt-", least: 12), .init("glrt-", least: 12), .init("glptt-", least: 12), .init("npm_", least: 20),
+        .init("pypi-", least: 24), .init("dckr_pat_", least: 12), .init("rubygems_", least: 20),
+        .init("ATATT3", least: 20), .init("ATBB", least: 24, .mixed),
+        // Payments and shops.
+        .init("sk_live_", least: 8), .init("sk_test_", least: 8), .init("rk_live_", least: 8),
+        .init("rk_test_", least: 8), .init("whsec_", least: 12), .init("shpat_", least: 12), .init("shpss_", least: 12),
+        .init("shpca_", least: 12), .init("shppa_", least: 12), .init("sq0atp-", least: 12),
+        .init("sq0csp-", least: 12),
+        // Messages.
+        .init("xoxb-", least: 8), .init("xoxp-", least: 8), .init("xoxa-", least: 8), .init("xoxr-", least: 8),
+        .init("xoxs-", least: 8), .init("xoxe-", least: 8), .init("xapp-", least: 8),
+        .init("SG.", least: 20, .parts), .init("hooks.slack.com/services/", least: 8, .path, keepsPrefix: true),
+        .init("discord.com/api/webhooks/", least: 8, .path, keepsPrefix: true),
+        .init("discordapp.com/api/webhooks/", least: 8, .path, keepsPrefix: true),
+        .init("api.telegram.org/bot", least: 8, .path, keepsPrefix: true),
+        .init("webhook.office.com/webhookb2/", least: 8, .path, keepsPrefix: true),
+        .init("hooks.zapier.com/hooks/catch/", least: 8, .path, keepsPrefix: true),
+        // Clouds.
+        .init("AKIA", least: 16, .mixed), .init("ASIA", least: 16, .mixed), .init("AIza", least: 30),
+        .init("ya29.", least: 16, .parts), .init("GOCSPX-", least: 12), .init("dop_v1_", least: 20),
+        .init("doo_v1_", least: 20), .init("hvs.", least: 12), .init("hvb.", least: 12), .init("hvr.", least: 12),
+        .init("sbp_", least: 20), .init("AGE-SECRET-KEY-1", least: 20), .init("lin_api_", least: 16),
+        .init("PMAK-", least: 16), .init("NRAK-", least: 16), .init("figd_", least: 16),
+        // Models.
+        .init("sk-proj-", least: 12), .init("sk-ant-", least: 12), .init("sk-or-", least: 12),
+        .init("sk-svcacct-", least: 12), .init("sk-", least: 20, .mixed), .init("hf_", least: 24),
+        .init("gsk_", least: 24), .init("xai-", least: 24),
+        // Tokens of PASETO, and digests of passwords.
+        .init("v2.local.", least: 16, .parts), .init("v3.local.", least: 16, .parts),
+        .init("v4.local.", least: 16, .parts), .init("v2.public.", least: 16, .parts),
+        .init("v3.public.", least: 16, .parts), .init("v4.public.", least: 16, .parts),
+        .init("$2a$", least: 30, .digest), .init("$2b$", least: 30, .digest), .init("$2y$", least: 30, .digest),
+        .init("$argon2", least: 30, .digest), .init("$5$", least: 30, .digest), .init("$6$", least: 30, .digest),
+    ])
+
+    /// The words with which credentials begin: `Bearer …`.
+    static let schemes = [
+        "bearer", "basic", "token", "apikey", "api-key", "negotiate", "ntlm", "ssws", "geniekey", "splunk", "oauth",
+        "dpop",
+        "sso-key",
+    ].map { Array($0.utf8) }
+    /// The beginnings of an object of JSON in base64.
+    static let objects = ["eyJ", "eyAi", "ewog", "ewoi", "ewoJ", "ew0K"].map { Array($0.utf8) }
+
+    private let byFirst: [[SecretShape]]
+    private let schemesByFirst: [[[UInt8]]]
+    /// By a byte the bytes after it, as bits, with which something may begin or end that matters.
+    // Unsafe: written by `init`, before anybody else can reach it, and only read from then on.
+    nonisolated(unsafe) let signs: UnsafeMutablePointer<UInt32>
+
+    init(_ shapes: [SecretShape]) {
+        signs = .allocate(capacity: 256)
+        signs.initialize(repeating: 0, count: 256)
+        for sign in ":=<>%/".utf8 { signs[Int(sign)] = .max }
+        signs[Int(UInt8(ascii: "-"))] = 1 << UInt32(UInt8(ascii: "-") & 31)
+        for digit in "4562".utf8 { for next: UInt32 in 16...25 { signs[Int(digit)] |= 1 << next } }
+        signs[Int(UInt8(ascii: "3"))] = 1 << 20 | 1 << 23
+        var (byFirst, schemesByFirst) = (
+            [[SecretShape]](repeating: [], count: 256), [[[UInt8]]](repeating: [], count: 256)
+        )
+        for shape in shapes { byFirst[Int(shape.prefix[0])].append(shape) }
+        for scheme in Self.schemes {
+            for first in [scheme[0], scheme[0] & 0xDF] { schemesByFirst[Int(first)].append(scheme) }
+        }
+        (self.byFirst, self.schemesByFirst) = (byFirst, schemesByFirst)
+        let upper = Self.schemes.map { $0.map { $0.isASCIILetter ? $0 & 0xDF : $0 } }
+        let mixed = zip(Self.schemes, upper).map { [$1[0]] + $0.dropFirst() }
+        let der = [Array("MI".utf8)]
+        for word in shapes.map(\.prefix) + Self.objects + Self.schemes + upper + mixed + der {
+            signs[Int(word[0])] |= 1 << UInt32(word[1] & 31)
+        }
+    }
+
+    deinit { signs.deallocate() }
+
+    /// The shapes that begin with this byte.
+    func shapes(beginningWith byte: UInt8) -> [SecretShape] { byFirst[Int(byte)] }
+
+    /// The words before credentials that begin with this byte, in lower case.
+    func schemes(beginningWith byte: UInt8) -> [[UInt8]] { schemesByFirst[Int(byte)] }
+}

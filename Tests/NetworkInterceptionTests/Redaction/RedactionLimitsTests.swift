@@ -1,0 +1,101 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import Testing
+
+/// What redaction costs, what users add to it, and where else texts leave.
+@Suite struct RedactionLimitsTests {
+    private static let fragments = [
+        "<token>", "<token", "<item name=\"token\" ", "<name>token</name>", "token: must be ", "token: |\n", "token:\n",
+        "\"token\":",
+        "'token': '", "\"token: null ", "\\\"token\\\":", "\\u0022token\\u0022:", "&quot;token&quot;:", "{\"token\":{",
+        "token=null|",
+        "token=", "?token", "&", "=", ":", "://", "://a:b", "%41", "%2541", "%", "a%41=", "Bearer ", "Basic+", "token+",
+        "basic ",
+        "sk-", "ghp_", "eyJ", "eyJ ", "MI", "MI.", "$2b$", "--token ", "--", "-----BEGIN ", "-----BEGIN PRIVATE KEY",
+        "4111", "4111 ",
+        "4111-1111 ", "cookie: a\"", "cookie: \"", "name=\"password\" ", "name: token ", "\"", "\\", "'", "\\\"", "[",
+        "{", "<", ">",
+        "/token", "/token/", "token=a          ", "          ", "\n\n", "\u{0}t", "a", "é",
+    ]
+
+    @Test(arguments: fragments)
+    func `the time is in proportion to the length, whatever is repeated`(_ fragment: String) {
+        let (short, long) = (time(fragment, 4096), time(fragment, 32_768))
+        // In proportion it is eight times as long, by the square 64 times.
+        #expect(long < 24 * short || long < CLOCKS_PER_SEC / 8, "\(fragment.debugDescription): \(short), \(long)")
+    }
+
+    /// The processor time that a body of so many bytes takes, in ticks.
+    private func time(_ fragment: String, _ count: Int) -> clock_t {
+        let body = Array(String(repeating: fragment, count: count / fragment.utf8.count).utf8)
+        let record = Record(HTTPRequest(method: .post, url: "http://a/", body: .bytes(body)))
+        let begin = clock()
+        _ = Redaction.standard.redacted(record)
+        return clock() - begin
+    }
+
+    @Test func `names that users add are compared in full, wherever there are names`() {
+        let redaction = Redaction.standard.adding(
+            headers: ["X-Till"], queryItems: ["invite"], members: ["ssn", "größe", "field_2"])
+        #expect(
+            redaction.redacted("https://h/?invite=a&ssn=b&reinvite=c")
+                == "https://h/?invite=%5Bredacted%5D&ssn=%5Bredacted%5D&reinvite=c")
+        #expect(
+            redaction.redacted(#"{"SSN":1,"invite":"a","größe":"b","xssn":"c"}"#)
+                == #"{"SSN":"[redacted]","invite":"a","größe":"[redacted]","xssn":"c"}"#)
+        #expect(redaction.redacted(#"{"field2":"a","field1":"b"}"#) == #"{"field2":"[redacted]","field1":"b"}"#)
+        #expect(redaction.redacted("<ssn>1</ssn>") == "<ssn>[redacted]</ssn>")
+        #expect(redaction.redacted("a: 1\nssn: 2 3\n") == "a: 1\nssn: [redacted]\n")
+        let own = Redaction(members: ["ssn"])
+        #expect(own.redacted(#"{"ssn":"1","token":"a"}"#) == #"{"ssn":"[redacted]","token":"a"}"#)
+        #expect(
+            own.adding(members: ["b"]).keepingEncodedBodies().redacted(#"{"b":"1","token":"a"}"#)
+                == #"{"b":"[redacted]","token":"a"}"#)
+        #expect(Redaction.none.redacted("token=a ghp_01234567890123456789") == "token=a ghp_01234567890123456789")
+    }
+
+    @Test func `a text in UTF-16 stays one`() {
+        var record = Record(HTTPRequest(method: .post, url: "http://a/"))
+        for encoding in Planted.Encoding.allCases {
+            record.originalRequest.body = .bytes(encoding.bytes("{\"user\":\"änna 🎉\",\"token\":\"abc\"}"))
+            let redacted = Redaction.standard.redacted(record).originalRequest.body.buffered
+            #expect(redacted == encoding.bytes("{\"user\":\"änna 🎉\",\"token\":\"[redacted]\"}"), "\(encoding)")
+            let harmless = encoding.bytes("{\"user\":\"änna\",\"漢字\":\"🎉\"}")
+            record.originalRequest.body = .bytes(harmless)
+            #expect(Redaction.standard.redacted(record).originalRequest.body.buffered == harmless, "\(encoding)")
+        }
+        let picture: [UInt8] = [
+            0x89, 0x50, 0x4E, 0x47, 13, 10, 26, 10, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0, 1, 0, 0,
+        ]
+        record.originalRequest.body = .bytes(picture)
+        #expect(Redaction.standard.redacted(record).originalRequest.body.buffered == picture)
+    }
+
+    @Test func `an error that the page shows and a message of a floret have no secrets`() async throws {
+        struct Failing: HTTPTransport {
+            func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+                throw HTTPError(.connectionFailed, "https://anna:planted@h/?token=planted cannot be reached")
+            }
+        }
+        let interceptor = Interceptor([])
+        interceptor.run()
+        var configuration = InspectorPage.Configuration()
+        configuration.transport = Failing()
+        let page = InspectorPage(interceptor, configuration: configuration)
+        defer { page.close() }
+        interceptor.report(.init(rawValue: "x"), floret: "X", "Authorization: Bearer planted was refused")
+        let network = InProcessTransport(page)
+        let headers: HTTPHeaders = ["Host": "localhost", "X-Souk-Inspector": "1", "Content-Type": "application/json"]
+        let answer = try await network.send(
+            HTTPRequest(
+                method: .post, url: "http://localhost/api/requests", headers: headers,
+                body: .text(#"{"url":"http://h/"}"#)))
+        let text = String(decoding: try await answer.body.collect(upTo: 1 << 20), as: UTF8.self)
+        #expect(text.contains("cannot be reached") && !text.contains("planted"), "\(text)")
+        #expect(interceptor.reports.first?.message == "Authorization: [redacted]")
+        let state = try await network.send(
+            HTTPRequest(method: .get, url: "http://localhost/api/state", headers: headers))
+        #expect(!String(decoding: try await state.body.collect(upTo: 1 << 20), as: UTF8.self).contains("planted"))
+    }
+}

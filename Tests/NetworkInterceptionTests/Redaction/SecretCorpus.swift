@@ -1,0 +1,300 @@
+import HTTPCore
+import NetworkInterception
+import Testing
+
+/// A text somewhere in traffic. In templates `§` is a secret of letters and digits, `¤` one of digits.
+struct Planted: Sendable, CustomTestStringConvertible {
+    enum Place: Sendable {
+        case header(String)
+        case url
+        /// A body of this type; in UTF-16 or UTF-32 when the encoding says so.
+        case body(String, Encoding = .utf8)
+        case error
+    }
+
+    enum Encoding: Sendable, CaseIterable {
+        case utf8, utf16LE, utf16BE, utf16LEWithMark, utf16BEWithMark, utf32LEWithMark, utf32BEWithMark
+    }
+
+    let place: Place
+    let template: String
+
+    var testDescription: String { "\(place) \(template)" }
+
+    func text(_ secret: String, digits: String) -> String {
+        template.replacing("§", with: secret).replacing("¤", with: digits)
+    }
+
+    /// A record in which this is, in the request and in the answer.
+    func record(_ secret: String, digits: String) -> Record {
+        let text = text(secret, digits: digits)
+        var request = HTTPRequest(method: .post, url: "https://api.example.com/v1/items?page=2")
+        var response = Response(status: 200)
+        switch place {
+        case .header(let name):
+            request.headers.add(name, text)
+            response.headers.add(name, text)
+        case .url:
+            request.url = text
+            response.headers.add("Location", text)
+        case .body(let type, let encoding):
+            if !type.isEmpty {
+                request.headers.add("Content-Type", type)
+                response.headers.add("Content-Type", type)
+            }
+            request.body = .bytes(encoding.bytes(text))
+            response.body = request.body
+        case .error: break
+        }
+        var record = Record(request)
+        if case .error = place {
+            record.result = .failure(HTTPError(.connectionFailed, text))
+        } else {
+            record.result = .success(response)
+        }
+        return record
+    }
+}
+
+extension Planted.Encoding {
+    func bytes(_ text: String) -> [UInt8] {
+        switch self {
+        case .utf8: Array(text.utf8)
+        case .utf16LE: text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+        case .utf16BE: text.utf16.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+        case .utf16LEWithMark: [0xFF, 0xFE] + Self.utf16LE.bytes(text)
+        case .utf16BEWithMark: [0xFE, 0xFF] + Self.utf16BE.bytes(text)
+        case .utf32LEWithMark:
+            [0xFF, 0xFE, 0, 0]
+                + text.unicodeScalars.flatMap { scalar in
+                    (0..<4).map { UInt8(truncatingIfNeeded: scalar.value >> (8 * $0)) }
+                }
+        case .utf32BEWithMark:
+            [0, 0, 0xFE, 0xFF]
+                + text.unicodeScalars.flatMap { scalar in
+                    (0..<4).map { UInt8(truncatingIfNeeded: scalar.value >> (8 * (3 - $0))) }
+                }
+        }
+    }
+}
+
+/// Secrets in every place where traffic has some.
+enum SecretCorpus {
+    static let all: [Planted] =
+        headers + headerValues + queries + urls + forms + members + nested + markup + settings + multipart + shapes
+        + wide + errors
+
+    private static func list(_ place: Planted.Place, _ templates: [String]) -> [Planted] {
+        templates.map { Planted(place: place, template: $0) }
+    }
+
+    private static func words(_ text: String) -> [String] { text.split { $0 == " " || $0 == "\n" }.map(String.init) }
+
+    static let headers = words(
+        """
+        Authorization Proxy-Authorization Cookie Set-Cookie Cookie2 apikey api-key X-API-Key X-ApiKey X-Api-Secret
+        PRIVATE-TOKEN Deploy-Token JOB-TOKEN X-Gitlab-Token X-Vault-Token X-Consul-Token X-Auth-Token X-Auth-Key X-Auth
+        X-Access-Token X-Refresh-Token X-Id-Token X-Session-Token X-Session-Id X-CSRF-Token X-XSRF-TOKEN DPoP
+        X-Amz-Security-Token X-Goog-Api-Key X-Shopify-Access-Token X-Plex-Token X-Figma-Token Circle-Token DD-API-KEY
+        DD-APPLICATION-KEY X-Algolia-API-Key X-RapidAPI-Key Ocp-Apim-Subscription-Key X-Functions-Key
+        CF-Access-Client-Secret X-Parse-REST-API-Key X-Parse-Master-Key X-Redmine-API-Key X-NuGet-ApiKey X-License-Key
+        X-Password X-User-Password X-OTP X-GitHub-OTP X-Webhook-Secret X-Hub-Signature-256 X-Slack-Signature
+        Stripe-Signature X-Twilio-Signature Signature X-Forwarded-Authorization X-Original-Authorization X-Sentry-Auth
+        Souk-Customer-Token X-Postmark-Server-Token X-JWT-Assertion X-Client-Secret Authentication-Info X-HMAC
+        """
+    ).map { Planted(place: .header($0), template: "§") }
+
+    static let headerValues = list(
+        .header("X-Custom"),
+        [
+            "Bearer §", "bearer §", "BEARER §", "Token §", "Basic dXNlcjpQTEFOVEVEeEs5bVEydlQ=§", "ApiKey §", "SSWS §",
+            "DPoP §", "OAuth §", "token=§", "a=1; session_id=§", "v=1,signature=§", "t=1700000000, sig=§",
+            "Credential=§/20260101/eu/s3/aws4_request", "https://h/?token=§",
+            "<https://h/?access_token=§>; rel=\"next\"",
+            "{\"token\":\"§\"}", "%7B%22token%22%3A%22§%22%7D", "eyJhbGciOiJIUzI1NiJ9.§.§", "ghp_§", "user password=§",
+        ])
+
+    static let queries = words(
+        """
+        token access_token accessToken ACCESS_TOKEN refresh_token id_token id_token_hint auth_token authtoken csrf_token
+        api_key apikey apiKey key pass passwd password pwd pw new_password newPassword password_confirmation
+        user%5Bpassword%5D user[password] client_secret secret shared_secret code auth authorization credential
+        credentials sig signature X-Amz-Signature X-Amz-Credential X-Goog-Signature AWSAccessKeyId SAMLResponse
+        SAMLRequest code_verifier oauth_token oauth_verifier oauth_signature session sid sessionid PHPSESSID jwt otp pin
+        ticket subscription-key hmac sharedAccessSignature
+        """
+    ).map { Planted(place: .url, template: "https://h.example/x?page=1&\($0)=§&sort=up") }
+
+    static let urls = list(
+        .url,
+        [
+            "https://§@h/x", "https://anna:§@h/x", "ftp://anna:§@h:21/x", "https://h/x#access_token=§&state=1",
+            "https://h/x;jsessionid=§?page=1", "https://h/cb?next=https%3A%2F%2Fi%2F%3Ftoken%3D§%26a%3D1",
+            "https://h/cb?next=https%253A%252F%252Fi%252F%253Ftoken%253D§",
+            "https://h/r/https%3A%2F%2Fi%2F%3Ftoken%3D§",
+            "https://h/r/https%3A%2F%2Fanna%3A§%40i%2F", "https://h/?q=%7B%22password%22%3A%22§%22%7D",
+            "https://h/?q={%22password%22:%22§%22}", "https://h/?q=password%3D§", "https://h/?q=password%3A%20§",
+            "https://h/verify/eyJhbGciOiJIUzI1NiJ9.§", "https://hooks.slack.com/services/T00000000/B00000000/§",
+            "https://discord.com/api/webhooks/123456789/§", "https://api.telegram.org/bot123456789:§/getMe",
+            "https://h/x?pass%77ord=§", "https://h/?authorization=Bearer%20§", "https://h/?h=Authorization%3A+Bearer+§",
+            "https://h/reset-password/§", "https://h/password/reset/§?lang=de", "https://h/token/§",
+            "/v1/verify/§/done",
+            "https://h/api_key/§/items", "https://t.webhook.office.com/webhookb2/§/x", "/relative?code=§", "?token=§",
+            "https://h/?ids=1&token[]=§", "https://h/?a=1&amp;token=§",
+        ])
+
+    static let forms = list(
+        .body("application/x-www-form-urlencoded"),
+        [
+            "password=§&page=1", "user=a&password=§", "user=a&newPassword=§&page=1",
+            "grant_type=password&client_secret=§",
+            "grant_type=authorization_code&code=§&code_verifier=x", "SAMLResponse=§&RelayState=/x", "otp=¤&user=a",
+            "card_number=¤&x=1", "cvv=¤&x=1", "user%5Bpassword%5D=§", "data=%7B%22token%22%3A%22§%22%7D",
+            "pass%77ord=§", "session_id=§", "j_username=a&j_password=§", "payload=token%3D§",
+            "x=%3Cpassword%3E§%3C%2Fpassword%3E", "header=Authorization%3A+Bearer+§", "api_key=§", "token=§",
+        ])
+
+    static let memberNames = words(
+        """
+        password Password PASSWORD newPassword new_password oldPassword currentPassword confirmPassword
+        passwordConfirmation password_confirm password2 userPassword passwd pwd user_pwd pass userPass passphrase
+        passcode passwordHash secret clientSecret client_secret sharedSecret webhookSecret secretKey secretValue
+        aws_secret_access_key token accessToken access_token refreshToken idToken authToken sessionToken csrfToken
+        customerToken deviceToken purchaseToken tokenValue apiKey api_key apikey privateKey signingKey encryptionKey
+        masterKey accessKey accountKey authorization Authorization credential credentials creds auth jwt jws assertion
+        samlResponse sessionId session_id sessionID SESSIONID sid session otp totp otpCode mfaCode verificationCode
+        verification_code authorizationCode securityCode recoveryCode pin pinCode cvv cvc cvv2 cardNumber card_number
+        creditCard connectionString mnemonic seedPhrase codeVerifier securityAnswer receipt receipt-data latestReceipt
+        signedPayload signedTransaction signedTransactionInfo magicLink cookie Set-Cookie
+        """)
+
+    static let members =
+        memberNames.map { Planted(place: .body("application/json"), template: "{\"a\":1,\"\($0)\":\"§\",\"b\":2}") }
+        + ["otp", "pin", "cvv", "password", "token", "sessionId", "verificationCode"].map {
+            Planted(place: .body("application/json"), template: "{\n  \"\($0)\" : ¤,\n  \"b\" : 2\n}")
+        }
+
+    static let nested = list(
+        .body("application/json"),
+        [
+            #"{"a":[{"b":{"password":"§"}}]}"#, #"{"credentials":{"user":"a","x":"§"}}"#, #"{"tokens":["§","b"]}"#,
+            #"{"recoveryCodes":["§"]}"#, #"{"inner":"{\"password\":\"§\"}"}"#,
+            #"{"inner":"{\"deep\":\"{\\\"token\\\":\\\"§\\\"}\"}"}"#,
+            #"{"inner":"{\u0022password\u0022:\u0022§\u0022}"}"#,
+            #"{"html":"{&quot;password&quot;:&quot;§&quot;}"}"#, #"{"html":"{&#34;password&#34;:&#34;§&#34;}"}"#,
+            #"{"pass\u0077ord":"§"}"#, #"{"password":"a\"b§"}"#, #"{"password":"§"#, #"{"a":1,,"password":"§"}"#,
+            #"{"url":"https://h/?token=§"}"#, #"{"url":"https:\/\/anna:§@h\/"}"#,
+            #"{"url":"https:\/\/h\/?a=1\u0026sig=§"}"#,
+            #"{"query":"mutation { login(password: \"§\") { id } }"}"#, #"{"log":"a\npassword: §\nb"}"#,
+            #"{"log":"user=anna password=§ ok"}"#, #"{"message":"Authorization: Bearer §"}"#,
+            #"{"curl":"curl -H 'X-Api-Key: §' https://h/"}"#, #"{"command":"login --password § --user a"}"#,
+            #"{"headers":[{"name":"Authorization","value":"Bearer §"}]}"#, #"[{"key":"API_KEY","value":"§"}]"#,
+            #"{"name":"password","type":"x","value":"§"}"#, #"{"xml":"<password>§</password>"}"#,
+            #"{"xml":"<a token=\"§\"/>"}"#, #"{"text":"Bearer §"}"#, #"{"list":["a","ghp_§"]}"#,
+            #"{"encoded":"%7B%22password%22%3A%22§%22%7D"}"#, #"{"env":"PASSWORD=§\nA=b"}"#, #"{'password': '§'}"#,
+            #"{password: '§'}"#, #"{"password": "§ with blanks, and \\ more", "a": 1}"#, #"{"x":{"token" : "§"}}"#,
+            "data: {\"token\":\"§\"}\n\n", #"{"password":["§"]}"#, #"{"token":{"value":"§"}}"#,
+            #"{"jwt":"eyJhbGciOiJIUzI1NiJ9.§.x"}"#,
+            #"{"receipts":["MIIUVQYJKoZIhvcNAQcCoIIURjCCFEICAQExDzANBglghkgBZQMEAgEFADCCA4s§"]}"#,
+            "{\"b64\":\"ewogICJwYXNzd29yZCI6ICJ§\"}", #"{"password"=>"§"}"#, #"{:password=>"§"}"#, #"password := "§""#,
+        ])
+
+    static let markup = list(
+        .body("application/xml"),
+        [
+            "<r><password>§</password></r>", "<r><ns:Password Type=\"text\">§</ns:Password></r>",
+            "<r><apiKey>§</apiKey></r>",
+            "<r><token><![CDATA[§]]></token></r>", "<r><credentials><user>a</user><x>§</x></credentials></r>",
+            "<r><user password=\"§\" name=\"a\"/></r>", "<r><user token='§'/></r>",
+            "<r><sessionId>\n  §\n</sessionId></r>",
+            "<r><newPassword>§</newPassword><b>1</b></r>", "<r><pin>¤</pin></r>", "<r><password>§",
+            "<plist><dict><key>password</key>\n<string>§</string></dict></plist>",
+            "<resources><string name=\"api_key\">§</string></resources>", "<c><add key=\"ApiSecret\" value=\"§\"/></c>",
+            "<p><entry key=\"db.password\">§</entry></p>", "<b><property name=\"password\" value=\"§\"/></b>",
+            "<m><member><name>password</name><value><string>§</string></value></member></m>",
+            "<s:Envelope><wsse:BinarySecurityToken Id=\"x\">§</wsse:BinarySecurityToken></s:Envelope>",
+            "<samlp:Response><saml:Assertion ID=\"a\">§</saml:Assertion></samlp:Response>",
+            "<html><input type=\"hidden\" name=\"csrf_token\" value=\"§\"></html>",
+            "<html><meta name=\"csrf-token\" content=\"§\"></html>",
+            "<html><input type=\"password\" value=\"§\"></html>",
+            "<html><a href=\"https://h/?a=1&amp;token=§\">x</a></html>", "<r><url>https://anna:§@h/</url></r>",
+            "<r><x>Bearer §</x></r>", "<r data-token=\"§\">x</r>",
+        ])
+
+    static let settings =
+        list(
+            .body("application/yaml"),
+            [
+                "password: §\n", "a: 1\npassword: §\nb: 2\n", "db:\n  password: §\n  port: 5432\n",
+                "db:\n  password: \"§\"\n", "db:\n  password: '§'\n", "db:\n  password: with blanks §\n",
+                "api_key: §   # mine\n",
+                "- token: §\n- a: 1\n", "key: |\n  a\nsecret: |\n  line\n  §\nb: 2\n",
+                "secret: >-\n  §\n  more\nb: 2\n",
+                "token:\n  §\nb: 2\n", "tokens:\n  - a\n  - §\nb: 2\n", "user: {name: a, password: §}\n",
+                "env:\n  - name: DB_PASSWORD\n    value: §\n", "\"password\": §\n", "'token' : '§'\n",
+                "client-secret: §#x\n",
+                "pin: ¤\n", "url: https://anna:§@h/\n", "header: Bearer §\n", "data:\n  password: §==\n",
+                "Passwd : §\r\nb: 2\r\n",
+            ])
+        + list(
+            .body("text/plain"),
+            [
+                "password=§", "PASSWORD=§\nA=b", "export API_KEY=§\nA=b", "DB_PASS=\"§\"", "db.password=§&#x\nb=1",
+                "token = §\n", "password = \"§\"", "user=anna password=§ ok", "user=anna, token=§, x=1",
+                "login failed, password: § for anna", "Authorization: Bearer §", "> authorization: Basic §",
+                "Cookie: a=b; session=§; c=d\nX: y", "curl -H 'X-Api-Key: §' https://h/",
+                "curl -u anna https://anna:§@h/",
+                "mysql --password=§ -u a", "tool --api-key § --verbose", "tool --token \"§\"", "sent Bearer § to h",
+                "using token §a1", "GET /x?token=§ HTTP/1.1", "secret:§", "otp=¤ user=a", "{'password': b'§'}",
+                "$password = '§';", "the passphrase is set, secret=§.", "Password := \"§\"", "x-api-key:§\nb:1",
+            ])
+        + list(.body(""), ["password=§&n=a+b", "password=§ and more", "[db]\npassword = §\nport = 1\n", "token: §"])
+
+    static let multipart = list(
+        .body("multipart/form-data; boundary=b"),
+        ["password", "newPassword", "api_key", "token", "sessionId", "cvv"].map { name in
+            "--b\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n§\r\n--b\r\n"
+                + "Content-Disposition: form-data; name=\"note\"\r\n\r\nhello\r\n--b--\r\n"
+        } + [
+            "--b\r\nContent-Disposition: form-data; name=\"token\"; filename=\"t\"\r\nContent-Type: a/b\r\n\r\n§\r\n--b--\r\n",
+            "--b\r\nContent-Disposition: form-data; name=password\r\n\r\n§\r\n--b--\r\n",
+            "--b\r\nContent-Disposition: form-data; name=\"json\"\r\n\r\n{\"token\":\"§\"}\r\n--b--\r\n",
+            "--b\r\nContent-Disposition: form-data; filename=\"t\"; name=\"secret\"\r\n\r\n§",
+        ])
+
+    static let shapes = list(
+        .body("text/plain"),
+        [
+            "ghp_§", "gho_§", "github_pat_§", "glpat-§", "npm_§", "pypi-§", "sk_live_§", "rk_live_§", "whsec_§",
+            "xoxb-12345678-§",
+            "xoxp-§", "SG.§.§", "AIza§§", "ya29.§", "GOCSPX-§", "dop_v1_§", "hvs.§", "sk-proj-§", "sk-ant-api03-§",
+            "sk-§",
+            "shpat_§", "dckr_pat_§", "v4.local.§", "$2b$10$§§", "$argon2id$v=19$m=65536,t=3,p=4$§", "hf_§", "lin_api_§",
+            "-----BEGIN PRIVATE KEY-----\n§\n-----END PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----\n§",
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----\n§\n-----END PGP PRIVATE KEY BLOCK-----",
+            "eyJhbGciOiJIUzI1NiJ9.§.§", "eyAiYWxnIjoiSFMyNTYifQ.§",
+            "MIIUVQYJKoZIhvcNAQcCoIIURjCCFEICAQExDzANBglghkgBZQMEAgEFADCCA4s§",
+        ].map { "see \($0) here" })
+
+    static let wide = Planted.Encoding.allCases.dropFirst().flatMap { encoding in
+        [
+            #"{"user":"änna","password":"§"}"#, "<r><token>§</token></r>", "a: 1\npassword: §\n", "see Bearer § here",
+        ].map { template in
+            Planted(place: .body("text/plain; charset=utf-16", encoding), template: template)
+        } + [Planted(place: .body("application/octet-stream", encoding), template: #"{"token":"§"}"#)]
+    }
+
+    static let errors = list(
+        .error,
+        [
+            "https://h/?token=§ cannot be reached", "The server said: {\"password\":\"§\"}",
+            "no route to https://anna:§@h/",
+            "Authorization: Bearer § was refused", "api_key=§ is unknown", "The header X-Api-Key: § is not accepted",
+        ])
+
+    /// Numbers of payment cards that banks give out for tests.
+    static let cards = [
+        "see 4111111111111111 here", "{\"n\":\"4242424242424242\"}", "5555 5555 5555 4444", "4111-1111-1111-1111",
+        "3782 822463 10005", "<pan>5105105105105100</pan>",
+    ]
+}

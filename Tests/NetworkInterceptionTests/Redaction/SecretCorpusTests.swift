@@ -1,0 +1,86 @@
+import Foundation
+import HTTPCore
+import NetworkInterception
+import Testing
+
+/// Each secret of a corpus is taken out, and nothing of the other corpus is.
+@Suite struct SecretCorpusTests {
+    private static let secret = "PLANTED7xK9mQ2vT4rB8nL5w"
+    private static let digits = "481516234278"
+
+    @Test func `the corpora are large`() {
+        #expect(SecretCorpus.all.count >= 200)
+        #expect(HarmlessCorpus.all.count >= 100)
+    }
+
+    @Test(arguments: SecretCorpus.all)
+    func `a planted secret is taken out`(_ planted: Planted) {
+        let record = planted.record(Self.secret, digits: Self.digits)
+        #expect(!Self.leaks(record).isEmpty, "without redaction it would be found")
+        let redacted = Redaction.standard.redacted(record)
+        #expect(Self.leaks(redacted).isEmpty, "\(Self.texts(redacted))")
+        let again = Redaction.standard.redacted(redacted)
+        #expect(Self.texts(again) == Self.texts(redacted), "what is redacted stays as it is")
+    }
+
+    @Test(arguments: SecretCorpus.members + SecretCorpus.nested + SecretCorpus.markup + SecretCorpus.multipart)
+    func `a planted secret is taken out of a body that was cut inside of it`(_ planted: Planted) throws {
+        // A token with a prefix is known by its length.
+        if planted.template.contains("ghp_") { return }
+        var record = planted.record(Self.secret, digits: Self.digits)
+        let body = try #require(record.response?.body.buffered)
+        let end = try #require(Self.cut(body))
+        record.originalRequest.body = .bytes(Array(body[..<end]))
+        let redacted = try #require(Redaction.standard.redacted(record).originalRequest.body.buffered)
+        let text = String(decoding: redacted, as: UTF8.self)
+        #expect(!text.contains(Self.secret.prefix(6)) && !text.contains(Self.digits.prefix(6)), "\(text)")
+    }
+
+    @Test(arguments: SecretCorpus.cards)
+    func `the number of a payment card is taken out`(_ text: String) {
+        let redacted = Redaction.standard.redacted(text)
+        #expect(redacted.contains("[redacted]") && !redacted.contains("1111"), "\(redacted)")
+    }
+
+    @Test(arguments: HarmlessCorpus.all)
+    func `what is no secret stays byte for byte`(_ harmless: Planted) {
+        let record = harmless.record("", digits: "")
+        let redacted = Redaction.standard.redacted(record)
+        #expect(Self.texts(redacted) == Self.texts(record))
+    }
+
+    private static func leaks(_ record: Record) -> [String] {
+        texts(record).filter { $0.contains(secret) || $0.contains(digits) }
+    }
+
+    /// Everything that is in a record, as each of the texts it may be.
+    static func texts(_ record: Record) -> [String] {
+        var texts = [record.originalRequest.url, record.designatedRequest.url]
+        var headers = record.originalRequest.headers.fields + record.designatedRequest.headers.fields
+        headers += record.response?.headers.fields ?? []
+        texts += headers.map { "\($0.name): \($0.value)" }
+        for body in [record.originalRequest.body, record.designatedRequest.body, record.response?.body] {
+            texts += TextReadings.all(of: body?.buffered ?? [])
+        }
+        if let failure = record.failure { texts.append(String(reflecting: failure)) }
+        return texts
+    }
+
+    /// A place in the middle of the secret.
+    private static func cut(_ body: [UInt8]) -> Int? {
+        for secret in [Array(secret.utf8), Array(digits.utf8)] {
+            if let place = body.indices.first(where: { body[$0...].starts(with: secret) }) { return place + 10 }
+        }
+        return nil
+    }
+}
+
+/// Bytes as each of the texts they may be.
+enum TextReadings {
+    static func all(of bytes: [UInt8]) -> [String] {
+        guard !bytes.isEmpty else { return [] }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard bytes.contains(0) else { return [text] }
+        return [text, String(decoding: bytes.filter { $0 != 0 }, as: UTF8.self)]
+    }
+}
