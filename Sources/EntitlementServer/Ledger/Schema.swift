@@ -117,6 +117,9 @@ enum Schema {
         claims,
         places,
         spending,
+        erasures,
+        keptAnswers,
+        readiness,
     ]
 }
 
