@@ -35,12 +35,13 @@ struct HeadBytes {
 
 /// The target of a request line, as microhttpd shows it before it takes it apart.
 struct RequestTarget {
-    let text: String
+    /// `nil` where it is not UTF-8.
+    let text: String?
     /// Where it ends.
     private let end: Int
 
     init(_ target: UnsafePointer<CChar>?) {
-        text = target.map { String(cString: $0) } ?? ""
+        text = target.map { String(validatingCString: $0) } ?? ""
         end = Int(bitPattern: target) + (target.map { strlen($0) } ?? 0)
     }
 

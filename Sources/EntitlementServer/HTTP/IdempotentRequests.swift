@@ -10,7 +10,7 @@ final class IdempotentRequests: Sendable {
         let book: Book
         let sender: KeyKind
         let asker: CustomerID?
-        let key: String
+        let key: ExactString
     }
 
     private static let header = "Idempotency-Key"
@@ -43,7 +43,12 @@ final class IdempotentRequests: Sendable {
         guard (1...255).contains(key.utf8.count), !key.unicodeScalars.contains(where: \.isControl) else {
             throw Refusal.invalid(Self.header, "should have 1 to 255 characters and no control characters")
         }
-        let name = Name(book: visit.book, sender: visit.caller.kind, asker: visit.asker, key: key)
+        // The listener puts U+FFFD where bytes are not UTF-8, and so makes one key of two.
+        guard !key.unicodeScalars.contains("\u{FFFD}") else {
+            throw Refusal.invalid(Self.header, "should be UTF-8 without the replacement character U+FFFD")
+        }
+        let name = Name(
+            book: visit.book, sender: visit.caller.kind, asker: visit.asker, key: ExactString(key))
         let news = try await begin(name)
         defer {
             running.withLock { _ = $0.removeValue(forKey: name) }

@@ -90,7 +90,7 @@ extension LedgerTransaction {
         var redeemed: [RedeemAnswer.Item] = []
         var isShort = false
         for item in items {
-            let price = credit.prices[item.type] ?? 0
+            let price = credit.prices[exactly: item.type] ?? 0
             let row = try connection.first(
                 """
                 INSERT INTO redemption (app, environment, customer, credit, item, type, cost, redeemed_at)
@@ -166,7 +166,7 @@ extension LedgerTransaction {
         let type: String = try row["credit"]
         let debt: Int = try row["debt"]
         var portions: [CreditAccount.Portion] = []
-        if let credit = rules.credits.credits[type] {
+        if let credit = rules.credits.credits[exactly: type] {
             var account = try accountOfPresented(by: CustomerID(unchecked: try row["customer"]), type, in: credit)
             portions = account.settle(debt)
         }
