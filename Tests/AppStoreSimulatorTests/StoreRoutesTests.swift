@@ -23,7 +23,7 @@ struct StoreRoutesTests {
                 HTTPRequest(method: method, url: "http://store.test" + path, headers: headers, body: .text(body)))
             let isProblem = response.headers["Content-Type"] == "application/problem+json"
             #expect(isProblem == !response.isSuccess)
-            let json = try await response.body.json()
+            let json = try await response.body.json(upTo: 64 << 20)
             try Self.check(response.status, json, of: method, path)
             return (response.status, json)
         }

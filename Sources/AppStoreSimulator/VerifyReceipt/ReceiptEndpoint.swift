@@ -3,7 +3,7 @@ import StoreModel
 
 /// Apple's `/verifyReceipt`: whatever is asked, the HTTP status is 200 and the answer JSON with a status of its own.
 ///
-/// The body may say that it is of any type: like Apple's, many clients send JSON as a form. It changes nothing, and the
+/// The body may say that it is of any type: many of its clients send JSON as a form. It changes nothing, and the
 /// gate of `SimulatedAppStore.handler` keeps web pages out.
 struct ReceiptEndpoint: HTTPHandler {
     let store: SimulatedAppStore
