@@ -10,24 +10,54 @@ import Primitives
 #endif
 
 /// Where text for people and programs goes: answers to standard output, everything else to standard error.
+///
+/// Answers that cannot be written throw: the command unwinds and ends with status 2, so that nobody takes half an
+/// answer for a whole one.
 enum Terminal {
-    /// Prints one line to standard output at once.
-    static func print(_ text: String) { write(text + "\n", to: 1) }
+    /// Writes one line to standard output at once.
+    static func print(_ text: String) throws(OutputFailure) { try write(text + "\n") }
 
-    /// Prints `text` as it is to standard output.
-    static func write(_ text: String) { write(text, to: 1) }
+    /// Writes `text` as it is to standard output.
+    static func write(_ text: String) throws(OutputFailure) { try write(Array(text.utf8)) }
 
-    /// Prints one line to standard error.
-    static func note(_ text: String) { write(text + "\n", to: 2) }
+    /// Writes `bytes` as they are to standard output.
+    static func write(_ bytes: [UInt8]) throws(OutputFailure) {
+        if let number = send(bytes, to: 1) { throw OutputFailure("standard output", number) }
+    }
+
+    /// Writes one JSON value and a line end to standard output.
+    static func print(json value: JSONValue, pretty: Bool = false) throws(OutputFailure) {
+        try print(value.text(pretty: pretty))
+    }
+
+    /// Writes the first line of a service, which says where it listens.
+    static func announce(_ value: JSONValue) -> Announcement {
+        do throws(OutputFailure) {
+            try print(json: value)
+            return Announcement(failure: nil)
+        } catch {
+            return Announcement(failure: error)
+        }
+    }
+
+    /// Writes one line to standard error. When it cannot be written, a command that would succeed ends with status 2.
+    static func note(_ text: String) { write(error: text + "\n") }
+
+    /// Writes one line of a service's log to standard error. A service goes on without a log.
+    static func log(_ text: String) { _ = send(Array((text + "\n").utf8), to: 2) }
 
     /// Writes `text` as it is to standard error.
-    static func write(error text: String) { write(text, to: 2) }
+    static func write(error text: String) {
+        if let number = send(Array(text.utf8), to: 2), number != EPIPE { lostNotes.withLock { $0 = true } }
+    }
+
+    /// Whether a line for standard error could not be written.
+    static var hasLostNotes: Bool { lostNotes.withLock { $0 } }
+
+    private static let lostNotes = Locked(false)
 
     /// Whether somebody is looking at standard error.
     static let showsProgress = isatty(2) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
-
-    /// Prints one JSON value and a line end to standard output.
-    static func print(json value: JSONValue, pretty: Bool = false) { print(value.text(pretty: pretty)) }
 
     /// Colour only on a terminal, and never with `NO_COLOR`.
     static let usesColour: Bool =
@@ -39,21 +69,66 @@ enum Terminal {
     static func dim(_ text: String) -> String { usesColour ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
     static func bold(_ text: String) -> String { usesColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
 
-    private static func write(_ text: String, to descriptor: Int32) {
-        var bytes = Array(text.utf8)[...]
+    /// Puts `/dev/null` in the place of standard streams that are closed, so that no file or socket gets their numbers.
+    /// Reading from such a stream, and writing to it, still fails.
+    static func occupyClosedStreams() {
+        for number in Int32(0)...2 where fcntl(number, F_GETFD) == -1 && errno == EBADF {
+            // The lowest free number is this one.
+            _ = open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY)
+        }
+    }
+
+    /// Writes all bytes. Returns the system's number of the error that ended it; `nil` for success.
+    private static func send(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+        var bytes = bytes[...]
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { systemWrite(descriptor, $0) }
             if written < 0 {
-                if errno == EINTR || errno == EAGAIN { continue }
-                return
+                switch errno {
+                case EINTR: continue
+                case EAGAIN:
+                    // The other end is slow, and a program that shares it asked not to wait.
+                    var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    _ = poll(&waiting, 1, -1)
+                    continue
+                default: return errno
+                }
             }
             bytes = bytes.dropFirst(written)
         }
+        return nil
     }
 }
 
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     write(descriptor, bytes.baseAddress, bytes.count)
+}
+
+/// Output that could not be written. The command ends with status 2 and one sentence, or without a word where the
+/// reader of a pipe has left.
+struct OutputFailure: Error {
+    let sentence: String
+    /// Whether the reader of a pipe has left.
+    let isClosedPipe: Bool
+
+    /// - Parameters:
+    ///   - place: what could not be written, such as a file's path.
+    ///   - number: the system's number of the error.
+    init(_ place: String, _ number: Int32) {
+        sentence = "\(place) cannot be written: \(String(cString: strerror(number)))"
+        isClosedPipe = number == EPIPE
+    }
+}
+
+/// Whether a service could say where it listens; one that could not stops again.
+struct Announcement {
+    fileprivate let failure: OutputFailure?
+
+    var isWritten: Bool { failure == nil }
+
+    func check() throws(OutputFailure) {
+        if let failure { throw failure }
+    }
 }
 
 /// Reads files that a person named on the command line.
@@ -62,7 +137,9 @@ enum InputFile {
     /// more than `limit` bytes.
     static func read(_ path: String, limit: Int = 16 << 20) throws -> [UInt8] {
         if path == "-" {
-            let data = FileHandle.standardInput.readDataToEndOfFile()
+            guard let data = try? FileHandle.standardInput.readToEnd() ?? Data() else {
+                throw Misuse("standard input cannot be read")
+            }
             guard data.count <= limit else { throw Misuse("standard input holds more than \(limit) bytes") }
             return Array(data)
         }

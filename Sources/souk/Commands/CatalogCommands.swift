@@ -21,7 +21,7 @@ enum CatalogCommands {
     ) { arguments in
         let linter = try CatalogLint(arguments)
         let findings = try arguments.operands.flatMap { try linter.findings(in: $0) }
-        return LintReport(files: arguments.operands.count, findings: findings).print(asJSON: arguments.has("json"))
+        return try LintReport(files: arguments.operands.count, findings: findings).print(asJSON: arguments.has("json"))
     }
 
     static let encrypt = Command(
@@ -57,7 +57,7 @@ enum CatalogCommands {
         words: ["catalog", "convert"], summary: "print the product list of a StoreKit catalogue",
         operands: ["FILE.storekit|-"]
     ) { arguments in
-        Terminal.print(json: try catalogue(in: arguments.operands[0]).productList, pretty: true)
+        try Terminal.print(json: try catalogue(in: arguments.operands[0]).productList, pretty: true)
         return .success
     }
 

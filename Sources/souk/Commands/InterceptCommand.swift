@@ -37,7 +37,7 @@ enum InterceptCommand {
         let listening = try Self.address(try arguments.required("listen"))
         let upstream = try arguments.required("upstream")
         var configuration = Interceptor.Configuration.standard
-        configuration.onReport = { Terminal.note("\($0.message)") }
+        configuration.onReport = { Terminal.log("\($0.message)") }
         let florets = try Self.florets(arguments.text("florets"))
         let transport = CurlTransport()
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
@@ -57,15 +57,16 @@ enum InterceptCommand {
                     preservesHost: arguments.has("preserve-host")))
             return (inspector, interceptor, records)
         }
-        Terminal.print(json: [
+        let announced = Terminal.announce([
             "listening": .string(proxyDoor.url), "inspector": .string(inspector.address), "upstream": .string(upstream),
         ])
-        await stop.wait()
+        if announced.isWritten { await stop.wait() }
         await proxyDoor.close()
         await inspector.close()
         await interceptor.settled()
         await records?.close()
         await transport.shutdown()
+        try announced.check()
         return .success
     }
 
@@ -113,7 +114,7 @@ enum InterceptCommand {
     private static func records(_ path: String?) throws -> SQLiteRecordStorage? {
         guard let path else { return nil }
         do {
-            return try SQLiteRecordStorage(path: path) { Terminal.note("souk: \($0.reason)") }
+            return try SQLiteRecordStorage(path: path) { Terminal.log("souk: \($0.reason)") }
         } catch {
             throw Misuse("\(path): \(error.reason)")
         }

@@ -49,9 +49,9 @@ enum ServeCommand {
             figures?.open(to: service.metricsHandler)
             return (service, try await service.createMissingKeys { try save($0, beside: path) })
         }
-        Terminal.print(json: announcement(doorway.url, metrics: figures?.url, path: path, keys: keys))
+        let announced = Terminal.announce(announcement(doorway.url, metrics: figures?.url, path: path, keys: keys))
         let chores = Task { await service.run() }
-        await stop.wait()
+        if announced.isWritten { await stop.wait() }
         // Streams of events end with the chores, so that closing need not wait for them.
         chores.cancel()
         await chores.value
@@ -59,6 +59,7 @@ enum ServeCommand {
         await figures?.close()
         await clock?.stop()
         await database.close()
+        try announced.check()
         return .success
     }
 
@@ -78,7 +79,7 @@ enum ServeCommand {
                 "time": .string(RFC3339.string(from: Date())), "level": "warning", "requestID": "descriptors",
                 "warning": .string(sentence),
             ]
-            Terminal.note(line.text(pretty: false))
+            Terminal.log(line.text(pretty: false))
         }
         return configuration
     }
@@ -88,11 +89,8 @@ enum ServeCommand {
     private static func save(_ keys: IssuedKeys, beside database: String) throws {
         let path = secretFile(of: keys.bundleID, beside: database)
         try? FileManager.default.removeItem(atPath: path)
-        let isWritten = FileManager.default.createFile(
-            atPath: path, contents: Data((keys.secretKey + "\n").utf8), attributes: [.posixPermissions: 0o600])
-        guard isWritten else { throw Misuse("\(path): the secret key cannot be written; no key was made") }
-        let publicFile = "\(database).\(keys.bundleID).public-key"
-        try Data((keys.publicKey + "\n").utf8).write(to: URL(fileURLWithPath: publicFile))
+        try OutputFile.createSecret(keys.secretKey, at: path)
+        try OutputFile.replace("\(database).\(keys.bundleID).public-key", with: keys.publicKey + "\n")
     }
 
     private static func secretFile(of bundle: BundleID, beside database: String) -> String {

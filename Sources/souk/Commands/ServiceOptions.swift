@@ -72,10 +72,10 @@ struct ServiceOptions: Sendable {
                 "time": .string(RFC3339.string(from: Date())), "level": "error", "requestID": .string(name),
                 "failure": .string("\(error)"),
             ]
-            Terminal.note(line.text(pretty: false))
+            Terminal.log(line.text(pretty: false))
         }
         guard log != .nothing else { return }
-        configuration.log = { Terminal.note($0.json.text(pretty: false)) }
+        configuration.log = { Terminal.log($0.json.text(pretty: false)) }
         configuration.logsEveryRequest = log == .requests
     }
 

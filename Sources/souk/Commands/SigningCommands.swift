@@ -36,13 +36,13 @@ enum SigningCommands {
         let token = try signing { () throws(SignedDataError) in try key.token(at: now, lifetime: lifetime) }
         if arguments.has("json") {
             let issued = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down))
-            Terminal.print(json: [
+            try Terminal.print(json: [
                 "token": .string(token), "keyIdentifier": .string(identity.keyID),
                 "issuedAt": .string(RFC3339.string(from: issued)),
                 "expiresAt": .string(RFC3339.string(from: issued.addingTimeInterval(lifetime))),
             ])
         } else {
-            Terminal.print(token)
+            try Terminal.print(token)
         }
         return .success
     }
@@ -100,15 +100,15 @@ enum SigningCommands {
                 try PromotionalOfferSignature.sign(
                     offer, key: identity.key, keyID: identity.keyID, nonce: nonce, at: instant)
             }
-            print(signature, for: offer, asJSON: arguments.has("json"))
+            try print(signature, for: offer, asJSON: arguments.has("json"))
         case .jws(let request):
             let key = try identity.serverKey(arguments)
             let jws = try signing { () throws(SignedDataError) in try key.sign(request, nonce: nonce, at: instant) }
             guard arguments.has("json") else {
-                Terminal.print(jws)
+                try Terminal.print(jws)
                 break
             }
-            Terminal.print(json: [
+            try Terminal.print(json: [
                 "version": 2, "audience": .string(request.audience.rawValue), "keyIdentifier": .string(identity.keyID),
                 "nonce": .string(nonce.uuidString.lowercased()), "jws": .string(jws),
             ])
@@ -163,16 +163,18 @@ enum SigningCommands {
         }
     }
 
-    private static func print(_ signature: PromotionalOfferSignature, for offer: PromotionalOffer, asJSON: Bool) {
+    private static func print(
+        _ signature: PromotionalOfferSignature, for offer: PromotionalOffer, asJSON: Bool
+    ) throws {
         let nonce = signature.nonce.uuidString.lowercased()
         guard asJSON else {
-            Terminal.print("keyIdentifier  \(signature.keyID)")
-            Terminal.print("nonce          \(nonce)")
-            Terminal.print("timestamp      \(signature.timestamp)")
-            Terminal.print("signature      \(signature.base64)")
+            try Terminal.print("keyIdentifier  \(signature.keyID)")
+            try Terminal.print("nonce          \(nonce)")
+            try Terminal.print("timestamp      \(signature.timestamp)")
+            try Terminal.print("signature      \(signature.base64)")
             return
         }
-        Terminal.print(json: [
+        try Terminal.print(json: [
             "version": 1, "offerIdentifier": .string(offer.offerID), "keyIdentifier": .string(signature.keyID),
             "nonce": .string(nonce), "timestamp": .number(signature.timestamp), "signature": .string(signature.base64),
             "applicationUsername": .string(offer.applicationUsername),

@@ -37,7 +37,7 @@ enum DemoCommand {
         let inspector = arguments.has("inspect") ? try DemoInspector() : nil
         if let inspector {
             let line = "The inspector is at \(inspector.address)"
-            if isQuiet { Terminal.note(line) } else { Terminal.print(line) }
+            if isQuiet { Terminal.note(line) } else { try Terminal.print(line) }
         }
         do {
             let world = try await DemoWorld.begin(
@@ -58,8 +58,9 @@ enum DemoCommand {
         in world: DemoWorld, isQuiet: Bool, isKept: Bool, until stop: StopSignal
     ) async throws -> ExitStatus {
         let (report, isInterrupted) = await story(in: world, isQuiet: isQuiet, until: stop)
-        if isQuiet { Terminal.print(json: report.json) } else { await conclude(report, world) }
         do {
+            if let failure = report.outputFailure { throw failure }
+            if isQuiet { try Terminal.print(json: report.json) } else { try await conclude(report, world) }
             if isKept, !isInterrupted { try await keep(world, until: stop, quiet: isQuiet) }
         } catch {
             await world.end()
@@ -103,13 +104,13 @@ enum DemoCommand {
         return report
     }
 
-    private static func conclude(_ report: DemoReport, _ world: DemoWorld) async {
-        if let answer = try? await world.customerAnswer() { Terminal.print("\n" + table(answer)) }
+    private static func conclude(_ report: DemoReport, _ world: DemoWorld) async throws {
+        if let answer = try? await world.customerAnswer() { try Terminal.print("\n" + table(answer)) }
         let held = report.entries.filter { $0.isFine && !$0.isSkipped }.count
         let skipped = report.entries.filter { $0.isFine && $0.isSkipped }.count
         let failed = report.entries.filter { !$0.isFine && !$0.isSkipped }.map(\.step.rawValue)
         let notes = skipped == 0 ? "" : ", \(skipped) skipped for want of a product"
-        Terminal.print(
+        try Terminal.print(
             failed.isEmpty
                 ? "\n\(Terminal.green("Every check held")): \(held) steps\(notes)."
                 : "\n\(Terminal.red("Failed")): \(failed.joined(separator: ", ")).")
@@ -142,7 +143,7 @@ enum DemoCommand {
             "  curl \(world.storeURL)/control/v1/products",
             "  curl -H 'Authorization: Bearer \(world.publicKey)' \(world.serverURL)\(world.customerPath)",
         ]
-        for line in lines { if quiet { Terminal.note(line) } else { Terminal.print(line) } }
+        for line in lines { if quiet { Terminal.note(line) } else { try Terminal.print(line) } }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await stop.wait() }
             group.addTask { await world.someProcessEnded() }
