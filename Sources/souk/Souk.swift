@@ -23,7 +23,8 @@ enum Souk {
         SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
         CatalogCommands.encrypt,
         PolicyCommands.lint, HubCommands.graph, HARCommands.lint, HARCommands.show, HARReplay.command,
-        LedgerCommands.replay, InspectCommand.command, InterceptCommand.command, VersionCommand.command,
+        LedgerCommands.replay, InspectCommand.command, InterceptCommand.command, WaitCommand.command,
+        VersionCommand.command,
     ]
 
     private static let table = CommandTable(commands: commands, notBuilt: ["bench"])

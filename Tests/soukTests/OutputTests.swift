@@ -208,7 +208,8 @@ private struct Workshop {
         let store = ["store", "--url", simulator.url]
         let sender = ["--url", simulator.url, "--key-file", key, "--state", folder.file("state")]
         return [
-            ["version"], ["version", "--json"], ["help"], ["help", "keys", "create"],
+            ["version"], ["version", "--json"], ["help"], ["help", "keys", "create"], ["wait", simulator.url],
+            ["wait", simulator.url, "--json"],
             ["catalog", "convert", darkroom], ["catalog", "lint", darkroom], ["catalog", "lint", darkroom, "--json"],
             ["catalog", "encrypt", products, "--key", String(repeating: "0a", count: 32)],
             ["policy", "lint", "--partial"] + policies, ["policy", "lint", "--partial", "--json"] + policies,

@@ -17,18 +17,24 @@ enum SigningCommands {
     static let token = Command(
         words: ["token", "create"], summary: "make a bearer token for the App Store Server API",
         options: keyOptions + [
+            .init(
+                name: "simulator", value: "FILE|-",
+                help: "the first line of souk simulate, instead of key, ids and app"),
             .init(name: "lifetime", value: "D", help: "how long it holds, at most 60m (default 20m)"),
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
             curl -H "Authorization: Bearer $(souk token create --key AuthKey_K.p8 --issuer-id I --bundle-id B)" \\
                 https://api.storekit.apple.com/inApps/v2/history/TRANSACTION
-            The sandbox is at https://api.storekit-sandbox.apple.com. A simulator is at "listening" of the first line that
-            souk simulate prints; the key, its id and the issuer are in "serverAPI" there, the app in "bundleID":
-            curl -H "Authorization: Bearer $(souk token create --key DATA/server-api-key.p8 --key-id K --issuer-id I \
-                --bundle-id B)" http://127.0.0.1:PORT/inApps/v2/history/TRANSACTION
+            The sandbox is at https://api.storekit-sandbox.apple.com. The first line of souk simulate says what a simulator
+            takes:
+            souk simulate --catalog F.storekit > store.json &
+            store=$(souk wait store.json)
+            curl -H "Authorization: Bearer $(souk token create --simulator store.json)" \\
+                $store/inApps/v2/history/TRANSACTION
             """
-    ) { arguments in
+    ) { typed in
+        let arguments = try withSimulator(typed)
         let identity = try Identity(arguments)
         let key = try identity.serverKey(arguments)
         let lifetime = try lifetime(arguments.text("lifetime") ?? "20m")
@@ -45,6 +51,19 @@ enum SigningCommands {
             try Terminal.print(token)
         }
         return .success
+    }
+
+    /// The options that the first line of a simulator gives. Throws `Misuse` for another file, and beside other options.
+    private static func withSimulator(_ arguments: Arguments) throws -> Arguments {
+        guard let file = arguments.text("simulator") else { return arguments }
+        try refuse(["key", "key-id", "issuer-id", "bundle-id"], of: arguments, because: "--simulator says it")
+        let line = try InputFile.text(file).split(separator: "\n").first.map { Array($0.utf8) } ?? []
+        guard let greeting = try? JSONValue(parsing: line), let api = greeting["serverAPI"],
+            let key = api["privateKey"]?.stringValue, let keyID = api["keyID"]?.stringValue,
+            let issuer = api["issuerID"]?.stringValue, let bundle = greeting["bundleID"]?.stringValue
+        else { throw Misuse("\(file): this is not the first line of souk simulate") }
+        return arguments.filled(
+            with: ["key": [key], "key-id": [keyID], "issuer-id": [issuer], "bundle-id": [bundle]])
     }
 
     private static func lifetime(_ text: String) throws -> TimeInterval {
