@@ -53,7 +53,7 @@ expect '"access": true'
 kill "$BACKEND"; wait "$BACKEND" || true
 LATEST=$(store --json transactions anna | python3 -c 'import json,sys; print(json.load(sys.stdin)["transactions"][-1]["transactionID"])')
 store refund "$LATEST"
-store notifications deliver
+if store notifications deliver; then echo "a notification arrived nowhere" >&2; exit 1; fi
 start_backend
 store advance 1h
 store notifications deliver
@@ -67,7 +67,7 @@ timeout 60 sh -c 'until [ -s "$0" ]; do sleep 0.1; done' "$WORK/other.json"
 OTHER=$(python3 -c 'import json,sys; print(json.load(sys.stdin)["listening"])' < "$WORK/other.json")
 souk store --url "$OTHER" account create eve
 souk store --url "$OTHER" buy eve com.example.darkroom.plus.monthly --app-account-token "$ANNA"
-souk store --url "$OTHER" notifications deliver
+if souk store --url "$OTHER" notifications deliver; then echo "a notification arrived nowhere" >&2; exit 1; fi
 souk store --url "$OTHER" --json notifications list | python3 -c 'import json,sys
 print(json.dumps({"signedPayload": json.load(sys.stdin)["notifications"][0]["signedPayload"]}))' > "$WORK/forged.json"
 STATUS=$(curl -s -o /dev/null -w '%{http_code}' -d @"$WORK/forged.json" "http://127.0.0.1:$BACKEND_PORT/notifications")
