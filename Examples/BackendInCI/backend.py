@@ -91,4 +91,7 @@ class Handler(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     Handler.customers = Customers(json.loads(Path(sys.argv[1]).read_text()))
-    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
+    server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler)
+    # As souk's own services do, and souk wait reads: port 0 lets the system choose one.
+    print(json.dumps({"listening": f"http://127.0.0.1:{server.server_port}"}), flush=True)
+    server.serve_forever()

@@ -35,13 +35,15 @@ public final class ChildProgram: Sendable {
         case text(String)
         /// Standard input: these bytes, then their end.
         case bytes([UInt8])
+        /// Standard output and standard error: a pipe whose reader has left.
+        case closedPipe
 
         /// What is fed to standard input.
         fileprivate var content: [UInt8]? {
             switch self {
             case .text(let text): Array(text.utf8)
             case .bytes(let bytes): bytes
-            case .null, .inherited, .file, .captured: nil
+            case .null, .inherited, .file, .captured, .closedPipe: nil
             }
         }
     }
@@ -243,15 +245,23 @@ private struct StandardStream {
         case .null: child = try Self.open("/dev/null", isInput)
         case .file(let path): child = try Self.open(path, isInput)
         case .captured, .text, .bytes:
-            var ends: [Int32] = [-1, -1]
-            guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-            ends = ends.map(Self.aboveStandard)
-            (child, parent) = isInput ? (ends[0], ends[1]) : (ends[1], ends[0])
+            let ends = try Self.pipe()
+            (child, parent) = isInput ? (ends.read, ends.write) : (ends.write, ends.read)
+        case .closedPipe:
+            let ends = try Self.pipe()
+            close(ends.read)
+            child = ends.write
         }
     }
 
     func closeChildEnd() { if child > 2 { close(child) } }
+
+    private static func pipe() throws -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard Foundation.pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (aboveStandard(ends[0]), aboveStandard(ends[1]))
+    }
 
     private static func open(_ path: String, _ isInput: Bool) throws -> Int32 {
         let flags = isInput ? O_RDONLY : path == "/dev/null" ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC

@@ -1,4 +1,6 @@
 import Foundation
+import SQLStorage
+import SignedData
 
 #if canImport(Glibc)
     import Glibc
@@ -21,75 +23,90 @@ enum Souk {
         SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
         CatalogCommands.encrypt,
         PolicyCommands.lint, HubCommands.graph, HARCommands.lint, HARCommands.show, HARReplay.command,
-        LedgerCommands.replay, InspectCommand.command, InterceptCommand.command, VersionCommand.command,
+        LedgerCommands.replay, InspectCommand.command, InterceptCommand.command, WaitCommand.command,
+        VersionCommand.command,
     ]
 
-    /// Commands that later versions will have.
-    private static let notBuilt: Set<String> = [
-        "bench"
-    ]
+    private static let table = CommandTable(commands: commands, notBuilt: ["bench"])
 
     static func main() async {
-        // Whoever reads our output may leave; what was begun is still ended properly.
+        // Who reads our output may leave, and a file may become too long: what was begun is still ended properly.
         signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
+        Terminal.occupyClosedStreams()
+        let status: ExitStatus
         do throws(Misuse) {
-            let typed = try TypedArguments.read(CommandLine.argc, CommandLine.unsafeArgv)
-            exit(await run(typed).rawValue)
+            status = await run(try TypedArguments.read(CommandLine.argc, CommandLine.unsafeArgv))
         } catch {
             Terminal.note("souk: \(error.sentence)")
-            exit(ExitStatus.misuse.rawValue)
+            status = .misuse
+        }
+        if status == .closedPipe {
+            signal(SIGPIPE, SIG_DFL)
+            raise(SIGPIPE)
+        }
+        exit(status.rawValue)
+    }
+
+    /// Runs the command that was typed, and says in one sentence on standard error why it could not.
+    static func run(_ typed: [String]) async -> ExitStatus {
+        do throws(OutputFailure) {
+            let status: ExitStatus
+            do {
+                status = try await perform(typed)
+            } catch {
+                status = try explain(error, asJSON: typed.contains("--json"))
+            }
+            return status == .success && Terminal.hasLostNotes ? .misuse : status
+        } catch {
+            guard !error.isClosedPipe else { return .closedPipe }
+            Terminal.note("souk: \(error.sentence)")
+            return .misuse
         }
     }
 
-    /// Finds the command by its leading words, parses what follows and runs it.
-    static func run(_ typed: [String]) async -> ExitStatus {
-        guard let first = typed.first, !["help", "--help", "-h"].contains(first) else {
-            Terminal.print(.lines(overview))
-            return typed.isEmpty ? .misuse : .success
-        }
-        if first == "--version" { return await run(["version"] + typed.dropFirst()) }
-        guard let general = commands.first(where: { typed.starts(with: $0.words) }) else {
-            let group = commands.filter { $0.words.first == first }
-            guard !notBuilt.contains(first) else {
-                Terminal.note("souk: \(first) is not built yet; souk --help lists what is")
-                return .misuse
-            }
-            guard !group.isEmpty else {
-                Terminal.note("souk: there is no command \"\(first)\"; see souk --help")
-                return .misuse
-            }
-            if typed.contains("--help") || typed.count == 1 {
-                Terminal.print("Usage: souk \(first) COMMAND\n" + TerminalText.lines(rows("Commands", group)))
-                return typed.count == 1 ? .misuse : .success
-            }
-            let known = group.map { $0.words[1] }.joined(separator: ", ")
-            Terminal.note("souk: \(first) has no command \"\(typed[1])\"; it has \(known)")
-            return .misuse
-        }
-        let (command, rest) = general.chosen(by: Array(typed.dropFirst(general.words.count)))
-        if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
-            Terminal.print(.lines(command.help))
+    private static func perform(_ typed: [String]) async throws -> ExitStatus {
+        switch typed.first {
+        case "help":
+            try Terminal.print(.lines(table.help(on: Array(typed.dropFirst()))))
             return .success
+        case "--version": return try await perform(["version"] + typed.dropFirst())
+        default: break
         }
-        do {
+        switch try table.topic(typed) {
+        case .overview:
+            try Terminal.print(.lines(table.overview))
+            return typed.isEmpty ? .misuse : .success
+        case .group(let name, let group):
+            try Terminal.print(.lines(table.help(on: name, group)))
+            return typed.count == 1 ? .misuse : .success
+        case .command(let command, let rest):
+            if rest.prefix(while: { $0 != "--" }).contains(where: CommandTable.isHelp) {
+                try Terminal.print(.lines(command.help))
+                return .success
+            }
             return try await command.run(Arguments(rest, for: command))
-        } catch let error as Misuse {
-            Terminal.note("souk: \(error.sentence)")
+        }
+    }
+
+    /// Says why a command ended. Throws `OutputFailure` when that was its output, or cannot be said on standard output.
+    private static func explain(_ error: any Error, asJSON: Bool) throws(OutputFailure) -> ExitStatus {
+        switch error {
+        case let failure as OutputFailure: throw failure
+        case let misuse as Misuse:
+            Terminal.note("souk: \(misuse.sentence)")
             return .misuse
-        } catch {
+        case let error as SignedDataError where error.code == .storageFailed:
+            Terminal.note("souk: \(error.reason)")
+            return .misuse
+        case let error as SQLError where [.storageFull, .storageFailed, .readOnly].contains(error.code):
+            Terminal.note("souk: \(error.description)")
+            return .misuse
+        default:
             let sentence = (error as? Failure)?.sentence ?? "\(error)"
             Terminal.note("souk: \(sentence)")
-            if rest.contains("--json") { Terminal.print(json: ["error": ["reason": .string(sentence)]]) }
+            if asJSON { try Terminal.print(json: ["error": ["reason": .string(sentence)]]) }
             return .doesNotHold
         }
-    }
-
-    private static var overview: String {
-        "Souk, the in-app purchase stack a team can run itself.\n\nUsage: souk COMMAND [options]\n"
-            + rows("Commands", commands) + "\nEach command has --help. Start with: souk demo"
-    }
-
-    private static func rows(_ title: String, _ commands: [Command]) -> String {
-        Command.table(title, commands.map { ($0.words.joined(separator: " "), $0.summary) })
     }
 }

@@ -55,6 +55,30 @@ import Testing
         #expect(list.json?.arrayValue?.map { $0["identifier"] } == ["a", "s"])
     }
 
+    @Test func `a catalogue that sells nothing is no success for any command that reads one`() async throws {
+        let folder = try TemporaryFolder()
+        let empty = try folder.write(
+            "empty.storekit", #"{"products": [], "subscriptionGroups": [], "version": {"major": 4, "minor": 0}}"#)
+        let list = try folder.write("empty.json", "[]")
+        for file in [empty, list] {
+            let lint = try await SoukExecutable.run(["catalog", "lint", file, "--json"])
+            #expect(lint.status == 1 && lint.json?["ok"] == false, "\(lint)")
+            #expect(lint.json?["findings"]?.arrayValue?.map { $0["severity"] } == ["error"])
+        }
+        let key = ["--key", String(repeating: "0a", count: 32)]
+        for arguments in [
+            ["catalog", "convert", empty], ["catalog", "lint", TestFiles.darkroom, "--catalog", empty],
+            ["catalog", "encrypt", list] + key, ["simulate", "--catalog", empty], ["demo", "--catalog", empty],
+            ["serve", "--bundle-id", "b", "--catalog", empty, "--database", "sqlite:\(folder.file("ledger.sqlite"))"],
+        ] {
+            let outcome = try await SoukExecutable.run(arguments)
+            #expect(outcome.status == 2 && outcome.output.isEmpty, "\(arguments): \(outcome)")
+            #expect(outcome.errors.contains("nothing is sold"), "\(arguments): \(outcome.errors)")
+            #expect(outcome.errors.split(separator: "\n").count == 1)
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")))
+    }
+
     @Test(.enabled(if: TestFiles.conformance != nil, "SOUK_CONFORMANCE is not set"), arguments: TestFiles.catalogues)
     func `catalogues that others wrote hold`(file: String) async throws {
         let outcome = try await SoukExecutable.run(["catalog", "lint", file, "--json"])

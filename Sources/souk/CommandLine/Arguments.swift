@@ -23,7 +23,7 @@ struct Arguments: Sendable {
             }
             guard word.hasPrefix("--") else {
                 guard !word.hasPrefix("-") || word == "-" else {
-                    throw Misuse("\(command.name) has no option \(word); see \(command.name) --help")
+                    throw Self.unknownOption(word, of: command)
                 }
                 operands.append(word)
                 continue
@@ -31,7 +31,7 @@ struct Arguments: Sendable {
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
             guard let option = command.options.first(where: { $0.name == name }) else {
-                throw Misuse("\(command.name) has no option --\(name); see \(command.name) --help")
+                throw Self.unknownOption("--\(name)", of: command)
             }
             guard option.isBuilt else { throw Misuse("--\(name) of \(command.name) is not built yet; leave it out") }
             guard let valueName = option.value else {
@@ -60,6 +60,13 @@ struct Arguments: Sendable {
         self.values = values
         self.switches = switches
         self.command = command
+    }
+
+    private static func unknownOption(_ word: String, of command: Command) -> Misuse {
+        let names = command.options.filter { !$0.isHidden }.map(\.name) + ["help"]
+        let near = Suggestion.nearest(to: String(word.drop { $0 == "-" }), among: names).map { "--\($0)" }
+        let suggestion = Suggestion.sentence(naming: near).map { ". \($0)" } ?? "; see \(command.name) --help"
+        return Misuse("\(command.name) has no option \(word)\(suggestion)")
     }
 
     private init(_ other: Arguments, values: [String: [String]]) {

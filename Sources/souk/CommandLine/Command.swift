@@ -73,11 +73,13 @@ struct Command: Sendable {
     }
 }
 
-/// How a command ended: 0 held, 1 the thing asked about does not hold, 2 misuse.
+/// How a command ended: 0 held, 1 the thing asked about does not hold, 2 misuse or output that cannot be written.
 enum ExitStatus: Int32, Sendable {
     case success = 0
     case doesNotHold = 1
     case misuse = 2
+    /// The reader of its output has left: the process ends as by SIGPIPE, for which shells say 128 and its number.
+    case closedPipe = 141
 }
 
 /// The command was called in a way that cannot work; one sentence that says what to do. Exit 2.

@@ -34,16 +34,16 @@ struct LintReport {
     let findings: [Finding]
 
     /// Prints everything, for people or as one JSON value. An error does not hold; warnings do.
-    func print(asJSON: Bool) -> ExitStatus {
+    func print(asJSON: Bool) throws -> ExitStatus {
         let errors = findings.filter(\.isError).count
         if asJSON {
-            Terminal.print(json: ["ok": .bool(errors == 0), "findings": .array(findings.map(\.json))])
+            try Terminal.print(json: ["ok": .bool(errors == 0), "findings": .array(findings.map(\.json))])
         } else {
-            for finding in findings { Terminal.print(finding.text) }
+            for finding in findings { try Terminal.print(finding.text) }
             let parts = [
                 Self.count(files, "file"), Self.count(errors, "error"), Self.count(findings.count - errors, "warning"),
             ]
-            Terminal.print("\(parts.joined(separator: ", "))")
+            try Terminal.print("\(parts.joined(separator: ", "))")
         }
         return errors == 0 ? .success : .doesNotHold
     }

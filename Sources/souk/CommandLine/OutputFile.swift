@@ -1,25 +1,108 @@
 import Foundation
+import Primitives
 
-/// Writes files that a person named on the command line, whole or not at all.
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Writes files that a person named on the command line.
 enum OutputFile {
-    /// Writes `bytes` to `path`, `-` being standard output. Throws `Misuse` naming the path when it exists and
-    /// `overwriting` is false, or cannot be written.
+    /// Writes `bytes` to `path`, `-` being standard output, which must not be a terminal then.
+    ///
+    /// Throws `Misuse` for a terminal, and for a file that exists when `overwriting` is false; otherwise as `replace`.
     static func write(_ bytes: [UInt8], to path: String, overwriting: Bool) throws {
         if path == "-" {
             guard isatty(1) == 0 else {
                 throw Misuse("what would be written is not text; send it to a file with --out FILE or >")
             }
-            try FileHandle.standardOutput.write(contentsOf: Data(bytes))
-            return
+            return try Terminal.write(bytes)
         }
-        let file = URL(fileURLWithPath: path)
-        if !overwriting, FileManager.default.fileExists(atPath: path) {
+        if !overwriting, isRegular(path) ?? false {
             throw Misuse("\(path): the file exists; give another name, or --force to replace it")
         }
-        do {
-            try Data(bytes).write(to: file, options: .atomic)
+        try replace(path, with: bytes)
+    }
+
+    /// Writes `text` to `path`: whole or not at all where that is a file or nothing yet, and into it where it is a
+    /// device or a pipe, such as `/dev/stdout`. A symbolic link stays, and what it leads to is written.
+    ///
+    /// Throws `OutputFailure` with the path and the system's reason.
+    static func replace(_ path: String, with text: String) throws(OutputFailure) {
+        try replace(path, with: Array(text.utf8))
+    }
+
+    static func replace(_ path: String, with bytes: [UInt8]) throws(OutputFailure) {
+        guard isRegular(path) ?? true else { return try append(bytes, to: path, O_WRONLY | O_CLOEXEC) }
+        let file =
+            realpath(path, nil).map { name in
+                defer { free(name) }
+                return String(cString: name)
+            } ?? path
+        let mode = mode(of: file)
+        let temporary = "\(file).\(getpid()).new"
+        // A file of this name can only be what a process of the same number left behind when it was killed.
+        unlink(temporary)
+        do throws(OutputFailure) {
+            try append(bytes, to: temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode: mode ?? 0o666, named: path)
+            if let mode { chmod(temporary, mode) }
+            guard rename(temporary, file) == 0 else { throw OutputFailure(path, errno) }
         } catch {
-            throw Misuse("\(path): the file cannot be written: \(error.localizedDescription)")
+            unlink(temporary)
+            throw error
         }
+    }
+
+    /// Makes a new file that only its owner may read, and removes it again when it cannot be written.
+    ///
+    /// Throws `OutputFailure`, for a file that exists as well.
+    static func createSecret(_ secret: String, at path: String) throws(OutputFailure) {
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw OutputFailure(path, errno) }
+        do throws(OutputFailure) {
+            try fill(file, Array((secret + "\n").utf8), named: path)
+        } catch {
+            unlink(path)
+            throw error
+        }
+    }
+
+    private static func append(
+        _ bytes: [UInt8], to path: String, _ flags: Int32, mode: mode_t = 0o666, named name: String? = nil
+    ) throws(OutputFailure) {
+        let file = open(path, flags, mode)
+        guard file >= 0 else { throw OutputFailure(name ?? path, errno) }
+        try fill(file, bytes, named: name ?? path)
+    }
+
+    /// Writes all bytes, flushes a regular file to the disk and closes it.
+    private static func fill(_ file: Int32, _ bytes: [UInt8], named name: String) throws(OutputFailure) {
+        var number: Int32?
+        do throws(FileFailure) {
+            try bytes.withUnsafeBufferPointer { bytes throws(FileFailure) in
+                try DurableFile.append(UnsafeRawBufferPointer(bytes), to: file, path: name)
+            }
+            // Pipes and devices have nothing to flush.
+            if fsync(file) != 0, errno != EINVAL, errno != EROFS, errno != ENOTSUP { number = errno }
+        } catch {
+            number = error.errorNumber
+        }
+        if close(file) != 0, number == nil { number = errno }
+        if let number { throw OutputFailure(name, number) }
+    }
+
+    /// Whether `path`, or what it leads to, is a regular file; `nil` where nothing is.
+    private static func isRegular(_ path: String) -> Bool? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return status.st_mode & S_IFMT == S_IFREG
+    }
+
+    private static func mode(of path: String) -> mode_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
     }
 }

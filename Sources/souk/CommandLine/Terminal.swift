@@ -10,33 +10,65 @@ import Primitives
 #endif
 
 /// Where text for people and programs goes: answers to standard output, everything else to standard error.
+///
+/// Answers that cannot be written throw: the command unwinds and ends with status 2, so that nobody takes half an
+/// answer for a whole one.
 enum Terminal {
-    /// Prints one line to standard output at once.
-    static func print(_ text: TerminalText) { write(text.written + "\n", to: 1) }
+    /// Writes one line to standard output at once.
+    static func print(_ text: TerminalText) throws(OutputFailure) { try send(text.written + "\n") }
 
-    /// Prints `text` without a line end to standard output.
-    static func write(_ text: TerminalText) { write(text.written, to: 1) }
+    /// Writes `text` without a line end to standard output.
+    static func write(_ text: TerminalText) throws(OutputFailure) { try send(text.written) }
 
     /// Writes a document, which another program reads, to standard output: as it is, but to a terminal with its control
     /// characters escaped.
-    static func write(document: String) {
-        write(isatty(1) == 1 ? TerminalText.lines(document).written : document, to: 1)
+    static func write(document: String) throws(OutputFailure) {
+        try send(isatty(1) == 1 ? TerminalText.lines(document).written : document)
     }
 
-    /// Prints one line to standard error.
-    static func note(_ text: TerminalText) { write(text.written + "\n", to: 2) }
+    /// Writes `bytes` as they are to standard output.
+    static func write(_ bytes: [UInt8]) throws(OutputFailure) {
+        if let number = send(bytes, to: 1) { throw OutputFailure("standard output", number) }
+    }
 
-    /// Prints one JSON value and a line end to standard error.
-    static func note(json value: JSONValue) { note(.json(value.text())) }
+    /// Writes one JSON value and a line end to standard output.
+    static func print(json value: JSONValue, pretty: Bool = false) throws(OutputFailure) {
+        try print(.json(value.text(pretty: pretty)))
+    }
+
+    /// Writes the first line of a service, which says where it listens.
+    static func announce(_ value: JSONValue) -> Announcement {
+        do throws(OutputFailure) {
+            try print(json: value)
+            return Announcement(failure: nil)
+        } catch {
+            return Announcement(failure: error)
+        }
+    }
+
+    /// Writes one line to standard error. When it cannot be written, a command that would succeed ends with status 2.
+    static func note(_ text: TerminalText) { write(error: text + "\n") }
+
+    /// Writes one line of a service's log to standard error. A service goes on without a log.
+    static func log(_ text: TerminalText) { _ = send(Array((text.written + "\n").utf8), to: 2) }
+
+    /// Writes one JSON value and a line end to standard error, as a service's log does.
+    static func log(json value: JSONValue) { log(.json(value.text())) }
 
     /// Writes `text` without a line end to standard error.
-    static func write(error text: TerminalText) { write(text.written, to: 2) }
+    static func write(error text: TerminalText) {
+        if let number = send(Array(text.written.utf8), to: 2), number != EPIPE { lostNotes.withLock { $0 = true } }
+    }
+
+    /// Whether a line for standard error could not be written.
+    static var hasLostNotes: Bool { lostNotes.withLock { $0 } }
+
+    private static let lostNotes = Locked(false)
+
+    private static func send(_ text: String) throws(OutputFailure) { try write(Array(text.utf8)) }
 
     /// Whether somebody is looking at standard error.
     static let showsProgress = isatty(2) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
-
-    /// Prints one JSON value and a line end to standard output.
-    static func print(json value: JSONValue, pretty: Bool = false) { print(.json(value.text(pretty: pretty))) }
 
     /// Colour only on a terminal, and never with `NO_COLOR`.
     static let usesColour: Bool =
@@ -48,21 +80,66 @@ enum Terminal {
     static func dim(_ text: TerminalText) -> TerminalText { usesColour ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
     static func bold(_ text: TerminalText) -> TerminalText { usesColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
 
-    private static func write(_ text: String, to descriptor: Int32) {
-        var bytes = Array(text.utf8)[...]
+    /// Puts `/dev/null` in the place of standard streams that are closed, so that no file or socket gets their numbers.
+    /// Reading from such a stream, and writing to it, still fails.
+    static func occupyClosedStreams() {
+        for number in Int32(0)...2 where fcntl(number, F_GETFD) == -1 && errno == EBADF {
+            // The lowest free number is this one.
+            _ = open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY)
+        }
+    }
+
+    /// Writes all bytes. Returns the system's number of the error that ended it; `nil` for success.
+    private static func send(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+        var bytes = bytes[...]
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { systemWrite(descriptor, $0) }
             if written < 0 {
-                if errno == EINTR || errno == EAGAIN { continue }
-                return
+                switch errno {
+                case EINTR: continue
+                case EAGAIN:
+                    // The other end is slow, and a program that shares it asked not to wait.
+                    var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    _ = poll(&waiting, 1, -1)
+                    continue
+                default: return errno
+                }
             }
             bytes = bytes.dropFirst(written)
         }
+        return nil
     }
 }
 
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     write(descriptor, bytes.baseAddress, bytes.count)
+}
+
+/// Output that could not be written. The command ends with status 2 and one sentence, or without a word where the
+/// reader of a pipe has left.
+struct OutputFailure: Error {
+    let sentence: String
+    /// Whether the reader of a pipe has left.
+    let isClosedPipe: Bool
+
+    /// - Parameters:
+    ///   - place: what could not be written, such as a file's path.
+    ///   - number: the system's number of the error.
+    init(_ place: String, _ number: Int32) {
+        sentence = "\(place) cannot be written: \(String(cString: strerror(number)))"
+        isClosedPipe = number == EPIPE
+    }
+}
+
+/// Whether a service could say where it listens; one that could not stops again.
+struct Announcement {
+    fileprivate let failure: OutputFailure?
+
+    var isWritten: Bool { failure == nil }
+
+    func check() throws(OutputFailure) {
+        if let failure { throw failure }
+    }
 }
 
 /// Reads files that a person named on the command line.
@@ -71,7 +148,9 @@ enum InputFile {
     /// more than `limit` bytes.
     static func read(_ path: String, limit: Int = 16 << 20) throws -> [UInt8] {
         if path == "-" {
-            let data = FileHandle.standardInput.readDataToEndOfFile()
+            guard let data = try? FileHandle.standardInput.readToEnd() ?? Data() else {
+                throw Misuse("standard input cannot be read")
+            }
             guard data.count <= limit else { throw Misuse("standard input holds more than \(limit) bytes") }
             return Array(data)
         }

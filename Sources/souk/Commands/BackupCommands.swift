@@ -116,7 +116,7 @@ enum BackupCommands {
     }
 
     private static func tell(_ arguments: Arguments, _ members: JSONMembers, _ sentence: TerminalText) throws {
-        if arguments.has("json") { Terminal.print(json: .object(members)) } else { Terminal.print(sentence) }
+        if arguments.has("json") { try Terminal.print(json: .object(members)) } else { try Terminal.print(sentence) }
     }
 
     private static func size(of path: String) throws -> Int64 {

@@ -21,7 +21,7 @@ enum CatalogCommands {
     ) { arguments in
         let linter = try CatalogLint(arguments)
         let findings = try arguments.operands.flatMap { try linter.findings(in: $0) }
-        return LintReport(files: arguments.operands.count, findings: findings).print(asJSON: arguments.has("json"))
+        return try LintReport(files: arguments.operands.count, findings: findings).print(asJSON: arguments.has("json"))
     }
 
     static let encrypt = Command(
@@ -45,9 +45,9 @@ enum CatalogCommands {
         }
         let json = try InputFile.read(file, limit: ProductList.sizeLimit)
         guard !EncryptedProductList.recognizes(json) else { throw Misuse("\(file): the list is encrypted already") }
-        if let fault = ProductList.lint(json, file: file).findings.first(where: { $0.severity == .error }) {
-            throw Misuse("\(fault)")
-        }
+        let (list, findings) = ProductList.lint(json, file: file)
+        if let fault = findings.first(where: { $0.severity == .error }) { throw Misuse("\(fault)") }
+        guard list?.isEmpty != true else { throw Misuse("\(file): \(sellsNothing)") }
         let sealed = try EncryptedProductList.file(of: json) { try key.cipher.seal($0, authenticating: $1) }
         try OutputFile.write(sealed, to: out, overwriting: arguments.has("force"))
         return .success
@@ -57,14 +57,20 @@ enum CatalogCommands {
         words: ["catalog", "convert"], summary: "print the product list of a StoreKit catalogue",
         operands: ["FILE.storekit|-"]
     ) { arguments in
-        Terminal.print(json: try catalogue(in: arguments.operands[0]).productList, pretty: true)
+        try Terminal.print(json: try catalogue(in: arguments.operands[0]).productList, pretty: true)
         return .success
     }
 
-    /// A catalogue that a command needs; a malformed one is misuse, named with its file and place.
+    /// What is wrong with a catalogue or a product list without a product.
+    static let sellsNothing = "nothing is sold; it should have a product"
+
+    /// A catalogue that a command needs; a malformed one, or one that sells nothing, is misuse, named with its file and
+    /// place.
     static func catalogue(in file: String) throws -> Catalogue {
         do {
-            return try Catalogue(parsing: try InputFile.read(file), file: file)
+            let catalogue = try Catalogue(parsing: try InputFile.read(file), file: file)
+            guard !catalogue.items.isEmpty else { throw Misuse("\(file): \(sellsNothing)") }
+            return catalogue
         } catch let error as CatalogError {
             throw Misuse(error.errors.first?.description ?? error.description)
         }

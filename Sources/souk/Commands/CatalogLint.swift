@@ -29,7 +29,7 @@ struct CatalogLint {
         let bytes = try InputFile.read(file, limit: ProductList.sizeLimit)
         if EncryptedProductList.recognizes(bytes) {
             guard let key else { throw Misuse("\(file): the list is encrypted; \(ProductListKey.needed.sentence)") }
-            return ProductList.lint(bytes, file: file, rules: rules, decryptor: key.cipher).findings.map(Finding.init)
+            return Self.findings(of: ProductList.lint(bytes, file: file, rules: rules, decryptor: key.cipher), in: file)
         }
         let document: JSONValue
         do {
@@ -42,11 +42,13 @@ struct CatalogLint {
 
     private func findings(in document: JSONValue, _ bytes: [UInt8], _ file: String) -> [Finding] {
         if document.arrayValue != nil {
-            return ProductList.lint(bytes, file: file, rules: rules).findings.map(Finding.init)
+            return Self.findings(of: ProductList.lint(bytes, file: file, rules: rules), in: file)
         }
         if Catalogue.recognizes(document) {
             return Catalogue.lint(bytes, file: file).map {
-                Finding(isError: $0.severity == .error, file: file, pointer: $0.pointer, reason: $0.reason)
+                Finding(
+                    isError: $0.severity == .error || $0.code == .noProducts, file: file, pointer: $0.pointer,
+                    reason: $0.reason)
             }
         }
         guard document["features"] != nil else {
@@ -59,6 +61,14 @@ struct CatalogLint {
         } catch {
             return [Finding(isError: true, file: file, pointer: error.pointer, reason: error.reason)]
         }
+    }
+
+    private static func findings(
+        of linted: (list: ProductList?, findings: [ProductListFinding]), in file: String
+    ) -> [Finding] {
+        let found = linted.findings.map(Finding.init)
+        guard linted.list?.isEmpty == true else { return found }
+        return found + [Finding(isError: true, file: file, pointer: "", reason: CatalogCommands.sellsNothing)]
     }
 }
 

@@ -162,11 +162,7 @@ struct StateFile<State: Codable> {
     }
 
     func write(_ state: State) throws {
-        do {
-            try Data(try WireJSON.encode(state)).write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw Failure("\(path): how far the work came cannot be written; name another place with --state")
-        }
+        try OutputFile.replace(path, with: WireJSON.encode(state))
     }
 
     func remove() { try? FileManager.default.removeItem(atPath: path) }

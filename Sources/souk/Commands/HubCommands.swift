@@ -30,11 +30,11 @@ enum HubCommands {
         }
         let graph = try graph(of: arguments.operands, isPartialSet: arguments.has("partial"))
         switch format {
-        case .mermaid: Terminal.write(document: graph.mermaid())
-        case .dot: Terminal.write(document: graph.dot())
-        case .svg: Terminal.write(document: try await Graphviz.svg(of: graph.dot()))
-        case .asyncapi: Terminal.print(json: graph.asyncAPI(), pretty: true)
-        case .html: Terminal.write(document: HubPage(graph).page.text)
+        case .mermaid: try Terminal.write(document: graph.mermaid())
+        case .dot: try Terminal.write(document: graph.dot())
+        case .svg: try Terminal.write(document: await Graphviz.svg(of: graph.dot()))
+        case .asyncapi: try Terminal.print(json: graph.asyncAPI(), pretty: true)
+        case .html: try Terminal.write(document: HubPage(graph).page.text)
         }
         let errors = graph.findings.filter { $0.severity == .error }.count
         if errors > 0 {

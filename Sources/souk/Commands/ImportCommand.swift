@@ -31,7 +31,7 @@ enum ImportCommand {
         if let mark = work.mark { Terminal.note("going on after line \(mark.lines)") }
         try await run(&work, from: file, to: sender, parallel: parallel, state)
         state?.remove()
-        report(work, asJSON: arguments.has("json"))
+        try report(work, asJSON: arguments.has("json"))
         return work.report.rejected == 0 ? .success : .doesNotHold
     }
 
@@ -104,16 +104,16 @@ enum ImportCommand {
         return try await sender.post("/v1/customers/\(PercentEncoding.encode(customer))/transactions", body)
     }
 
-    private static func report(_ work: Work, asJSON: Bool) {
+    private static func report(_ work: Work, asJSON: Bool) throws {
         let lines = work.mark?.lines ?? 0
         guard !asJSON else {
             var json = work.report.json
             json["lines"] = .number(lines)
-            Terminal.print(json: json)
+            try Terminal.print(json: json)
             return
         }
-        Terminal.print(
+        try Terminal.print(
             "\(lines) lines: \(work.report.accepted) transactions accepted, \(work.report.rejected) rejected")
-        for line in work.report.lines { Terminal.print(line) }
+        for line in work.report.lines { try Terminal.print(line) }
     }
 }

@@ -33,11 +33,12 @@ enum InspectCommand {
         let service = try InspectorService(
             interceptor, transport: CurlTransport.platformDefault(),
             host: arguments.text("host"), port: try arguments.integer("port", in: 0...65535) ?? 0)
-        Terminal.print(json: service.announcement)
-        await stop.wait()
+        let announced = Terminal.announce(service.announcement)
+        if announced.isWritten { await stop.wait() }
         service.repeatAddress()
         await service.close()
         await file?.close()
+        try announced.check()
         return .success
     }
 }

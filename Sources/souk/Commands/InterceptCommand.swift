@@ -48,7 +48,7 @@ enum InterceptCommand {
         if let mebibytes = try arguments.integer("body-memory", in: 0...1 << 20) {
             configuration.maximumHeldBytes = mebibytes << 20
         }
-        configuration.onReport = { Terminal.note("\($0.message)") }
+        configuration.onReport = { Terminal.log("\($0.message)") }
         let florets = try Self.florets(arguments.text("florets"))
         let transport = CurlTransport()
         let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
@@ -73,16 +73,17 @@ enum InterceptCommand {
             proxyDoor.open(to: gate.guarding(proxy, checksSite: false))
             return (inspector, interceptor, records)
         }
-        Terminal.print(json: [
+        let announced = Terminal.announce([
             "listening": .string(proxyDoor.url), "inspector": .string(inspector.address), "upstream": .string(upstream),
         ])
-        await stop.wait()
+        if announced.isWritten { await stop.wait() }
         inspector.repeatAddress()
         await proxyDoor.close()
         await inspector.close()
         await interceptor.settled()
         await records?.close()
         await transport.shutdown()
+        try announced.check()
         return .success
     }
 
@@ -130,7 +131,7 @@ enum InterceptCommand {
     private static func records(_ path: String?) throws -> SQLiteRecordStorage? {
         guard let path else { return nil }
         do {
-            return try SQLiteRecordStorage(path: path) { Terminal.note("souk: \($0.reason)") }
+            return try SQLiteRecordStorage(path: path) { Terminal.log("souk: \($0.reason)") }
         } catch {
             throw Misuse("\(path): \(error.reason)")
         }

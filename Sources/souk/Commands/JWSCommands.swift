@@ -28,13 +28,13 @@ enum JWSCommands {
             }
             SignedDataOptions.noteUnchecked("environment", "environment", arguments)
             if isJSON {
-                Terminal.print(.json(String(decoding: payload, as: UTF8.self)))
+                try Terminal.print(.json(String(decoding: payload, as: UTF8.self)))
             } else {
-                Terminal.print(json: try JSONValue(parsing: payload), pretty: true)
+                try Terminal.print(json: try JSONValue(parsing: payload), pretty: true)
             }
             return .success
         } catch let error as SignedDataError {
-            return SignedDataOptions.report(error, asJSON: isJSON)
+            return try SignedDataOptions.report(error, asJSON: isJSON)
         }
     }
 
@@ -54,10 +54,10 @@ enum JWSCommands {
                 "certificates": SignedDataOptions.json(of: content.unverifiedCertificates),
             ]
             Terminal.note("NOT VERIFIED: anybody can make a JWS that says this; souk jws verify checks it.")
-            Terminal.print(json: value, pretty: !isJSON)
+            try Terminal.print(json: value, pretty: !isJSON)
             return .success
         } catch let error as SignedDataError {
-            return SignedDataOptions.report(error, asJSON: isJSON)
+            return try SignedDataOptions.report(error, asJSON: isJSON)
         }
     }
 

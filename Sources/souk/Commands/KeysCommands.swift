@@ -51,9 +51,9 @@ enum KeysCommands {
         let app: BundleID? = try arguments.identifier("bundle-id")
         let entries = try await LedgerFile(arguments).beside { try APIKeys(database: $0).list(of: app) }
         if arguments.has("json") {
-            Terminal.print(json: ["keys": .array(entries.map { .object(members(of: $0)) })])
+            try Terminal.print(json: ["keys": .array(entries.map { .object(members(of: $0)) })])
         } else {
-            for entry in entries { Terminal.print(line(of: entry)) }
+            for entry in entries { try Terminal.print(line(of: entry)) }
         }
         return .success
     }
@@ -67,9 +67,9 @@ enum KeysCommands {
             try await managing { try await APIKeys(database: database).revoke(arguments.operands[0]) }
         }
         if arguments.has("json") {
-            Terminal.print(json: .object(members(of: entry)))
+            try Terminal.print(json: .object(members(of: entry)))
         } else {
-            Terminal.print(line(of: entry))
+            try Terminal.print(line(of: entry))
         }
         return .success
     }
@@ -85,43 +85,45 @@ enum KeysCommands {
         _ key: String, _ entry: APIKeys.Entry, to arguments: Arguments, of ledger: LedgerFile
     ) throws {
         var members = members(of: entry)
+        var file: String?
         let beside = "\(ledger.path).\(entry.bundleID).\(entry.id).secret-key"
         let place = arguments.text("out") ?? (entry.kind == .secret ? beside : "-")
         if place == "-" {
             members["key"] = .string(key)
         } else {
             let path = InputFile.absolute(place)
-            try write(key, to: path)
+            try OutputFile.createSecret(key, at: path)
             members["keyFile"] = .string(path)
+            file = path
         }
-        if arguments.has("json") {
-            Terminal.print(json: .object(members))
-        } else {
-            Terminal.print(line(of: entry))
-            Terminal.print(place == "-" ? "\(key)" : "the key is in \(InputFile.absolute(place))")
+        try keeping(file) {
+            if arguments.has("json") { return try Terminal.print(json: .object(members)) }
+            let place: TerminalText = file.map { "the key is in \($0)" } ?? "\(key)"
+            try Terminal.print(line(of: entry) + "\n" + place)
+        }
+    }
+
+    /// Runs `tell`; when what it has to say cannot be written, no key was made, and its file goes.
+    private static func keeping(_ file: String?, _ tell: () throws -> Void) throws {
+        do {
+            try tell()
+        } catch {
+            if let file { unlink(file) }
+            throw error
         }
     }
 
     private static func createSigningKey(at path: String, asJSON: Bool) throws {
         let key = try Ed25519.PrivateKey.generate()
-        try write(key.pem.trimmingCharacters(in: .newlines), to: path)
-        if asJSON {
-            Terminal.print(json: ["keyFile": .string(path), "publicKey": .string(key.publicKey.pem)])
-        } else {
-            Terminal.print("the key is in \(path); apps verify answers with\n\(TerminalText.lines(key.publicKey.pem))")
+        try OutputFile.createSecret(key.pem.trimmingCharacters(in: .newlines), at: path)
+        try keeping(path) {
+            if asJSON {
+                try Terminal.print(json: ["keyFile": .string(path), "publicKey": .string(key.publicKey.pem)])
+            } else {
+                try Terminal.print(
+                    "the key is in \(path); apps verify answers with\n\(TerminalText.lines(key.publicKey.pem))")
+            }
         }
-    }
-
-    /// A new file that only its owner may read. Throws `Misuse` for one that exists.
-    private static func write(_ secret: String, to path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw Misuse(
-                "\(path): the key cannot be written there: \(String(cString: strerror(errno))); no key was made")
-        }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        try file.write(contentsOf: Data((secret + "\n").utf8))
-        try file.synchronize()
     }
 
     private static func members(of entry: APIKeys.Entry) -> JSONMembers {

@@ -32,7 +32,7 @@ enum LedgerCommands {
             return try await shown(replay)
         }
         await clock?.stop()
-        tell(report, asJSON: arguments.has("json"))
+        try tell(report, asJSON: arguments.has("json"))
         return report.differenceCount == 0 ? .success : .doesNotHold
     }
 
@@ -49,9 +49,9 @@ enum LedgerCommands {
         }
     }
 
-    private static func tell(_ report: LedgerReplay.Report, asJSON: Bool) {
+    private static func tell(_ report: LedgerReplay.Report, asJSON: Bool) throws {
         guard !asJSON else {
-            Terminal.print(json: [
+            try Terminal.print(json: [
                 "ok": .bool(report.differenceCount == 0), "facts": .number(report.facts),
                 "factsWithoutSource": .number(report.factsWithoutSource), "purchases": .number(report.purchases),
                 "customers": .number(report.customers), "staleAnswers": .number(report.staleAnswers),
@@ -76,13 +76,13 @@ enum LedgerCommands {
             ])
             return
         }
-        for difference in report.differences { Terminal.print("\(difference)") }
-        for debt in report.debts { Terminal.print("\(debt)") }
+        for difference in report.differences { try Terminal.print("\(difference)") }
+        for debt in report.debts { try Terminal.print("\(debt)") }
         let looked = """
             \(LintReport.count(report.facts, "fact")), \(LintReport.count(report.purchases, "purchase")) and \
             \(LintReport.count(report.customers, "customer"))
             """
-        Terminal.print(
+        try Terminal.print(
             report.differenceCount == 0
                 ? "\(looked): all as they follow from the ledger"
                 : "\(looked): \(report.differenceCount) differ from what follows from the ledger")

@@ -46,7 +46,7 @@ struct LedgerFile: Sendable {
     }
 
     static let reasons: Set<SQLError.Code> = [
-        .cannotOpen, .notADatabase, .alreadyOpen, .busy, .newerSchema, .migrationChanged,
+        .cannotOpen, .notADatabase, .alreadyOpen, .busy, .newerSchema, .migrationChanged, .storageFull, .readOnly,
     ]
 
     /// Runs `body` on the database beside whoever serves from it. Refuses a file that is missing, and one whose schema is

@@ -18,7 +18,7 @@ enum MigrateCommands {
                 ? ledger.file().schema(EntitlementService.migrations)
                 : SQLSchemaStatus(applied: [], pending: EntitlementService.migrations.map(\.name))
         }
-        tell(status, of: ledger, asJSON: arguments.has("json"))
+        try tell(status, of: ledger, asJSON: arguments.has("json"))
         return .success
     }
 
@@ -37,7 +37,7 @@ enum MigrateCommands {
             throw error
         }
         await database.close()
-        tell(try ledger.file().schema(EntitlementService.migrations), of: ledger, asJSON: arguments.has("json"))
+        try tell(ledger.file().schema(EntitlementService.migrations), of: ledger, asJSON: arguments.has("json"))
         return .success
     }
 
@@ -60,26 +60,26 @@ enum MigrateCommands {
             return try await file.damage() + file.deviations(from: EntitlementService.migrations)
         }
         if arguments.has("json") {
-            Terminal.print(json: [
+            try Terminal.print(json: [
                 "ok": .bool(faults.isEmpty), "database": .string("sqlite:\(ledger.path)"),
                 "faults": .array(faults.map { .string($0) }),
             ])
         } else {
-            for fault in faults { Terminal.print("\(fault)") }
-            if faults.isEmpty { Terminal.print("\(ledger.path) is whole, and its schema is up to date") }
+            for fault in faults { try Terminal.print("\(fault)") }
+            if faults.isEmpty { try Terminal.print("\(ledger.path) is whole, and its schema is up to date") }
         }
         return faults.isEmpty ? .success : .doesNotHold
     }
 
-    private static func tell(_ status: SQLSchemaStatus, of ledger: LedgerFile, asJSON: Bool) {
+    private static func tell(_ status: SQLSchemaStatus, of ledger: LedgerFile, asJSON: Bool) throws {
         if asJSON {
-            Terminal.print(json: [
+            try Terminal.print(json: [
                 "database": .string("sqlite:\(ledger.path)"), "applied": .array(status.applied.map { .string($0) }),
                 "pending": .array(status.pending.map { .string($0) }),
             ])
         } else {
-            for name in status.applied { Terminal.print("applied  \(name)") }
-            for name in status.pending { Terminal.print("pending  \(name)") }
+            for name in status.applied { try Terminal.print("applied  \(name)") }
+            for name in status.pending { try Terminal.print("pending  \(name)") }
         }
     }
 }

@@ -17,7 +17,7 @@ enum PolicyCommands {
     ) { arguments in
         let files = try arguments.operands.map(PolicyFile.init(reading:))
         let findings = findings(in: files, isPartialSet: arguments.has("partial"))
-        return LintReport(files: files.count, findings: findings).print(asJSON: arguments.has("json"))
+        return try LintReport(files: files.count, findings: findings).print(asJSON: arguments.has("json"))
     }
 
     /// In the order of the files, and in each as they were found.

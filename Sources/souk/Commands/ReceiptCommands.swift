@@ -31,10 +31,10 @@ enum ReceiptCommands {
             SignedDataOptions.noteUnchecked("bundle", "bundle-id", arguments, found: receipt.bundleID?.rawValue)
             SignedDataOptions.noteUnchecked(
                 "environment", "environment", arguments, found: receipt.environment?.rawValue)
-            Terminal.print(json: receipt.json, pretty: !isJSON)
+            try Terminal.print(json: receipt.json, pretty: !isJSON)
             return .success
         } catch let error as SignedDataError {
-            return SignedDataOptions.report(error, asJSON: isJSON)
+            return try SignedDataOptions.report(error, asJSON: isJSON)
         }
     }
 
@@ -56,10 +56,10 @@ enum ReceiptCommands {
             }
             members["certificates"] = SignedDataOptions.json(of: content.unverifiedCertificates)
             Terminal.note("NOT VERIFIED: anybody can make a receipt that says this; souk receipt verify checks it.")
-            Terminal.print(json: .object(members), pretty: !isJSON)
+            try Terminal.print(json: .object(members), pretty: !isJSON)
             return .success
         } catch let error as SignedDataError {
-            return SignedDataOptions.report(error, asJSON: isJSON)
+            return try SignedDataOptions.report(error, asJSON: isJSON)
         }
     }
 

@@ -28,12 +28,12 @@ enum ScenarioCommand {
             return try await group.next() ?? nil
         }
         guard let reports else { throw Failure("the scenarios were stopped before they ended") }
-        if let path = arguments.text("junit") { try write(Scenario.junit(reports), to: path) }
+        if let path = arguments.text("junit") { try OutputFile.replace(path, with: Scenario.junit(reports)) }
         let failed = reports.count { !$0.holds }
         if arguments.has("json") {
-            Terminal.print(json: ["ok": .bool(failed == 0), "scenarios": .array(reports.map(\.json))])
+            try Terminal.print(json: ["ok": .bool(failed == 0), "scenarios": .array(reports.map(\.json))])
         } else {
-            Terminal.print("\(reports.count - failed) of \(reports.count) as expected")
+            try Terminal.print("\(reports.count - failed) of \(reports.count) as expected")
         }
         return failed == 0 ? .success : .doesNotHold
     }
@@ -53,18 +53,10 @@ enum ScenarioCommand {
         var reports: [Scenario.Report] = []
         for scenario in scenarios {
             let report = try await Progress.shown("running \(scenario.name)") { try await scenario.run() }
-            if printing { Terminal.print(coloured(report.description)) }
+            if printing { try Terminal.print(coloured(report.description)) }
             reports.append(report)
         }
         return reports
-    }
-
-    private static func write(_ text: String, to path: String) throws {
-        do {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw Misuse("\(path): the file cannot be written; name another with --junit")
-        }
     }
 
     /// The sides of differences, and how each scenario ended.

@@ -49,9 +49,9 @@ enum ServeCommand {
             figures?.open(to: service.metricsHandler)
             return (service, try await service.createMissingKeys { try save($0, beside: path) })
         }
-        Terminal.print(json: announcement(doorway.url, metrics: figures?.url, path: path, keys: keys))
+        let announced = Terminal.announce(announcement(doorway.url, metrics: figures?.url, path: path, keys: keys))
         let chores = Task { await service.run() }
-        await stop.wait()
+        if announced.isWritten { await stop.wait() }
         // Streams of events end with the chores, so that closing need not wait for them.
         chores.cancel()
         await chores.value
@@ -59,6 +59,7 @@ enum ServeCommand {
         await figures?.close()
         await clock?.stop()
         await database.close()
+        try announced.check()
         return .success
     }
 
@@ -78,7 +79,7 @@ enum ServeCommand {
                 "time": .string(RFC3339.string(from: Date())), "level": "warning", "requestID": "descriptors",
                 "warning": .string(sentence),
             ]
-            Terminal.note(json: line)
+            Terminal.log(json: line)
         }
         return configuration
     }

@@ -76,10 +76,10 @@ struct ServiceOptions: Sendable {
                 "time": .string(RFC3339.string(from: Date())), "level": "error", "requestID": .string(name),
                 "failure": .string("\(error)"),
             ]
-            Terminal.note(json: line)
+            Terminal.log(json: line)
         }
         guard log != .nothing else { return }
-        configuration.log = { Terminal.note(json: $0.json) }
+        configuration.log = { Terminal.log(json: $0.json) }
         configuration.logsEveryRequest = log == .requests
     }
 

@@ -81,9 +81,9 @@ enum SignedDataOptions {
         Terminal.note("The \(what)\(found.map { ", \($0)," } ?? "") was not checked; give --\(option) to check it.")
     }
 
-    static func report(_ error: SignedDataError, asJSON: Bool) -> ExitStatus {
+    static func report(_ error: SignedDataError, asJSON: Bool) throws -> ExitStatus {
         if asJSON {
-            Terminal.print(json: [
+            try Terminal.print(json: [
                 "error": [
                     "code": .string(error.code.rawValue), "reason": .string(error.reason),
                     "retryable": .bool(error.isRetryable),

@@ -17,18 +17,24 @@ enum SigningCommands {
     static let token = Command(
         words: ["token", "create"], summary: "make a bearer token for the App Store Server API",
         options: keyOptions + [
+            .init(
+                name: "simulator", value: "FILE|-",
+                help: "the first line of souk simulate, instead of key, ids and app"),
             .init(name: "lifetime", value: "D", help: "how long it holds, at most 60m (default 20m)"),
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
             curl -H "Authorization: Bearer $(souk token create --key AuthKey_K.p8 --issuer-id I --bundle-id B)" \\
                 https://api.storekit.apple.com/inApps/v2/history/TRANSACTION
-            The sandbox is at https://api.storekit-sandbox.apple.com. A simulator is at "listening" of the first line that
-            souk simulate prints; the key, its id and the issuer are in "serverAPI" there, the app in "bundleID":
-            curl -H "Authorization: Bearer $(souk token create --key DATA/server-api-key.p8 --key-id K --issuer-id I \
-                --bundle-id B)" http://127.0.0.1:PORT/inApps/v2/history/TRANSACTION
+            The sandbox is at https://api.storekit-sandbox.apple.com. The first line of souk simulate says what a simulator
+            takes:
+            souk simulate --catalog F.storekit > store.json &
+            store=$(souk wait store.json)
+            curl -H "Authorization: Bearer $(souk token create --simulator store.json)" \\
+                $store/inApps/v2/history/TRANSACTION
             """
-    ) { arguments in
+    ) { typed in
+        let arguments = try withSimulator(typed)
         let identity = try Identity(arguments)
         let key = try identity.serverKey(arguments)
         let lifetime = try lifetime(arguments.text("lifetime") ?? "20m")
@@ -36,15 +42,28 @@ enum SigningCommands {
         let token = try signing { () throws(SignedDataError) in try key.token(at: now, lifetime: lifetime) }
         if arguments.has("json") {
             let issued = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down))
-            Terminal.print(json: [
+            try Terminal.print(json: [
                 "token": .string(token), "keyIdentifier": .string(identity.keyID),
                 "issuedAt": .string(RFC3339.string(from: issued)),
                 "expiresAt": .string(RFC3339.string(from: issued.addingTimeInterval(lifetime))),
             ])
         } else {
-            Terminal.print("\(token)")
+            try Terminal.print("\(token)")
         }
         return .success
+    }
+
+    /// The options that the first line of a simulator gives. Throws `Misuse` for another file, and beside other options.
+    private static func withSimulator(_ arguments: Arguments) throws -> Arguments {
+        guard let file = arguments.text("simulator") else { return arguments }
+        try refuse(["key", "key-id", "issuer-id", "bundle-id"], of: arguments, because: "--simulator says it")
+        let line = try InputFile.text(file).split(separator: "\n").first.map { Array($0.utf8) } ?? []
+        guard let greeting = try? JSONValue(parsing: line), let api = greeting["serverAPI"],
+            let key = api["privateKey"]?.stringValue, let keyID = api["keyID"]?.stringValue,
+            let issuer = api["issuerID"]?.stringValue, let bundle = greeting["bundleID"]?.stringValue
+        else { throw Misuse("\(file): this is not the first line of souk simulate") }
+        return arguments.filled(
+            with: ["key": [key], "key-id": [keyID], "issuer-id": [issuer], "bundle-id": [bundle]])
     }
 
     private static func lifetime(_ text: String) throws -> TimeInterval {
@@ -100,15 +119,15 @@ enum SigningCommands {
                 try PromotionalOfferSignature.sign(
                     offer, key: identity.key, keyID: identity.keyID, nonce: nonce, at: instant)
             }
-            print(signature, for: offer, asJSON: arguments.has("json"))
+            try print(signature, for: offer, asJSON: arguments.has("json"))
         case .jws(let request):
             let key = try identity.serverKey(arguments)
             let jws = try signing { () throws(SignedDataError) in try key.sign(request, nonce: nonce, at: instant) }
             guard arguments.has("json") else {
-                Terminal.print("\(jws)")
+                try Terminal.print("\(jws)")
                 break
             }
-            Terminal.print(json: [
+            try Terminal.print(json: [
                 "version": 2, "audience": .string(request.audience.rawValue), "keyIdentifier": .string(identity.keyID),
                 "nonce": .string(nonce.uuidString.lowercased()), "jws": .string(jws),
             ])
@@ -163,16 +182,18 @@ enum SigningCommands {
         }
     }
 
-    private static func print(_ signature: PromotionalOfferSignature, for offer: PromotionalOffer, asJSON: Bool) {
+    private static func print(
+        _ signature: PromotionalOfferSignature, for offer: PromotionalOffer, asJSON: Bool
+    ) throws {
         let nonce = signature.nonce.uuidString.lowercased()
         guard asJSON else {
-            Terminal.print("keyIdentifier  \(signature.keyID)")
-            Terminal.print("nonce          \(nonce)")
-            Terminal.print("timestamp      \(signature.timestamp)")
-            Terminal.print("signature      \(signature.base64)")
+            try Terminal.print("keyIdentifier  \(signature.keyID)")
+            try Terminal.print("nonce          \(nonce)")
+            try Terminal.print("timestamp      \(signature.timestamp)")
+            try Terminal.print("signature      \(signature.base64)")
             return
         }
-        Terminal.print(json: [
+        try Terminal.print(json: [
             "version": 1, "offerIdentifier": .string(offer.offerID), "keyIdentifier": .string(signature.keyID),
             "nonce": .string(nonce), "timestamp": .number(signature.timestamp), "signature": .string(signature.base64),
             "applicationUsername": .string(offer.applicationUsername),

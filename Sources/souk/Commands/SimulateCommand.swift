@@ -76,11 +76,12 @@ enum SimulateCommand {
             }
         }
         doorway.open(to: store.handler)
-        Terminal.print(json: store.summary.announcement(listeningAt: doorway.url))
-        await stop.wait()
+        let announced = Terminal.announce(store.summary.announcement(listeningAt: doorway.url))
+        if announced.isWritten { await stop.wait() }
         store.endWaiting()
         await doorway.close()
         await store.close()
+        try announced.check()
         return .success
     }
 }

@@ -60,14 +60,14 @@ enum SyncCommand {
             let later = error.retryAfter.map { " Not before \(RFC3339.string(from: $0))." } ?? ""
             throw Failure("\(error.reason)\(later) Run the same command again to go on from here.")
         }
-        show(report, asJSON: arguments.has("json"))
+        try show(report, asJSON: arguments.has("json"))
         return report.rejected == 0 ? .success : .doesNotHold
     }
 
-    private static func show(_ report: FactReport, asJSON: Bool) {
-        guard !asJSON else { return Terminal.print(json: report.json) }
-        Terminal.print("\(report.accepted) accepted, \(report.rejected) rejected")
-        for line in report.lines { Terminal.print(line) }
+    private static func show(_ report: FactReport, asJSON: Bool) throws {
+        guard !asJSON else { return try Terminal.print(json: report.json) }
+        try Terminal.print("\(report.accepted) accepted, \(report.rejected) rejected")
+        for line in report.lines { try Terminal.print(line) }
     }
 }
 

@@ -24,13 +24,13 @@ enum VersionCommand {
         ]
         if let heapVersion { libraries.append(("mimalloc", heapVersion)) }
         if arguments.has("json") {
-            Terminal.print(json: [
+            try Terminal.print(json: [
                 "version": .string(version), "commit": .string(commit),
                 "libraries": .object(JSONMembers(libraries.map { ($0.0, .string($0.1)) })),
             ])
         } else {
-            Terminal.print("souk \(version) (\(commit))")
-            for (name, version) in libraries { Terminal.print("\(name) \(version)") }
+            try Terminal.print("souk \(version) (\(commit))")
+            for (name, version) in libraries { try Terminal.print("\(name) \(version)") }
         }
         return .success
     }

@@ -35,7 +35,7 @@ enum DemoCommand {
         let isQuiet = arguments.has("json")
         if !isQuiet { Terminal.note("Starting an App Store simulator and an entitlement server …") }
         let inspector = arguments.has("inspect") ? try DemoInspector() : nil
-        if let inspector { inspector.announce(isQuiet: isQuiet) }
+        if let inspector { try inspector.announce(isQuiet: isQuiet) }
         do {
             let world = try await DemoWorld.begin(
                 goods, bundleID: bundleID, folder: folder,
@@ -55,8 +55,9 @@ enum DemoCommand {
         in world: DemoWorld, isQuiet: Bool, isKept: Bool, _ inspector: DemoInspector?, until stop: StopSignal
     ) async throws -> ExitStatus {
         let (report, isInterrupted) = await story(in: world, isQuiet: isQuiet, until: stop)
-        if isQuiet { Terminal.print(json: report.json) } else { await conclude(report, world) }
         do {
+            if let failure = report.outputFailure { throw failure }
+            if isQuiet { try Terminal.print(json: report.json) } else { try await conclude(report, world) }
             if isKept, !isInterrupted { try await keep(world, inspector, until: stop, quiet: isQuiet) }
         } catch {
             await world.end()
@@ -100,13 +101,13 @@ enum DemoCommand {
         return report
     }
 
-    private static func conclude(_ report: DemoReport, _ world: DemoWorld) async {
-        if let answer = try? await world.customerAnswer() { Terminal.print("\n" + table(answer)) }
+    private static func conclude(_ report: DemoReport, _ world: DemoWorld) async throws {
+        if let answer = try? await world.customerAnswer() { try Terminal.print("\n" + table(answer)) }
         let held = report.entries.filter { $0.isFine && !$0.isSkipped }.count
         let skipped = report.entries.filter { $0.isFine && $0.isSkipped }.count
         let failed = report.entries.filter { !$0.isFine && !$0.isSkipped }.map(\.step.rawValue)
         let notes = skipped == 0 ? "" : ", \(skipped) skipped for want of a product"
-        Terminal.print(
+        try Terminal.print(
             failed.isEmpty
                 ? "\n\(Terminal.green("Every check held")): \(held) steps\(notes)."
                 : "\n\(Terminal.red("Failed")): \(failed.joined(separator: ", ")).")
@@ -142,9 +143,9 @@ enum DemoCommand {
             "  curl \(world.storeURL)/control/v1/products",
             "  curl -H 'Authorization: Bearer \(world.publicKey)' \(world.serverURL)\(world.customerPath)",
         ]
-        for line in lines { if quiet { Terminal.note(line) } else { Terminal.print(line) } }
+        for line in lines { if quiet { Terminal.note(line) } else { try Terminal.print(line) } }
         // Again: the story has moved the first line out of sight.
-        inspector?.announce(isQuiet: quiet)
+        try inspector?.announce(isQuiet: quiet)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await stop.wait() }
             group.addTask { await world.someProcessEnded() }

@@ -24,7 +24,7 @@ struct DemoContent: Sendable {
         sha256 = Hex.encode(SHA256.hash(archive))
         filterDigest = SHA256.hash(bytes)
         try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
-        try Data(archive).write(to: URL(fileURLWithPath: self.folder + "/" + Self.archive))
+        try OutputFile.replace(self.folder + "/" + Self.archive, with: archive)
     }
 
     /// A product list in which every non-consumable has this content, at the simulator of that address.

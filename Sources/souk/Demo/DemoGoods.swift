@@ -16,14 +16,14 @@ struct DemoGoods: Sendable {
         switch named {
         case nil:
             file = folder.file("darkroom.storekit")
-            try Data(PackageResources.darkroom_storekit).write(to: URL(fileURLWithPath: file))
+            try OutputFile.replace(file, with: PackageResources.darkroom_storekit)
             let map = folder.file("darkroom.features.json")
-            try Data(PackageResources.darkroom_features_json).write(to: URL(fileURLWithPath: map))
+            try OutputFile.replace(map, with: PackageResources.darkroom_features_json)
             features = try CatalogCommands.featureMap(in: map)
             featureFile = map
         case "-":
             file = folder.file("catalogue.storekit")
-            try Data(try InputFile.read("-")).write(to: URL(fileURLWithPath: file))
+            try OutputFile.replace(file, with: InputFile.read("-"))
             (features, featureFile) = (FeatureMap(), nil)
         case let path?:
             file = path

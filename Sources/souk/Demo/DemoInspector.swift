@@ -15,9 +15,9 @@ final class DemoInspector: Sendable {
     }
 
     /// Says where it is, on standard error where standard output is for JSON.
-    func announce(isQuiet: Bool) {
+    func announce(isQuiet: Bool) throws(OutputFailure) {
         let line: TerminalText = "The inspector is at \(service.address)"
-        if isQuiet { Terminal.note(line) } else { Terminal.print(line) }
+        if isQuiet { Terminal.note(line) } else { try Terminal.print(line) }
     }
 
     func follow(_ device: DemoDevice) { service.page.follow(device.trace) }

@@ -29,6 +29,10 @@ struct DemoReport: Sendable {
 
     private(set) var entries: [Entry] = []
     let isQuiet: Bool
+    /// Why the story could not be told further, if it could not.
+    private(set) var outputFailure: OutputFailure?
+
+    init(isQuiet: Bool) { self.isQuiet = isQuiet }
 
     var isFine: Bool { entries.allSatisfy(\.isFine) }
 
@@ -47,7 +51,7 @@ struct DemoReport: Sendable {
             entry = Entry(step: step, isFine: false, isSkipped: false, detail: "\(error)")
         }
         add(entry)
-        return entry.isFine
+        return entry.isFine && outputFailure == nil
     }
 
     /// The steps that were not reached.
@@ -72,11 +76,15 @@ struct DemoReport: Sendable {
 
     private mutating func add(_ entry: Entry) {
         entries.append(entry)
-        guard !isQuiet else { return }
+        guard !isQuiet, outputFailure == nil else { return }
         let mark =
             entry.isFine ? (entry.isSkipped ? Terminal.dim("–") : Terminal.green("✓")) : Terminal.red("✗")
         let name = entry.step.rawValue.padding(toLength: 14, withPad: " ", startingAt: 0)
-        Terminal.print("\(mark) \(Terminal.bold("\(name)")) \(entry.detail)")
+        do throws(OutputFailure) {
+            try Terminal.print("\(mark) \(Terminal.bold("\(name)")) \(entry.detail)")
+        } catch {
+            outputFailure = error
+        }
     }
 }
 

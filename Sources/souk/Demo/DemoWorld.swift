@@ -65,7 +65,7 @@ actor DemoWorld {
         guard let storeURL = greeting["listening"]?.stringValue, let root = greeting["rootCertificate"]?.stringValue
         else { throw Failure("the simulator did not say where it listens") }
         let products = content.added(to: goods.catalogue.productList, servedAt: storeURL)
-        try Data(products.text(pretty: true).utf8).write(to: URL(fileURLWithPath: folder.file("products.json")))
+        try OutputFile.replace(folder.file("products.json"), with: products.text(pretty: true))
         let (list, findings) = ProductList.lint(products.encoded(), file: "products.json")
         guard let list else { throw Failure(findings.map(\.description).joined(separator: "; ")) }
         network = CurlTransport.platformDefault()

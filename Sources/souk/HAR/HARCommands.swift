@@ -16,7 +16,7 @@ enum HARCommands {
             """
     ) { arguments in
         let findings = try arguments.operands.flatMap(findings)
-        return LintReport(files: arguments.operands.count, findings: findings).print(asJSON: arguments.has("json"))
+        return try LintReport(files: arguments.operands.count, findings: findings).print(asJSON: arguments.has("json"))
     }
 
     static let show = Command(
@@ -35,11 +35,11 @@ enum HARCommands {
         let isWhole = arguments.text("entry") != nil
         if arguments.has("json") {
             let entries = rows.map { HARText.json($0, isWhole: isWhole) }
-            Terminal.print(json: ["creator": .string(archive.creator), "entries": .array(entries)])
+            try Terminal.print(json: ["creator": .string(archive.creator), "entries": .array(entries)])
         } else if isWhole {
-            for row in rows { Terminal.write(HARText.whole(row)) }
+            for row in rows { try Terminal.write(HARText.whole(row)) }
         } else {
-            Terminal.write(HARText.table(rows))
+            try Terminal.write(HARText.table(rows))
         }
         return .success
     }

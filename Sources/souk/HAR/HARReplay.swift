@@ -39,19 +39,19 @@ enum HARReplay {
             outcomes.append(await Outcome(row, request, over: transport))
         }
         bar.end()
-        return print(outcomes, asJSON: arguments.has("json"))
+        return try print(outcomes, asJSON: arguments.has("json"))
     }
 
-    private static func print(_ outcomes: [Outcome], asJSON: Bool) -> ExitStatus {
+    private static func print(_ outcomes: [Outcome], asJSON: Bool) throws -> ExitStatus {
         let same = outcomes.count(where: \.isSame)
         if asJSON {
-            Terminal.print(json: [
+            try Terminal.print(json: [
                 "ok": .bool(same == outcomes.count), "replayed": .number(outcomes.count), "same": .number(same),
                 "entries": .array(outcomes.map(\.json)),
             ])
         } else {
-            for outcome in outcomes { Terminal.print(outcome.text) }
-            Terminal.print("\(same) of \(outcomes.count) answers are the same")
+            for outcome in outcomes { try Terminal.print(outcome.text) }
+            try Terminal.print("\(same) of \(outcomes.count) answers are the same")
         }
         return same == outcomes.count ? .success : .doesNotHold
     }

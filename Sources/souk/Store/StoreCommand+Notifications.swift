@@ -1,4 +1,6 @@
+import Primitives
 import StoreKitAdapter
+import StoreModel
 
 extension StoreCommand {
     static let notifications = [
@@ -20,15 +22,46 @@ extension StoreCommand {
                 .get, StorePath("/notifications", query: query), as: StoreControlWire.Notifications.self,
                 StoreText.table)
         },
-        action("notifications deliver", "send everything that is due, and wait until it was sent") { client, _ in
-            try await client.ask(
-                .post, "/notifications/deliver", as: StoreControlWire.Deliveries.self, doing: "sending notifications",
-                StoreText.line)
-        },
+        action(
+            "notifications deliver", "send everything that is due, and wait; exit 1 unless all has arrived"
+        ) { client, _ in try await deliver(client) },
         action("notifications resend UUID", "send one again, whatever became of it") { client, arguments in
             try await client.ask(
                 .post, "/notifications/\(arguments.operands[0])/resend", as: StoreControlWire.Notification.self
             ) { "\($0.uuid) \($0.type) is sent again" }
         },
     ]
+
+    /// Sends what is due. Holds when everything that was ever sent has arrived.
+    private static func deliver(_ client: StoreClient) async throws -> StoreReport {
+        let doing = "sending notifications"
+        let left = try await client.json(.post, "/notifications/deliver", doing: doing)
+        let deliveries = try WireJSON.decode(StoreControlWire.Deliveries.self, from: left.encoded())
+        let failed = try await failedNotifications(client)
+        var report = StoreReport(json: left, text: StoreText.line(deliveries, failed), holds: failed.isEmpty)
+        if !failed.isEmpty { report.json["failed"] = .number(failed.count) }
+        return report
+    }
+
+    /// The notifications that were sent, in vain so far.
+    private static func failedNotifications(_ client: StoreClient) async throws -> [StoreControlWire.Notification] {
+        var failed: [StoreControlWire.Notification] = []
+        var last = 0
+        while true {
+            let query = [("after", String(last)), ("limit", "1000")] as [(String, String?)]
+            let page = try WireJSON.decode(
+                StoreControlWire.Notifications.self,
+                from: try await client.json(.get, StorePath("/notifications", query: query), doing: "listing").encoded()
+            ).notifications
+            failed += page.filter { $0.attempts.last?.result != nil && !$0.hasArrived }
+            guard page.count == 1000, let number = page.last?.number else { return failed }
+            last = Int(number)
+        }
+    }
+}
+
+extension StoreControlWire.Notification {
+    fileprivate var hasArrived: Bool {
+        attempts.contains { $0.result == AppStoreServerAPI.SendAttemptResult.success.rawValue }
+    }
 }

@@ -40,11 +40,7 @@ extension StoreCommand {
             let state = try await client.json(.get, "/state", doing: "exporting")
             let file = arguments.operands[0]
             guard file != "-" else { return StoreReport(json: state, text: .json(state.text(pretty: true))) }
-            do {
-                try Data((state.text(pretty: true) + "\n").utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
-            } catch {
-                throw Misuse("\(file): the file cannot be written; name another")
-            }
+            try OutputFile.replace(file, with: state.text(pretty: true) + "\n")
             return StoreReport(json: ["file": .string(InputFile.absolute(file))], text: "exported to \(file)")
         },
         action("import FILE", "replace everything by what a store exported") { client, arguments in

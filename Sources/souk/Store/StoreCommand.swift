@@ -6,20 +6,16 @@ import StoreModel
 
 /// `souk store`: drives a running App Store simulator.
 enum StoreCommand {
-    static let command = Command(
+    static let command: Command = Command(
         words: ["store"], summary: "drive a running App Store simulator",
         operands: ["ACTION…"], options: connection,
         details: Command.table(
-            "Actions", actions.map { (($0.words.dropFirst() + $0.operands).joined(separator: " "), $0.summary) }
+            "Actions", actions.map { ($0.usage, $0.summary) }
         ).dropFirst()
             + "\nEach action has --help. Documentation/ControlAPI.md has the same over HTTP.",
         actions: actions
     ) { arguments in
-        let typed = arguments.operands.joined(separator: " ")
-        let group = actions.filter { $0.words.dropFirst().first == arguments.operands.first }
-        guard !group.isEmpty else { throw Misuse("souk store has no action \"\(typed)\"; see souk store --help") }
-        let known = group.map { $0.words.dropFirst().joined(separator: " ") }.joined(separator: ", ")
-        throw Misuse("souk store has no action \"\(typed)\"; it has \(known)")
+        throw command.unknownAction(arguments.operands)
     }
 
     static let actions: [Command] =
@@ -46,16 +42,18 @@ enum StoreCommand {
                 throw Misuse("the form is souk store --url U \(usage)")
             }
             let report = try await run(try StoreClient(arguments), arguments)
-            if arguments.has("json") { Terminal.print(json: report.json) } else { Terminal.print(report.text) }
-            return .success
+            if arguments.has("json") { try Terminal.print(json: report.json) } else { try Terminal.print(report.text) }
+            return report.holds ? .success : .doesNotHold
         }
     }
 }
 
 /// What an action has to say, to programs and to people.
 struct StoreReport: Sendable {
-    let json: JSONValue
+    var json: JSONValue
     let text: TerminalText
+    /// Whether what was asked for came about.
+    var holds = true
 }
 
 /// The control API of a running simulator.

@@ -86,10 +86,19 @@ enum StoreText {
             })
     }
 
-    static func line(_ deliveries: StoreControlWire.Deliveries) -> TerminalText {
-        guard deliveries.waiting > 0 else { return "everything was sent; nothing is sent again" }
+    /// - Parameter failed: the notifications that have not arrived.
+    static func line(
+        _ deliveries: StoreControlWire.Deliveries, _ failed: [StoreControlWire.Notification]
+    ) -> TerminalText {
+        guard let last = failed.last?.attempts.last?.result else { return "everything has arrived" }
+        let again = failed.count { $0.due != nil }
         let next = deliveries.next.map { ", the next at \(RFC3339.string(from: $0))" } ?? ""
-        return "everything was sent; \(deliveries.waiting) failed and will be sent again\(next)"
+        var parts: [String] = []
+        if again > 0 { parts.append("\(again) failed and will be sent again\(next)") }
+        if failed.count > again {
+            parts.append("\(failed.count - again) failed and will not be sent again unless you resend it")
+        }
+        return "not everything has arrived (\(last)): \(parts.joined(separator: "; "))"
     }
 
     static func line(_ family: StoreControlWire.Family) -> TerminalText {

@@ -170,7 +170,7 @@ import Testing
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "../../../Documentation/FactsIn.md")
         let text = try String(contentsOf: file, encoding: .utf8)
-        let json = try #require(text.components(separatedBy: "```json\n").dropFirst().first)
+        let json = try #require(text.components(separatedBy: "```json purchase.json\n").dropFirst().first)
         let body = Array(try #require(json.components(separatedBy: "\n```").first).utf8)
         let bench = try await bench()
         #expect(try await tell(bench, body).status == 200)

@@ -1,0 +1,101 @@
+/// Finds the command that words name, and the help for them.
+struct CommandTable {
+    let commands: [Command]
+    /// Names of commands that later versions will have.
+    let notBuilt: Set<String>
+
+    /// What words name.
+    enum Topic {
+        case overview
+        /// Several commands with the same first word.
+        case group(String, [Command])
+        /// One command, and the words behind its own.
+        case command(Command, rest: [String])
+    }
+
+    static func isHelp(_ word: String) -> Bool { word == "--help" || word == "-h" }
+
+    /// Throws `Misuse`, with a suggestion where a name is near, when there is no such command.
+    func topic(_ words: [String]) throws -> Topic {
+        guard let first = words.first, !Self.isHelp(first) else { return .overview }
+        if let general = commands.first(where: { words.starts(with: $0.words) }) {
+            let (command, rest) = general.chosen(by: Array(words.dropFirst(general.words.count)))
+            return .command(command, rest: rest)
+        }
+        let group = commands.filter { $0.words.first == first }
+        guard !group.isEmpty else { throw unknown(first) }
+        guard words.count > 1, !Self.isHelp(words[1]) else { return .group(first, group) }
+        let names = group.map { $0.words[1] }
+        let suggestion = Suggestion.sentence(for: words[1], among: names).map { ". \($0)" } ?? ""
+        throw Misuse("\(first) has no command \"\(words[1])\"; it has \(names.joined(separator: ", "))\(suggestion)")
+    }
+
+    private func unknown(_ word: String) -> Misuse {
+        guard !notBuilt.contains(word) else {
+            return Misuse("\(word) is not built yet; souk --help lists what is")
+        }
+        // `souk lint`: the word is one of a group's.
+        let grouped = commands.filter { $0.words.count > 1 && $0.words.last == word }
+        let suggestion =
+            grouped.isEmpty
+            ? Suggestion.sentence(for: word, among: commands.map { $0.words[0] } + ["help", "--help", "--version"])
+            : Suggestion.sentence(naming: grouped.map { $0.words.joined(separator: " ") })
+        return Misuse("there is no command \"\(word)\"\(suggestion.map { ". \($0)" } ?? "; see souk --help")")
+    }
+
+    // MARK: - Help
+
+    /// The text of `souk help WORDS`, the same as that of `souk WORDS --help`. Throws `Misuse` as `topic` does.
+    func help(on words: [String]) throws -> String {
+        switch try topic(words.filter { !Self.isHelp($0) }) {
+        case .overview: return overview
+        case .group(let name, let group): return help(on: name, group)
+        case .command(let command, let rest): return try command.help(on: rest)
+        }
+    }
+
+    func help(on name: String, _ group: [Command]) -> String {
+        "Usage: souk \(name) COMMAND\n" + rows("Commands", group)
+    }
+
+    var overview: String {
+        "Souk, the in-app purchase stack a team can run itself.\n\nUsage: souk COMMAND [options]\n"
+            + rows("Commands", commands)
+            + "\nsouk help COMMAND and souk COMMAND --help say more. Start with: souk demo"
+    }
+
+    private func rows(_ title: String, _ commands: [Command]) -> String {
+        Command.table(title, commands.map { ($0.words.joined(separator: " "), $0.summary) })
+    }
+}
+
+extension Command {
+    /// The help text; where `rest` begins the words of several actions, the list of these. Throws `Misuse` for words
+    /// that name nothing.
+    fileprivate func help(on rest: [String]) throws -> String {
+        guard !rest.isEmpty else { return help }
+        let group = actions.filter { $0.words.dropFirst(words.count).starts(with: rest) }
+        guard !group.isEmpty else { throw unknownAction(rest) }
+        return "Usage: \(name) ACTION\n"
+            + Self.table("Actions", group.map { ($0.usage, $0.summary) })
+    }
+
+    /// The words and operands of an action, behind those of its command.
+    var usage: String { (words.dropFirst() + operands).joined(separator: " ") }
+
+    /// The words name no action of this command, or nothing at all.
+    func unknownAction(_ typed: [String]) -> Misuse {
+        let text = typed.joined(separator: " ")
+        guard !actions.isEmpty else { return Misuse("\(name) has nothing called \"\(text)\"; see \(name) --help") }
+        let names = actions.map { $0.words.dropFirst(words.count).joined(separator: " ") }
+        let group = names.filter { $0.split(separator: " ").first.map(String.init) == typed.first }
+        let known = group.isEmpty ? "see \(name) --help" : "it has \(group.joined(separator: ", "))"
+        // An action of two words is compared with the first two that were typed.
+        let suggestion = [2, 1].lazy.compactMap { count in
+            Suggestion.sentence(
+                for: typed.prefix(count).joined(separator: " "),
+                among: names.filter { $0.split(separator: " ").count == count })
+        }.first
+        return Misuse("\(name) has no action \"\(text)\"; \(known)\(suggestion.map { ". \($0)" } ?? "")")
+    }
+}

@@ -1,0 +1,125 @@
+import CurlTransport
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// `souk wait`: returns when a service answers.
+enum WaitCommand {
+    static let command = Command(
+        words: ["wait"], summary: "wait until a service answers, and print where it listens", operands: ["URL|FILE"],
+        options: [
+            .init(name: "timeout", value: "DURATION", help: "for how long (30s)"),
+            .init(name: "json", help: "print one JSON value: the service's first line"),
+        ],
+        details: """
+            FILE is where the first line of a service goes. A script needs no port of its own, and no sleep:
+            souk simulate --catalog F.storekit > store.json &
+            store=$(souk wait store.json)
+            A service answers when a request to it gets a response other than 503, whatever its status. Certificates
+            are not judged. Exit 1 when the time is over.
+            """
+    ) { arguments in
+        let patience = try timeout(arguments.text("timeout") ?? "30s")
+        let place = Place(arguments.operands[0])
+        let clock = ContinuousClock()
+        let wait = Wait(place: place, end: clock.now + patience, clock: clock)
+        guard let greeting = try await Progress.shown("waiting for \(place.name)", wait.run) else {
+            throw Failure("\(place.complaint) after \(arguments.text("timeout") ?? "30s")")
+        }
+        if arguments.has("json") {
+            try Terminal.print(json: greeting)
+        } else {
+            try Terminal.print(greeting["listening"]?.stringValue ?? "")
+        }
+        return .success
+    }
+
+    private static func timeout(_ text: String) throws -> Duration {
+        let start = Date(timeIntervalSince1970: 0)
+        return .seconds(try Arguments.period(text).end(from: start).timeIntervalSince(start))
+    }
+
+    /// Where the service is to be found.
+    private enum Place: Sendable {
+        case url(String)
+        case file(String)
+
+        init(_ text: String) {
+            self = text.hasPrefix("http://") || text.hasPrefix("https://") ? .url(text) : .file(text)
+        }
+
+        var name: String {
+            switch self {
+            case .url(let text), .file(let text): text
+            }
+        }
+
+        var complaint: String {
+            switch self {
+            case .url(let url): "\(url) does not answer"
+            case .file(let file): "\(file): no service that answers has written its first line there"
+            }
+        }
+
+        /// What the service says of itself; `nil` while it has said nothing. Throws `Misuse` for another first line.
+        func greeting() throws -> JSONValue? {
+            switch self {
+            case .url(let url): return ["listening": .string(url)]
+            case .file(let file):
+                guard FileManager.default.fileExists(atPath: file) else { return nil }
+                let bytes = try InputFile.read(file)
+                guard let end = bytes.firstIndex(of: 0x0A) else { return nil }
+                guard let greeting = try? JSONValue(parsing: Array(bytes[..<end])),
+                    greeting["listening"]?.stringValue != nil
+                else { throw Misuse("\(file): the first line does not say where a service listens") }
+                return greeting
+            }
+        }
+    }
+
+    private struct Wait: Sendable {
+        /// Between two looks.
+        private static let pause = Duration.milliseconds(50)
+
+        let place: Place
+        let end: ContinuousClock.Instant
+        let clock: ContinuousClock
+        private let transport = CurlTransport.platformDefault()
+
+        init(place: Place, end: ContinuousClock.Instant, clock: ContinuousClock) {
+            self.place = place
+            self.end = end
+            self.clock = clock
+        }
+
+        /// Returns what the service said of itself; `nil` when the time is over.
+        func run() async throws -> JSONValue? {
+            while true {
+                if let greeting = try place.greeting(), let url = greeting["listening"]?.stringValue,
+                    try await answers(url)
+                {
+                    return greeting
+                }
+                guard clock.now < end else { return nil }
+                try await clock.sleep(for: min(Self.pause, end - clock.now))
+            }
+        }
+
+        /// Throws `Misuse` for what is no URL.
+        private func answers(_ url: String) async throws -> Bool {
+            do {
+                let limit = max(.milliseconds(100), min(.seconds(5), end - clock.now))
+                let response = try await transport.send(HTTPRequest(method: .get, url: url, timeout: limit))
+                return response.status != 503
+            } catch let error as HTTPError {
+                switch error.code {
+                case .invalidURL, .unsupported: throw Misuse("\(url): \(error.reason)")
+                // It is there, and a client that trusts it will get an answer.
+                case .tlsFailed: return true
+                default: return false
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import BaseTestSupport
+import InAppStore
+import Testing
+
+/// Code that is written with the names of seed 001.
+@Suite struct SeedNamesTests {
+    private let test = Surroundings(Fixture.customer())
+
+    /// Calls each of the names as the seed's documentation does; a name that is gone does not compile.
+    private func open(_ configuration: BZRStoreConfiguration) throws -> BZRStore {
+        try BZRStore(configuration: configuration)
+    }
+    private func allowed(_ provider: any BZRProductsInfoProvider) -> Set<String> { provider.allowedProducts }
+    private func receiptIsAsked(_ manager: any BZRProductsManager) async throws { try await manager.validateReceipt() }
+
+    @Test func `seed 001's names stand for ours`() async throws {
+        #expect(BZRStore.self == Store.self)
+        #expect(BZRStoreConfiguration.self == StoreConfiguration.self)
+        let store = try open(test.configuration())
+        #expect(allowed(store).isEmpty)
+        try await receiptIsAsked(store)
+        await store.close()
+    }
+}

@@ -1,0 +1,107 @@
+/// What a reader of a document has before the first block, and which blocks are not pasted, with the reason. A document
+/// that is not named here is pasted whole, in a checkout.
+struct Guide: Sendable {
+    enum Folder: Sendable {
+        /// The root of a checkout.
+        case checkout
+        /// The folder that the checkout `souk` lies in.
+        case besideCheckout
+
+        var entering: String {
+            switch self {
+            case .checkout: "checkout\ncd \"$FOLDER/souk\"\n"
+            case .besideCheckout: "checkout\ncd \"$FOLDER\"\n"
+            }
+        }
+    }
+
+    let document: String
+    var folder = Folder.checkout
+    /// What the text before the blocks takes for granted, as commands.
+    var given = ""
+    /// Folders of the system that a test may not write, and names of hosts that there are not.
+    var exchanged: [(String, String)] = []
+    /// By the first line of a block: why it is not pasted.
+    var notPasted: [String: String] = [:]
+
+    static func of(_ document: String) -> Guide { all.first { $0.document == document } ?? Guide(document: document) }
+
+    private static let asksApple = "asks Apple's servers, with a key of App Store Connect"
+    private static let buildsPackage = "builds a package of its own for minutes; Scripts/check-linkage builds it"
+
+    static let all = [
+        Guide(
+            document: "Documentation/FactsIn.md",
+            given: """
+                openssl rand -hex 32 > shop.secret
+                printf '%s' '{"webPurchases": [{"name": "shop", "bundleId": "com.example.souk",
+                    "environment": "sandbox", "secretFiles": ["shop.secret"]}]}' > settings.json
+                running --config settings.json
+                SOUK_PUBLIC_KEY=$(cat given/ledger.sqlite.com.example.souk.public-key) SECRET=$(cat shop.secret)
+                souk store --url "$STORE" device receipt "$DEVICE" | base64 -d > receipt
+                echo "{\\"customer\\": \\"ada\\", \\"receipt\\": \\"$(base64 -w0 receipt)\\"}" > purchases.jsonl
+                cp given/server-api-key.p8 AuthKey_ABC123.p8
+                """,
+            notPasted: [
+                #"souk sync --url "$SERVER" --key-file secret-key --bundle-id com.example.darkroom \"#: asksApple
+            ]),
+        Guide(
+            document: "Documentation/Interception.md",
+            given: """
+                echo '{"log": {"version": "1.2", "creator": {"name": "a", "version": "1"}, "entries": []}}' > traffic.har
+                echo '{"florets": [{"floret": "noCache"}]}' > florets.json
+                """),
+        Guide(document: "Documentation/Notifications.md", given: backend),
+        Guide(document: "Documentation/ProductList.md", given: "cp Examples/darkroom.storekit shop.storekit"),
+        Guide(document: "Documentation/VerifyReceipt.md", given: "running"),
+        Guide(
+            document: "Documentation/Guides/ComingFromSwiftyStoreKitOrRevenueCat.md",
+            given: """
+                running
+                receipt=$(souk store --url "$STORE" device receipt "$DEVICE")
+                echo "{\\"customer\\": \\"ada\\", \\"receipt\\": \\"$receipt\\"}" > purchases.jsonl
+                """),
+        Guide(document: "Documentation/Guides/FromZeroToTheFirstPurchase.md", folder: .besideCheckout),
+        Guide(
+            document: "Documentation/Guides/HubGraph.md",
+            given: """
+                mkdir App
+                cp Examples/FourPlugins/App/*/*.policy.json Sources/InAppStore/Hub/store.policy.json App
+                """),
+        Guide(
+            document: "Documentation/Guides/PluginHub.md", notPasted: ["cd Examples/FourPlugins": buildsPackage]),
+        Guide(
+            document: "Documentation/Guides/RunItInProduction.md",
+            given: """
+                mkdir -p var/lib/souk var/backups
+                running
+                souk serve --database sqlite:var/lib/souk/ledger.sqlite --bundle-id com.example.darkroom > other.json &
+                souk wait other.json
+                souk-new() { souk "$@"; }
+                """, exchanged: [("/var/", "var/")],
+            notPasted: [
+                "swift build -c release --product souk": "installs the program for all users, as root",
+                #"souk sync --url "https://$HOST" --key-file secret-key --bundle-id com.example.darkroom \"#: asksApple,
+            ]),
+        Guide(
+            document: "Documentation/Guides/WritingAFloret.md", notPasted: ["cd Examples/Florets": buildsPackage]),
+    ]
+
+    /// A backend that takes what the App Store sends it.
+    private static let backend = """
+        python3 - <<'END' &
+        from http.server import BaseHTTPRequestHandler, HTTPServer
+        class Backend(BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+            def log_message(self, *_):
+                pass
+        Backend.protocol_version = "HTTP/1.1"
+        HTTPServer(("127.0.0.1:9000".split(":")[0], int("127.0.0.1:9000".split(":")[1])), Backend).serve_forever()
+        END
+        souk wait http://127.0.0.1:9000
+        """
+}

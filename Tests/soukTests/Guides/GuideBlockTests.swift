@@ -1,0 +1,67 @@
+import Foundation
+import HostTestSupport
+import Testing
+
+/// Every shell block of the README, of the chapters and of the guides is pasted into a shell, in the order in which it
+/// stands, and shows what the document says. `Guide.all` says what a reader has before.
+@Suite struct GuideBlockTests {
+    static let documents =
+        (try? GuideBlock.documents().filter { try GuideBlock.all(in: $0).contains(where: \.isShell) })
+        ?? []
+
+    @Test(arguments: documents) func `who pastes the blocks of a document sees what it shows`(_ document: String)
+        async throws
+    {
+        let guide = Guide.of(document)
+        let session = try GuideSession(guide)
+        let outcome = try await session.run()
+        #expect(outcome.status == 0, "\(document) at \(session.lastPlace): \(outcome)")
+        for block in session.shown where block.language == "console" {
+            let expected = block.text.split(separator: "\n").filter { !$0.hasPrefix("$ ") }.map(String.init)
+            let printed = session.printed(by: block).split(separator: "\n").map(String.init)
+            #expect(Self.matches(printed[...], expected[...]), "\(block.place): \(printed)")
+        }
+    }
+
+    @Test func `the README and the guides have blocks to paste`() {
+        #expect(Self.documents.contains("README.md") && Self.documents.count > 15)
+        #expect(Self.documents.count { $0.hasPrefix("Documentation/Guides/") } > 7)
+    }
+
+    @Test func `a document or a block that is named is there, and its reason too`() throws {
+        for guide in Guide.all {
+            #expect(Self.documents.contains(guide.document), "\(guide.document) has no shell block any more")
+            let shell = try GuideBlock.all(in: guide.document).filter(\.isShell)
+            for (start, reason) in guide.notPasted {
+                #expect(shell.count { $0.firstLine == start } == 1, "\(guide.document): no block begins \"\(start)\"")
+                #expect(reason.count > 20)
+            }
+        }
+    }
+
+    /// An interactive zsh, which is what a Mac has, takes a comment behind a command for more words of it. A command
+    /// without a language in front is not found by these tests.
+    @Test func `no block has a comment, or a command that is not marked as one`() throws {
+        for document in try GuideBlock.documents() {
+            for block in try GuideBlock.all(in: document) {
+                if block.isShell {
+                    for line in block.text.split(separator: "\n") where !line.hasPrefix("#!") {
+                        #expect(
+                            line.range(of: #"(^|\s)# "#, options: .regularExpression) == nil, "\(block.place): \(line)")
+                    }
+                } else if block.language.isEmpty {
+                    let commands = ["$ ", "souk ", "curl ", "swift ", "make ", "cd "]
+                    #expect(!commands.contains { block.firstLine.hasPrefix($0) }, "\(block.place): mark it as sh")
+                }
+            }
+        }
+    }
+
+    /// `…` stands for any lines, also for none.
+    private static func matches(_ shown: ArraySlice<String>, _ expected: ArraySlice<String>) -> Bool {
+        guard let first = expected.first else { return shown.isEmpty }
+        let rest = expected.dropFirst()
+        if first == "…" { return (0...shown.count).contains { matches(shown.dropFirst($0), rest) } }
+        return shown.first == first && matches(shown.dropFirst(), rest)
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import HTTPCore
+import HostTestSupport
+import NetworkTestSupport
+import Primitives
+import Testing
+
+/// `souk wait`: a script goes on when a service answers.
+@Suite struct WaitCommandTests {
+    @Test func `it waits for the first line of a service and prints where it listens`() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("store.json")
+        let waiting = try ChildProgram(SoukExecutable.path(), ["wait", file], output: .captured)
+        let service = try ChildProgram(
+            SoukExecutable.path(), ["simulate", "--catalog", TestFiles.darkroom, "--stop-with-parent"],
+            input: .captured, output: .file(file))
+        let printed = await waiting.output.text()
+        #expect(await waiting.end() == 0)
+        let greeting = try JSONValue(parsing: try folder.text("store.json"))
+        #expect(printed == (greeting["listening"]?.stringValue ?? "") + "\n")
+        let json = try await SoukExecutable.run(["wait", file, "--json"])
+        #expect(json.json == greeting)
+        service.closeInput()
+        #expect(await service.end() == 0)
+    }
+
+    @Test func `a service that is starting does not answer yet, any other status is an answer`() async throws {
+        let statuses = Locked([503, 503, 404])
+        let handler = AnyHTTPHandler { _ in
+            .ready(HTTPResponse(status: statuses.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }))
+        }
+        try await withLoopbackServer(handler) { url in
+            let outcome = try await SoukExecutable.run(["wait", url + "/health"])
+            #expect(outcome.status == 0 && outcome.output == url + "/health\n", "\(outcome)")
+            #expect(statuses.withLock { $0 } == [404])
+        }
+    }
+
+    @Test func `it says what it waited for in vain`() async throws {
+        let folder = try TemporaryFolder()
+        let port = try ReservedPort()
+        let nobody = try await SoukExecutable.run(["wait", port.url, "--timeout", "1s"])
+        #expect(nobody.status == 1 && nobody.errors == "souk: \(port.url) does not answer after 1s\n")
+        let silent = try await SoukExecutable.run(["wait", try folder.write("empty", ""), "--timeout", "1s"])
+        #expect(silent.status == 1 && silent.errors.contains("empty: no service"), "\(silent.errors)")
+        withExtendedLifetime(port) {}
+    }
+
+    @Test(arguments: ["hello\n", "{}\n", #"{"listening": "ftp://x"}"# + "\n"])
+    func `a first line that names no service is misuse`(_ line: String) async throws {
+        let folder = try TemporaryFolder()
+        let outcome = try await SoukExecutable.run(["wait", try folder.write("line", line)])
+        #expect(outcome.status == 2, "\(outcome.errors)")
+        #expect(outcome.errors.split(separator: "\n").count == 1 && outcome.output.isEmpty)
+    }
+
+    @Test func `a time that is none is misuse`() async throws {
+        let outcome = try await SoukExecutable.run(["wait", "http://127.0.0.1:1", "--timeout", "soon"])
+        #expect(outcome.status == 2 && outcome.errors.contains("a duration is written"))
+    }
+}
