@@ -64,9 +64,19 @@ struct IdentityTests {
         for operation in StoreOperation.all where operation.method == .get && operation.pathParameters == ["account"] {
             let (status, json) = try await client.ask(.get, path(operation, account))
             #expect(status == 200)
-            all.append(json)
+            all.append(unsigned(json))
         }
         return all
+    }
+
+    /// Without what is signed, which is signed anew for each reader.
+    private static func unsigned(_ json: JSONValue) -> JSONValue {
+        switch json {
+        case .string(let text): text.utf8.count > 200 ? "signed" : json
+        case .array(let elements): .array(elements.map(unsigned))
+        case .object(let members): .object(JSONMembers(members.map { ($0.key, unsigned($0.value)) }))
+        default: json
+        }
     }
 
     @Test(arguments: UnicodeForms.pairs)
@@ -149,7 +159,7 @@ struct IdentityTests {
     @Test func `random names of accounts are kept byte for byte`() async throws {
         try await TestStore.with { test in
             var numbers = SeededNumbers(state: 41)
-            for round in 0..<UnicodeForms.rounds(60) {
+            for round in 0..<UnicodeForms.rounds(60, cost: 40) {
                 let pair = UnicodeForms.random(using: &numbers)
                 let names = ["\(round) \(pair.composed)", "\(round) \(pair.other)"].compactMap(AccountName.init(rawValue:))
                 guard names.count == 2, names[0] != names[1] else { continue }

@@ -162,7 +162,7 @@ import Testing
     @Test func `random customers in two forms have two answers, from memory and from the database`() async throws {
         let bench = try await Self.bench()
         var numbers = SeededNumbers(state: 31)
-        for round in 0..<UnicodeForms.rounds(60) {
+        for round in 0..<UnicodeForms.rounds(60, cost: 20) {
             let pair = UnicodeForms.random(using: &numbers)
             let (owner, other) = ("\(round) \(pair.composed)", "\(round) \(pair.other)")
             guard owner.utf8.count <= 255, other.utf8.count <= 255 else { continue }

@@ -98,7 +98,7 @@ import Testing
             for value in range {
                 guard let scalar = Unicode.Scalar(value) else { continue }
                 let text = String(scalar)
-                let normal = text.precomposedStringWithCanonicalMapping
+                let normal = text.decomposedStringWithCanonicalMapping.precomposedStringWithCanonicalMapping
                 let isRight =
                     text == normal && normal.isInNormalFormC
                     && text.isInNormalFormC == text.utf8.elementsEqual(normal.utf8)

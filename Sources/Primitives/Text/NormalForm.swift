@@ -8,6 +8,8 @@ extension String {
     public var isInNormalFormC: Bool {
         // Below U+0300, whose first byte is 0xCC, nothing combines.
         if utf8.allSatisfy({ $0 < 0xCC }) { return true }
-        return precomposedStringWithCanonicalMapping.hasSameBytes(as: self)
+        // Decomposed first: Foundation composes a Hangul syllable with nothing that follows it.
+        let normal = decomposedStringWithCanonicalMapping.precomposedStringWithCanonicalMapping
+        return normal.hasSameBytes(as: self)
     }
 }
