@@ -40,8 +40,24 @@ public protocol SQLDatabase: Sendable {
     @discardableResult
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T
 
+    /// Removes what was deleted or overwritten before this call from every file of the database. Returns whether that is
+    /// done: `false` while somebody still reads or copies an older state; ask again later.
+    func removeDeleted() async throws -> Bool
+
+    /// Throws `storageFailed` when the files are no longer those that were opened: they were removed, or others have
+    /// their names, and what is written reaches nobody.
+    func checkFiles() throws
+
     /// Lets the queued writes and running reads end and closes the files; everything afterwards throws `closed`.
     func close() async
+}
+
+extension SQLDatabase {
+    /// Of a database that keeps nothing that was deleted.
+    public func removeDeleted() async throws -> Bool { true }
+
+    /// Of a database without files of its own.
+    public func checkFiles() throws {}
 }
 
 /// What a body of `read` or `write` works with; of no use after the body returned.

@@ -43,6 +43,8 @@ final class SQLiteConnection: @unchecked Sendable {
     private var cache: StatementCache
     private var controls: [Control: OpaquePointer] = [:]
     private var isClosed = false
+    /// In milliseconds.
+    private(set) var busyTimeout: CInt = 0
     /// How many statements of bodies were run that may change something.
     var writes = 0
     /// Pages in the log after the last commit.
@@ -210,18 +212,27 @@ final class SQLiteConnection: @unchecked Sendable {
         guard !path.isEmpty else { throw refusal("the path is empty") }
         guard path != ":memory:", !path.utf8.contains(0) else { throw refusal("that is not the path of a file") }
         var status = stat()
-        if stat(path, &status) == 0 {
+        let isThere = stat(path, &status) == 0
+        let reason = errno
+        // SQLite would found a new database here and throw the log away, with all that was committed into it.
+        if !isThere || status.st_size == 0, Self.hasLog(path) {
+            throw SQLError(
+                .corrupt,
+                "The database \(path) is \(isThere ? "empty" : "missing"), and there is a write-ahead log beside it. "
+                    + "Put the file back, or restore it from a backup.")
+        }
+        if isThere {
             if status.st_mode & S_IFMT == S_IFDIR { throw refusal("it is a folder; name a file in it") }
             // SQLite takes a file of one byte for an empty one and would write over it.
             if status.st_size == 1 {
                 throw SQLError(.notADatabase, "The file \(path) is not a database; name another file.")
             }
-        } else if errno == ENOENT {
+        } else if reason == ENOENT {
             let folder = (path as NSString).deletingLastPathComponent
             if access(folder.isEmpty ? "." : folder, F_OK) != 0 { throw refusal("there is no folder \(folder)") }
             if access(folder.isEmpty ? "." : folder, W_OK) != 0 { throw refusal("its folder may not be written") }
         } else {
-            throw refusal(String(cString: strerror(errno)))
+            throw refusal(String(cString: strerror(reason)))
         }
         if !isReader { PrivateFile.makeIfMissing(path) }
         _ = memoryIsNotCounted
@@ -237,12 +248,19 @@ final class SQLiteConnection: @unchecked Sendable {
         return opened
     }
 
+    /// Whether something lies in the log of the database at `path`.
+    private static func hasLog(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path + "-wal", &status) == 0 && status.st_size > 0
+    }
+
     private func configure(_ mode: Mode, _ limits: Limits) throws(SQLError) {
         sqlite3_extended_result_codes(handle, 1)
         let (seconds, attoseconds) = limits.busyTimeout.components
         let milliseconds =
             seconds.multipliedReportingOverflow(by: 1000).partialValue + attoseconds / 1_000_000_000_000_000
-        sqlite3_busy_timeout(handle, CInt(clamping: milliseconds))
+        busyTimeout = CInt(clamping: milliseconds)
+        sqlite3_busy_timeout(handle, busyTimeout)
         guard csqlite_harden(handle) == SQLITE_OK else { throw failure() }
         switch mode {
         case .read:
@@ -273,7 +291,7 @@ final class SQLiteConnection: @unchecked Sendable {
                 """)
             watchLog()
         case .plain:
-            try runInternal("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")
+            try runInternal("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA secure_delete = ON")
         }
         sqlite3_set_authorizer(handle, authorize, Unmanaged.passUnretained(self).toOpaque())
     }

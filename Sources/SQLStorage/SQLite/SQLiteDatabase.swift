@@ -40,6 +40,7 @@ public final class SQLiteDatabase: SQLDatabase {
     public let path: String
 
     private let readers: SQLiteReaders
+    private let file: OpenFile
     let writer: SQLiteWriter
 
     /// Opens the file at `path` and makes it if there is none; its folder must exist.
@@ -86,6 +87,7 @@ public final class SQLiteDatabase: SQLDatabase {
             connection.close()
             throw error
         }
+        self.file = file
         readers = SQLiteReaders(path: path, limits: limits, idleLimit: configuration.idleReaders)
         let folding = SQLiteLogFolding(pages: configuration.foldedPages) {
             try SQLiteConnection(path: path, mode: .write(durability), limits: limits)
@@ -126,6 +128,27 @@ public final class SQLiteDatabase: SQLDatabase {
     @discardableResult
     public func writeAndWait<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) throws -> T {
         try writer.writeAndWait(body)
+    }
+
+    /// What is deleted is overwritten in the file; the log still has the pages of before, until it is cut off here.
+    public func removeDeleted() async throws -> Bool {
+        try await writer.runBetweenCommits { try $0.cutLog() }
+    }
+
+    /// Looks at the file's name and at nothing in it.
+    public func checkFiles() throws {
+        guard file.isAt(path) else {
+            throw SQLError(
+                .storageFailed,
+                "The database \(path) was removed or replaced while it is open. Stop the server and put the file back.")
+        }
+    }
+
+    /// Writes the file anew, without free room and with nothing that was deleted. Takes as much of the disk again for as
+    /// long as it runs, and keeps writers waiting.
+    public func compact() async throws {
+        try await writer.runBetweenCommits { try $0.runInternal("VACUUM") }
+        _ = try await removeDeleted()
     }
 
     public func close() async {

@@ -37,28 +37,61 @@ extension SQLiteFile {
     ///
     /// Throws `SQLError` with `alreadyOpen` while a server has `target` (`SQLiteDatabase.Configuration.isExclusive`),
     /// `busy` while anybody else has, and what `backUp` throws; then `target` is as it was.
-    public func replace(_ target: String, keepingItAs former: String, progress: (Double) -> Void = { _ in }) throws {
+    ///
+    /// - Parameters:
+    ///   - read: reads from the old database, which nobody can write any more, what is to outlive it. Not called where
+    ///     there is none, or none that can be opened.
+    ///   - amend: is given the copy before it takes the place, and what `read` returned. What it throws is thrown here.
+    public func replace<Kept: Sendable>(
+        _ target: String, keepingItAs former: String, progress: (Double) -> Void = { _ in },
+        reading read: (any SQLConnection) throws -> Kept, amending amend: (SQLiteDatabase, Kept?) async throws -> Void
+    ) async throws {
         let lock = try ProcessLock(database: target)
         defer { lock.release() }
         let incoming = target + ".restoring"
         Self.remove(incoming)
         do {
             try backUp(to: incoming, progress: progress)
-            try exchange(target, for: incoming, keepingItAs: former)
+            let held = try hold(target)
+            defer {
+                held?.endQuietly()
+                held?.close()
+            }
+            let kept = try held.map { try $0.session(read) }
+            try await change(incoming) { try await amend($0, kept) }
+            try exchange(target, isHeld: held != nil, for: incoming, keepingItAs: former)
         } catch {
             Self.remove(incoming)
             throw error
         }
     }
 
-    private func exchange(_ target: String, for incoming: String, keepingItAs former: String) throws {
-        let held = try hold(target)
-        defer {
-            held?.endQuietly()
-            held?.close()
+    /// Writes the file anew, without anything that was deleted from it. Nobody else may have it open.
+    public func compact() throws {
+        let connection = try SQLiteConnection(path: path, mode: .plain, limits: limits)
+        defer { connection.close() }
+        try connection.leaveWriteAheadLog(within: limits.busyTimeout)
+        try connection.runInternal("VACUUM")
+    }
+
+    /// Opens the database at `path` for `body`. One file is left of it.
+    private func change(_ path: String, _ body: (SQLiteDatabase) async throws -> Void) async throws {
+        let database = try SQLiteDatabase(path: path)
+        do { try await body(database) } catch {
+            await database.close()
+            throw error
         }
+        await database.close()
+        let connection = try SQLiteConnection(path: path, mode: .plain, limits: limits)
+        defer { connection.close() }
+        try connection.leaveWriteAheadLog(within: limits.busyTimeout)
+    }
+
+    private func exchange(
+        _ target: String, isHeld: Bool, for incoming: String, keepingItAs former: String
+    ) throws {
         if access(target, F_OK) == 0 { try Self.link(target, to: former) }
-        if held == nil {
+        if !isHeld {
             // A log that stayed would be taken for the new file's.
             if access(target + "-wal", F_OK) == 0 { try Self.link(target + "-wal", to: former + "-wal") }
             unlink(target + "-wal")

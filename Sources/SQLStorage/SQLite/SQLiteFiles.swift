@@ -15,13 +15,10 @@ struct OpenFile: Sendable {
 
     /// Claims the file at `path`, which exists.
     init(path: String) throws(SQLError) {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
+        guard let identity = Self.identity(of: path) else {
             throw SQLError(
                 .cannotOpen, "The database \(path) cannot be opened: \(String(cString: strerror(errno))).")
         }
-        let identity = Identity(
-            device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
         guard Self.open.withLock({ $0.insert(identity).inserted }) else {
             throw SQLError(
                 .alreadyOpen, "The database \(path) is open in this process already; share it or close it first.")
@@ -31,6 +28,16 @@ struct OpenFile: Sendable {
 
     func release() {
         _ = Self.open.withLock { $0.remove(identity) }
+    }
+
+    /// Whether the file that has the name `path` now is this one.
+    func isAt(_ path: String) -> Bool { Self.identity(of: path) == identity }
+
+    private static func identity(of path: String) -> Identity? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return Identity(
+            device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
     }
 }
 

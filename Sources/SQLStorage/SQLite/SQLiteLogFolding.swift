@@ -92,6 +92,18 @@ extension SQLiteConnection {
         sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     }
 
+    /// Copies all of the log into the file and cuts the log to nothing. Waits for nobody: `false` when somebody reads an
+    /// older state or is at the log.
+    func cutLog() throws(SQLError) -> Bool {
+        sqlite3_busy_timeout(handle, 0)
+        defer { sqlite3_busy_timeout(handle, busyTimeout) }
+        let result = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+        if result & 0xFF == SQLITE_BUSY || result & 0xFF == SQLITE_LOCKED { return false }
+        guard result == SQLITE_OK else { throw failure() }
+        logLength = 0
+        return true
+    }
+
     /// Has `logLength` set by each commit, and the log not folded by SQLite itself.
     func watchLog() {
         _ = sqlite3_wal_hook(handle, noteLogLength, Unmanaged.passUnretained(self).toOpaque())

@@ -86,6 +86,14 @@ final class SQLiteWriter: Sendable {
         }
     }
 
+    /// `runAlone` for who may not block.
+    func runBetweenCommits<T: Sendable>(_ task: @escaping @Sendable (SQLiteConnection) throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            let isQueued = enqueue(.alone { connection in continuation.resume(with: Result { try task(connection) }) })
+            if !isQueued { continuation.resume(throwing: SQLError.closed(path)) }
+        }
+    }
+
     /// Lets the thread do what is queued and end, and returns when it has.
     func close() async {
         await withCheckedContinuation { continuation in

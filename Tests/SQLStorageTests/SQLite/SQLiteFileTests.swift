@@ -171,7 +171,7 @@ import Testing
         try file().backUp(to: folder.file("backup.sqlite"))
         try await old.write { try $0.execute("DELETE FROM room") }
         await old.close()
-        try file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former"))
+        try await file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former"))
         #expect(try files == ["backup.sqlite", "former", "test.sqlite"])
         #expect(try await rooms("test.sqlite") == 3)
         #expect(try await rooms("former") == 0)
@@ -179,13 +179,13 @@ import Testing
 
     @Test func `a backup is put where there is nothing yet`() async throws {
         await (try database()).close()
-        try file().replace(folder.file("new.sqlite"), keepingItAs: folder.file("former"))
+        try await file().replace(folder.file("new.sqlite"), keepingItAs: folder.file("former"))
         #expect(try files == ["new.sqlite", "test.sqlite"])
         #expect(try await rooms("new.sqlite") == 3)
         // Whatever log lies about is not taken for the new file's.
         try FileManager.default.removeItem(atPath: folder.file("new.sqlite"))
         try Data(repeating: 7, count: 9000).write(to: URL(fileURLWithPath: folder.file("new.sqlite-wal")))
-        try file().replace(folder.file("new.sqlite"), keepingItAs: folder.file("former"))
+        try await file().replace(folder.file("new.sqlite"), keepingItAs: folder.file("former"))
         #expect(try files == ["former-wal", "new.sqlite", "test.sqlite"])
         #expect(try await rooms("new.sqlite") == 3)
     }
@@ -198,7 +198,7 @@ import Testing
             try FileManager.default.copyItem(atPath: folder.file(name), toPath: folder.file("left " + name))
         }
         await killed.close()
-        try file("backup.sqlite").replace(folder.file("left test.sqlite"), keepingItAs: folder.file("former"))
+        try await file("backup.sqlite").replace(folder.file("left test.sqlite"), keepingItAs: folder.file("former"))
         #expect(try files == ["backup.sqlite", "former", "left test.sqlite", "test.sqlite"])
         #expect(try await rooms("former") == 7)
         #expect(try await rooms("left test.sqlite") == 1)
@@ -210,8 +210,8 @@ import Testing
             var configuration = SQLiteDatabase.Configuration()
             configuration.isExclusive = isExclusive
             let server = try await database(rooms: 1, configuration: configuration)
-            let error = #expect(throws: SQLError.self) {
-                try file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former"))
+            let error = await #expect(throws: SQLError.self) {
+                try await file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former"))
             }
             #expect(error?.code == (isExclusive ? .alreadyOpen : .busy), "\(error?.message ?? "")")
             let count: Int64 = try server.read { try #require(try $0.first("SELECT count(*) FROM room"))[0] }
@@ -224,7 +224,7 @@ import Testing
     @Test func `a damaged database is replaced and kept`() async throws {
         await (try database("backup.sqlite", rooms: 2)).close()
         try Data(String(repeating: "No database. ", count: 1000).utf8).write(to: URL(fileURLWithPath: folder.file()))
-        try file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former"))
+        try await file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former"))
         #expect(try files == ["backup.sqlite", "former", "test.sqlite"])
         #expect(try await rooms("test.sqlite") == 2)
     }
@@ -233,10 +233,97 @@ import Testing
         await (try database("backup.sqlite", rooms: 2000)).close()
         try damage(folder.file("backup.sqlite"))
         await (try database(rooms: 1)).close()
-        #expect(throws: SQLError.self) {
-            try file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former"))
+        await #expect(throws: SQLError.self) {
+            try await file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former"))
         }
         #expect(try files == ["backup.sqlite", "test.sqlite"])
         #expect(try await rooms("test.sqlite") == 1)
+    }
+
+    @Test func `what must outlive a database is read from it and put into the copy that replaces it`() async throws {
+        await (try database("backup.sqlite", rooms: 2)).close()
+        await (try database(rooms: 5)).close()
+        try await file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former")) { old in
+            try old.query("SELECT name FROM room WHERE id > 2").map { try $0["name"] as String }
+        } amending: { copy, kept in
+            #expect(kept == ["room 2", "room 3", "room 4"])
+            for name in kept ?? [] {
+                try await copy.write { try $0.execute("INSERT INTO room (name) VALUES (?1)", [.text(name)]) }
+            }
+        }
+        #expect(try files == ["backup.sqlite", "former", "test.sqlite"])
+        #expect(try await rooms("test.sqlite") == 5)
+        #expect(try await rooms("backup.sqlite") == 2)
+    }
+
+    @Test func `what fails while the copy is changed leaves the old database as it was`() async throws {
+        struct Refused: Error {}
+        await (try database("backup.sqlite", rooms: 2)).close()
+        await (try database(rooms: 5)).close()
+        await #expect(throws: Refused.self) {
+            try await file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former")) { _ in
+            } amending: { copy, _ in
+                try await copy.write { try $0.execute("DELETE FROM room") }
+                throw Refused()
+            }
+        }
+        #expect(try files == ["backup.sqlite", "test.sqlite"])
+        #expect(try await rooms("test.sqlite") == 5)
+    }
+
+    // MARK: - What was deleted
+
+    /// The files that hold a word anywhere.
+    private func filesHolding(_ word: String) throws -> [String] {
+        try folder.contents.filter { name in
+            try Data(contentsOf: URL(fileURLWithPath: folder.file(name))).range(of: Data(word.utf8)) != nil
+        }
+    }
+
+    @Test func `what was deleted is in no file once the database was asked to remove it`() async throws {
+        let database = try await database(rooms: 2000)
+        try await database.write { connection in
+            try connection.execute("INSERT INTO room (id, name) VALUES (5000, 'the secret room')")
+        }
+        try await database.write { try $0.execute("DELETE FROM room WHERE id = 5000") }
+        #expect(try filesHolding("the secret room") == ["test.sqlite-wal"], "The log has it still.")
+        #expect(try await database.removeDeleted())
+        #expect(try filesHolding("the secret room") == [])
+        await database.close()
+        #expect(try filesHolding("the secret room") == [])
+        #expect(try await rooms("test.sqlite") == 2000)
+    }
+
+    @Test func `while somebody reads an older state it is not removed, and nobody waits`() async throws {
+        let database = try await database()
+        let reader = try SQLiteConnection(path: folder.file(), mode: .read, limits: .init(.init()))
+        try reader.run(.begin)
+        _ = try reader.session { try $0.query("SELECT * FROM room") }
+        try await database.write { try $0.execute("UPDATE room SET name = 'other'") }
+        #expect(try await database.removeDeleted() == false)
+        try await database.write { try $0.execute("UPDATE room SET name = 'third'") }
+        reader.endQuietly()
+        #expect(try await database.removeDeleted())
+        reader.close()
+        await database.close()
+    }
+
+    @Test func `a file that is written anew holds nothing that was deleted before`() async throws {
+        let database = try await database(rooms: 500)
+        await database.close()
+        // As a program leaves it that does not overwrite what it deletes.
+        let careless = try SQLiteConnection(path: folder.file(), mode: .plain, limits: .init(.init()))
+        try careless.runInternal("PRAGMA secure_delete = OFF; DELETE FROM room WHERE id = 77")
+        careless.close()
+        #expect(try filesHolding("room 76").contains("test.sqlite"))
+        try file().compact()
+        #expect(try filesHolding("room 76") == [])
+        #expect(try await rooms("test.sqlite") == 499)
+    }
+}
+
+extension SQLiteFile {
+    fileprivate func replace(_ target: String, keepingItAs former: String) async throws {
+        try await replace(target, keepingItAs: former, reading: { _ in }, amending: { _, _ in })
     }
 }

@@ -60,6 +60,43 @@ import Testing
         await database.close()
     }
 
+    @Test func `a file that is empty or missing beside a write-ahead log is refused, and nothing is founded`() async throws {
+        let folder = try TestFolder()
+        let database = try SQLiteDatabase(path: folder.file())
+        try await database.write { try $0.execute("CREATE TABLE t (a INTEGER)") }
+        let log = try Data(contentsOf: URL(fileURLWithPath: folder.file("test.sqlite-wal")))
+        #expect(!log.isEmpty)
+        await database.close()
+        for isMissing in [false, true] {
+            let path = folder.file("left \(isMissing)")
+            try log.write(to: URL(fileURLWithPath: path + "-wal"))
+            if !isMissing { try Data().write(to: URL(fileURLWithPath: path)) }
+            let error = #expect(throws: SQLError.self) { try SQLiteDatabase(path: path) }
+            #expect(error?.code == .corrupt && error?.message.contains("write-ahead log") == true)
+            #expect(FileManager.default.fileExists(atPath: path) == !isMissing)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path + "-wal")) == log)
+            // Without the log it is a new database, and an empty log holds nothing back.
+            try Data().write(to: URL(fileURLWithPath: path + "-wal"))
+            let new = try SQLiteDatabase(path: path)
+            await new.close()
+        }
+    }
+
+    @Test func `a database tells when its file was removed or replaced`() async throws {
+        let folder = try TestFolder()
+        let database = try SQLiteDatabase(path: folder.file())
+        try database.checkFiles()
+        try FileManager.default.moveItem(atPath: folder.file(), toPath: folder.file("moved"))
+        #expect(throws: SQLError(.storageFailed, "")) { try database.checkFiles() }
+        try Data("another".utf8).write(to: URL(fileURLWithPath: folder.file()))
+        let error = #expect(throws: SQLError.self) { try database.checkFiles() }
+        #expect(error?.message.contains("put the file back") == true)
+        try FileManager.default.removeItem(atPath: folder.file())
+        try FileManager.default.moveItem(atPath: folder.file("moved"), toPath: folder.file())
+        try database.checkFiles()
+        await database.close()
+    }
+
     @Test func `a damaged database says that it is damaged`() async throws {
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { connection in
