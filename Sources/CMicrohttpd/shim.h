@@ -13,6 +13,8 @@ typedef struct souk_mhd_settings {
     size_t memory_per_connection;
     const char *private_key;
     const char *certificate;
+    /// As GnuTLS reads priorities.
+    const char *tls_priorities;
     void *context;
     MHD_AccessHandlerCallback access;
     MHD_RequestCompletedCallback completed;
@@ -49,6 +51,8 @@ static inline struct MHD_Daemon *souk_mhd_start(const souk_mhd_settings *setting
             (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)settings->private_key};
         options[count++] =
             (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)settings->certificate};
+        options[count++] =
+            (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)settings->tls_priorities};
     }
     options[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     return MHD_start_daemon(
@@ -77,6 +81,9 @@ static inline size_t souk_mhd_header_size(struct MHD_Connection *connection) {
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     return info == NULL ? 0 : info->header_size;
 }
+
+/// Whether microhttpd takes requests apart in the buffer that they came in, as texts that end with NUL: before 1.0.
+static inline int souk_mhd_ends_texts_in_place(void) { return MHD_get_version()[0] == '0'; }
 
 /// Has an answer of unknown length end with its connection.
 static inline void souk_mhd_forbid_chunks(struct MHD_Response *response) {

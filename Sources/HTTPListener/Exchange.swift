@@ -19,7 +19,7 @@ final class Exchange: @unchecked Sendable {
 
     private let service: Service
     private let connection: Connection
-    private let target: String
+    private let target: RequestTarget
     private var step = Step.headers
     private var request = HTTPRequest(method: .get, url: "")
     private var body: [UInt8] = []
@@ -27,7 +27,7 @@ final class Exchange: @unchecked Sendable {
     private var refusal: HTTPProblem?
     private let answer = Locked(Answer())
 
-    init(service: Service, connection: Connection, target: String) {
+    init(service: Service, connection: Connection, target: RequestTarget) {
         self.service = service
         self.connection = connection
         self.target = target
@@ -36,9 +36,10 @@ final class Exchange: @unchecked Sendable {
     // MARK: - The request
 
     /// One call of microhttpd: first after the headers, then for each part of the body, then for the answer, and again
-    /// whenever a parked connection is resumed.
+    /// whenever a parked connection is resumed. `method` and `version` are microhttpd's own texts.
     func advance(
-        _ handle: MHDConnection, method: String, version: String, data: UnsafeRawBufferPointer
+        _ handle: MHDConnection, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>,
+        data: UnsafeRawBufferPointer
     ) -> MHD_Result {
         switch step {
         case .headers:
@@ -52,13 +53,14 @@ final class Exchange: @unchecked Sendable {
         }
     }
 
-    private func begin(_ handle: MHDConnection, _ method: String, _ version: String) -> MHD_Result {
-        let headers = RequestHeaders.read(from: handle)
-        let head = RequestHeaders(
-            target: target, version: version, headers: headers, size: souk_mhd_header_size(handle.pointer))
+    private func begin(
+        _ handle: MHDConnection, _ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>
+    ) -> MHD_Result {
+        let head = RequestHeaders(of: handle, method, target, version)
         switch head.check(service.limits) {
         case .accept(let length):
-            request = HTTPRequest(method: .init(method), url: target, headers: headers)
+            request = HTTPRequest(
+                method: .init(String(cString: method)), url: target.text, headers: head.headers)
             step = .body
             if let length { body.reserveCapacity(min(length, 1 << 16)) }
         case .discard(let problem):

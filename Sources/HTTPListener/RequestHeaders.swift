@@ -18,20 +18,50 @@ struct RequestHeaders {
     let headers: HTTPHeaders
     /// Bytes of the request line and the header section.
     let size: Int
+    /// Whether the request holds nothing but what is read here: no NUL, after which microhttpd reads on as if the rest
+    /// of a part were not there, no other control character in a value, and no line that goes on in the next.
+    let isWhole: Bool
 
-    static func read(from connection: MHDConnection) -> HTTPHeaders {
-        var headers = HTTPHeaders()
-        headers.fields.reserveCapacity(8)
-        withUnsafeMutablePointer(to: &headers) { headers in
-            _ = MHD_get_connection_values(connection.pointer, .HEADER_KIND, collect, headers)
+    /// The head that microhttpd has read.
+    init(
+        of connection: MHDConnection, _ method: UnsafePointer<CChar>, _ target: RequestTarget,
+        _ version: UnsafePointer<CChar>
+    ) {
+        self.target = target.text
+        self.version = String(cString: version)
+        size = souk_mhd_header_size(connection.pointer)
+        var collected = Collected(after: HeadBytes(version))
+        collected.headers.fields.reserveCapacity(8)
+        withUnsafeMutablePointer(to: &collected) { collected in
+            _ = MHD_get_connection_values_n(connection.pointer, .HEADER_KIND, Self.collect, collected)
         }
-        return headers
+        headers = collected.headers
+        let end = UnsafeRawPointer(method) + size
+        isWhole =
+            collected.isWhole && target.isWhole(before: version)
+            && (!HeadBytes.areInPlace || collected.last.isFollowed(by: end, after: 2...4))
     }
 
-    private static let collect: MHD_KeyValueIterator = { context, _, name, value in
+    private struct Collected {
+        var headers = HTTPHeaders()
+        var isWhole = true
+        /// The part that was read last.
+        var last: HeadBytes
+
+        init(after last: HeadBytes) { self.last = last }
+    }
+
+    private static let collect: MHD_KeyValueIteratorN = { context, _, name, nameSize, value, valueSize in
         guard let name, let context else { return .YES }
-        let headers = context.assumingMemoryBound(to: HTTPHeaders.self)
-        headers.pointee.add(String(cString: name), value.map { String(cString: $0) } ?? "")
+        let collected = context.assumingMemoryBound(to: Collected.self)
+        let field = HeadBytes(name, nameSize)
+        let content = value.map { HeadBytes($0, valueSize) }
+        collected.pointee.headers.add(field.text, content?.text ?? "")
+        if HeadBytes.areInPlace, !collected.pointee.last.isFollowed(by: field.start, after: 1...2) {
+            collected.pointee.isWhole = false
+        }
+        if content?.hasControlCharacters ?? false { collected.pointee.isWhole = false }
+        collected.pointee.last = content ?? field
         return .YES
     }
 
@@ -59,6 +89,10 @@ struct RequestHeaders {
         }
         guard target.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
             return Self.malformed("The request target contains a space or a control character.")
+        }
+        guard isWhole else {
+            return Self.malformed(
+                "The request line or a header contains a control character, or a header goes on in the next line.")
         }
         guard headers.allSatisfy(\.name.isHTTPToken) else {
             return Self.malformed("A header name must be a token, with the colon right after it.")

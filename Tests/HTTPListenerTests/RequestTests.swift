@@ -105,6 +105,14 @@ import Testing
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "GET /a\u{0}b HTTP/1.1\r\nHost: x\r\n\r\n", "GET /a\u{0} HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /a?b\u{0}c HTTP/1.1\r\nHost: x\r\n\r\n", "GET /a\u{7}b HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key\u{0}more\r\n\r\n",
+        "GET / HTTP/1.1\r\nAuthorization: Bearer key\u{0}more\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\u{0}y\r\nA: b\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA: b\u{0}\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nA: \u{0}\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA: b\u{1}c\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nA: b\u{7F}\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA: b\u{1B}[31m\r\nC: d\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n",
     ])
     func `an ambiguous or malformed request is refused with one problem, and closes`(request: String) async throws {
         let calls = Locked(0)
@@ -145,6 +153,42 @@ import Testing
             let answer = try await client.receiveToEnd()
             #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
             #expect(calls.withLock { $0 } == 0)
+        }
+    }
+
+    @Test(arguments: [
+        "GET / HTTP/1.1\nHost: x\nA: b\n\n", "GET / HTTP/1.1\r\nHost:x\r\nA:\tb\tc\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost:   x\r\nA: b  \r\nB:\r\nC: \r\n\r\n", "\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.0\r\n\r\n", "GET /a?b=c&d&=%00 HTTP/1.1\r\nHost: x\r\nA: \u{E4}\u{1F600}\r\n\r\n",
+        "GET / HTTP/1.1\r\nCookie: a=b; c=d\r\nHost: x\r\nCookie: e=f\r\n\r\n",
+    ])
+    func `what the rules allow is not taken for a control character`(request: String) async throws {
+        try await withListener(echo) { address, _ in
+            let client = try await RawClient(port: address.port)
+            await client.send(request)
+            var reader = AnswerReader(client)
+            #expect(try await reader.next().status == 200)
+        }
+    }
+
+    @Test func `headers of many lengths, sent in pieces, are read whole`() async throws {
+        var numbers = SeededNumbers(state: 5)
+        try await withListener(echo) { address, _ in
+            let client = try await RawClient(port: address.port)
+            var reader = AnswerReader(client)
+            for round in 0..<200 {
+                var request = "GET /\(round) HTTP/1.1\r\nHost: x\r\n"
+                for field in 0..<Int.random(in: 0..<30, using: &numbers) {
+                    let value = String(repeating: "v", count: Int.random(in: 0..<300, using: &numbers))
+                    request += "X-\(field): \(value)\r\n"
+                }
+                request += "\r\n"
+                let cut = request.index(
+                    request.startIndex, offsetBy: Int.random(in: 0..<request.count, using: &numbers))
+                await client.send(String(request[..<cut]))
+                await client.send(String(request[cut...]))
+                #expect(try await reader.next().body == "GET /\(round)\n")
+            }
         }
     }
 

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import HTTPCore
 import HTTPListener
+import HostTestSupport
 import NetworkTestSupport
 import Primitives
 import Testing
@@ -26,6 +27,35 @@ import Testing
                 let plain = try await RawClient(port: address.port)
                 await plain.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
                 #expect(try await !plain.receiveToEnd().contains("200 OK"))
+            }
+        }
+    }
+
+    /// What OpenSSL's client says of a connection for which it offers one version of TLS and every algorithm it knows.
+    private func handshake(_ version: String, port: Int) async throws -> String {
+        let outcome = try await ChildProgram.run(
+            "/usr/bin/env",
+            [
+                "openssl", "s_client", "-connect", "127.0.0.1:\(port)", "-\(version)", "-cipher", "ALL:@SECLEVEL=0",
+            ])
+        return outcome.output + outcome.errors
+    }
+
+    @Test func `TLS 1.2 and 1.3 are spoken, and no older version`() async throws {
+        try await LoopbackCertificate.withFiles { files in
+            try await withListener(echo) {
+                $0.tls = .init(certificateFile: files.certificate, privateKeyFile: files.key)
+            } body: { address, _ in
+                for (version, name) in [("tls1_2", "TLSv1.2"), ("tls1_3", "TLSv1.3")] {
+                    let said = try await handshake(version, port: address.port)
+                    #expect(said.contains("New, \(name), Cipher is"), "\(said)")
+                }
+                for version in ["tls1", "tls1_1"] {
+                    let said = try await handshake(version, port: address.port)
+                    // The server's word: the client itself would have gone on.
+                    #expect(said.contains("alert protocol version"), "\(said)")
+                    #expect(said.contains("Cipher is (NONE)"), "\(said)")
+                }
             }
         }
     }
