@@ -22,8 +22,12 @@ extension EntitlementService {
             public var requiresCustomerTokens = false
             /// What the app sells and for how much, for clients of Palta; `PricePointInternal(_:)` makes one of a product.
             public var pricePoints: [PricePointInternal] = []
-            /// How many requests each of the app's keys may send; `nil` is as many as it likes.
+            /// How many requests each of the app's keys may send; `nil` is as many as it likes, and the default, because
+            /// all devices share the public key.
             public var rateLimit: RateLimit?
+            /// How many requests about one customer are answered to public keys; `nil` is any number. Requests with a
+            /// secret key do not count.
+            public var customerRateLimit: RateLimit? = .perCustomer
 
             /// By whom the App Store is asked about subscriptions that have passed their end without news; nobody is asked
             /// about environments without one. A request to judge a receipt waits as long as these are patient.
@@ -50,6 +54,8 @@ extension EntitlementService {
         public var clock: any WallClock = SystemClock()
         /// Decides how long an idempotency key is kept. Real time, whatever `clock` says.
         public var realClock: any WallClock = SystemClock()
+        /// Measures rate limits and how long a key is believed in, whatever the date is set to.
+        public var monotonicClock = MonotonicClock()
         /// The most bytes of a body. 100 transactions of the usual size need a fifth of it.
         public var maximumBody = 4 << 20
         /// How many bytes of memory customers' answers may take, so that reading them costs no query: an answer of the usual
@@ -108,7 +114,7 @@ extension EntitlementService {
             {
                 throw EntitlementServerError(.invalidConfiguration, "The bundle id \(app.bundleID) is named twice.")
             }
-            for limit in apps.compactMap(\.rateLimit) { try limit.check() }
+            for limit in apps.flatMap({ [$0.rateLimit, $0.customerRateLimit] }) { try limit?.check() }
             for app in apps where Set(app.pricePoints.map(\.ident)).count < app.pricePoints.count {
                 throw EntitlementServerError(
                     .invalidConfiguration, "Two price points of \(app.bundleID) have the same ident.")

@@ -14,6 +14,11 @@ public struct PathParameters: Sendable {
         self.values = values
     }
 
+    /// Every parameter, in the order of the pattern.
+    package var all: some Sequence<(name: String, value: String)> {
+        zip(names, values).lazy.map { (name: $0, value: $1) }
+    }
+
     /// The value of `{name}`, never empty. The pattern must have that parameter.
     public subscript(name: String) -> String {
         guard let index = names.firstIndex(of: name) else {

@@ -9,6 +9,15 @@ public protocol WallClock: Sendable {
     func now() -> Date
     /// Returns when the clock reads `deadline` or later; throws `CancellationError` when the task is cancelled.
     func sleep(until deadline: Date) async throws
+    /// Returns after `seconds`, however the date is set meanwhile; throws `CancellationError` when the task is cancelled.
+    func sleep(for seconds: TimeInterval) async throws
+}
+
+extension WallClock {
+    /// Sleeps until the instant that is `seconds` away now: right for a clock that is never set back.
+    public func sleep(for seconds: TimeInterval) async throws {
+        try await sleep(until: now().addingTimeInterval(seconds))
+    }
 }
 
 /// The machine's own clock.
@@ -23,5 +32,10 @@ public struct SystemClock: WallClock {
             if left <= 0 { return }
             try await Task.sleep(for: .seconds(min(left, 3600)))
         }
+    }
+
+    /// Measured by the machine's monotonic clock.
+    public func sleep(for seconds: TimeInterval) async throws {
+        try await Task.sleep(for: .seconds(max(0, seconds)))
     }
 }

@@ -89,6 +89,29 @@ import Testing
         await bench.close()
     }
 
+    @Test func `a customer token is checked by every endpoint that takes a key, whichever key`() async throws {
+        let bench = try await ServerBench()
+        let keys = try #require(bench.keys[ServerBench.app])
+        let (own, short) = (try await bench.token(), try await bench.token(lasts: "PT1M"))
+        bench.realClock.advance(by: 61)
+        let bad = [short, "", "x.y", String(own.dropLast(2)), own + "AA", "a" + own]
+        for endpoint in bench.service.endpoints where Self.access(endpoint) != .open {
+            for token in bad {
+                for key in [keys.publicKey, keys.secretKey] {
+                    let reply = try await Self.ask(endpoint, at: bench, key: key, token: token)
+                    #expect(reply.status == 401, "\(endpoint.id) \(token.prefix(3))")
+                }
+            }
+            let secret = try await Self.ask(endpoint, about: "somebody", at: bench, key: keys.secretKey, token: own)
+            #expect(!Self.refusals.contains(secret.status), "\(endpoint.id)")
+        }
+        // Where none is demanded, one that is there narrows what the public key may ask.
+        #expect(try await bench.get("anna", headers: ["Souk-Customer-Token": own]).status == 200)
+        let other = try await bench.get("ben", headers: ["Souk-Customer-Token": own])
+        #expect(other.status == 403 && other.code == "another_customer")
+        await bench.close()
+    }
+
     @Test func `a revoked key is told what an unknown one is told`() async throws {
         let bench = try await ServerBench()
         let keys = try #require(bench.keys[ServerBench.app])

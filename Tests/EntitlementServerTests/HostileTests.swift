@@ -11,7 +11,7 @@ import Testing
 @Suite struct HostileTests {
     private static let words = [
         "'; DROP TABLE customer; --", "\" OR 1=1 --", "anna' UNION SELECT key FROM data_key --", "%' ESCAPE '", "\u{0}",
-        "a\u{0}b", "line\nbreak", "\r\nSet-Cookie: x=1", "\u{202E}gro", "../../etc/passwd", "${jndi:ldap://x}", "🙈",
+        "a\u{0}b", "\u{1}", "\u{7F}", "\u{85}", "line\nbreak", "\r\nSet-Cookie: x=1", "\u{202E}gro", "../../etc/passwd", "${jndi:ldap://x}", "🙈",
         String(repeating: "a", count: 256), String(repeating: "é", count: 5000), "", " ", "null", "-1",
         "99999999999999999999",
     ]
@@ -64,6 +64,38 @@ import Testing
         }
         #expect(try bench.contents() == before)
         #expect(bench.failures.withLock { $0 } == [])
+        await bench.close()
+    }
+
+    @Test func `a control character in a name of a path or in a header's value is malformed, at every endpoint`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.post([bench.period("1"), bench.purchase("2")])
+        let before = try bench.contents()
+        for character in ["%00", "%01", "a%00b", "%7F", "%1F", "%C2%85"] {
+            for endpoint in bench.service.endpoints where endpoint.path.contains("{") {
+                // One name at a time; the others are as they should be.
+                for match in endpoint.path.matches(of: /\{[a-z]+\}/) {
+                    let path = endpoint.path.replacing(match.output, with: character)
+                        .replacing(/\{[a-z]+\}/, with: "nobody")
+                    let reply = try await bench.send(
+                        endpoint.method, path, as: .secret, body: endpoint.method == .post ? .json([:]) : .empty)
+                    #expect(reply.status == 400, "\(endpoint.id) \(path)")
+                    #expect(reply.field == String(match.output.dropFirst().dropLast()), "\(endpoint.id) \(path)")
+                }
+            }
+        }
+        for word in ["\u{0}", "a\u{0}b", "a\u{1}", "\u{7F}"] {
+            for name in ["Idempotency-Key", "Souk-Environment", "Souk-Customer-Token", "Authorization"] {
+                let reply = try await bench.send(
+                    .post, "/v1/customers/anna/grants", as: name == "Authorization" ? .none : .secret,
+                    headers: [name: word], body: .json(["feature": "pro", "reason": "x"]))
+                #expect([400, 401].contains(reply.status), "\(name): \(reply.status)")
+            }
+            let body: JSONValue = ["feature": .string(word), "reason": .string(word)]
+            let reply = try await bench.send(.post, "/v1/customers/anna/grants", as: .secret, body: .json(body))
+            #expect(reply.status < 500, "\(reply.status)")
+        }
+        #expect(try bench.contents()["fact"] == before["fact"] && bench.failures.withLock { $0 } == [])
         await bench.close()
     }
 

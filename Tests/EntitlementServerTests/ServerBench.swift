@@ -57,6 +57,7 @@ struct ServerBench: Sendable {
         configuration.trustAnchors = [TrustAnchor(try Self.chain.get().root)]
         configuration.clock = clock
         configuration.realClock = realClock
+        configuration.monotonicClock = realClock.monotonic
         let failures = failures
         configuration.reportFailure = { _, error in failures.withLock { $0.append("\(error)") } }
         configure(&configuration)
@@ -196,6 +197,16 @@ struct ServerBench: Sendable {
     /// How many rows a table has.
     func count(_ table: String) throws -> Int {
         try database.read { try #require(try $0.first("SELECT count(*) AS n FROM \(table)"))["n"] }
+    }
+}
+
+extension ManualClock {
+    /// A monotonic clock that goes on as this one does.
+    var monotonic: MonotonicClock {
+        let (date, instant) = (now(), ContinuousClock.now)
+        return MonotonicClock { [weak self] in
+            instant + .milliseconds(Int64(((self?.now() ?? date).timeIntervalSince(date) * 1000).rounded()))
+        }
     }
 }
 

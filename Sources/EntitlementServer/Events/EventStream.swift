@@ -6,7 +6,8 @@ import StoreModel
 /// The events of one book as server-sent events (WHATWG HTML, "Server-sent events"): what followed the event the listener
 /// saw last, then what happens, with a comment when nothing has happened for a while.
 ///
-/// A listener reads the ledger at its own pace, a page at a time, so a slow one holds nobody up and fills no memory.
+/// A listener reads the ledger at its own pace, a page at a time, so a slow one holds nobody up and fills no memory. The
+/// stream ends within a second after its key was revoked, by whichever process, and tells nothing that was committed later.
 final class EventStream: Sendable {
     private struct State {
         var sequence: Int64
@@ -20,16 +21,21 @@ final class EventStream: Sendable {
     private let news: News
     private let book: Book
     private let silence: TimeInterval
+    private let admission: Admission
     private let state: Locked<State>
 
     /// - Parameters:
     ///   - sequence: the event that was seen last; `nil` begins with what happens from now on.
     ///   - silence: after how many seconds a comment shows that the connection still works.
-    init(ledger: Ledger, news: News, book: Book, after sequence: Int64?, silence: TimeInterval) throws {
+    ///   - admission: by what right somebody listens; the stream ends with it.
+    init(
+        ledger: Ledger, news: News, book: Book, after sequence: Int64?, silence: TimeInterval, for admission: Admission
+    ) throws {
         self.ledger = ledger
         self.news = news
         self.book = book
         self.silence = silence
+        self.admission = admission
         let span = try ledger.span(of: book)
         var greeting = "retry: 2000\n\n"
         if let sequence, sequence > 0, sequence < span.expired {
@@ -41,27 +47,40 @@ final class EventStream: Sendable {
 
     var body: HTTPBodyStream { HTTPBodyStream { try await self.next() } }
 
-    /// The next events, a comment, or `nil` when the service stops.
+    /// The next events, a comment, or `nil` when the service stops or the listener's right has ended.
     private func next() async throws -> [UInt8]? {
         let greeting = state.withLock { state in
             defer { state.greeting = nil }
             return state.greeting
         }
         if let greeting { return greeting }
+        let begun = news.now
+        var checked = begun
         while true {
             let listening = news.listen()
-            if let page = try page() { return page }
-            switch await news.wait(for: listening, upTo: silence) {
-            case .committed: continue
-            case .waitedLongEnough: return try page() ?? Array(":\n\n".utf8)
-            case .ended: return try page()
+            let page = try page()
+            // After the page was read: what was committed after a revocation is sent to no one.
+            if page != nil || news.now - checked >= .seconds(Admission.recheck) {
+                guard try admission.holds() else { return nil }
+                checked = news.now
+            }
+            if let page { return told(page) }
+            let left = silence - begun.duration(to: news.now) / .seconds(1)
+            if left <= 0 { return Array(":\n\n".utf8) }
+            if await news.wait(for: listening, upTo: min(Admission.recheck, left)) == .ended {
+                let last = try self.page()
+                return try admission.holds() ? last.map(told) : nil
             }
         }
     }
 
-    private func page() throws -> [UInt8]? {
+    private func page() throws -> [LedgerEvent]? {
         let events = try ledger.events(of: book, after: state.withLock { $0.sequence }, limit: Self.pageLimit)
-        guard let last = events.last else { return nil }
+        return events.isEmpty ? nil : events
+    }
+
+    private func told(_ events: [LedgerEvent]) -> [UInt8] {
+        guard let last = events.last else { return [] }
         state.withLock { $0.sequence = last.sequence }
         return events.flatMap { event in
             Array("id: \(event.id)\nevent: \(event.type)\ndata: ".utf8) + event.wire + Array("\n\n".utf8)

@@ -7,10 +7,17 @@ struct News: Sendable {
     enum Reason: Sendable { case committed, waitedLongEnough, ended }
 
     private let commits = Broadcast<Void>()
-    /// Measures waiting: real time.
+    /// Waits: real time.
     private let clock: any WallClock
+    /// Measures how long was waited.
+    private let monotonicClock: MonotonicClock
 
-    init(clock: any WallClock) { self.clock = clock }
+    init(clock: any WallClock, monotonicClock: MonotonicClock = MonotonicClock()) {
+        self.clock = clock
+        self.monotonicClock = monotonicClock
+    }
+
+    var now: ContinuousClock.Instant { monotonicClock.now }
 
     func tell() { commits.send(()) }
 
@@ -33,7 +40,7 @@ struct News: Sendable {
             }
             group.addTask {
                 do {
-                    try await clock.sleep(until: clock.now().addingTimeInterval(seconds))
+                    try await clock.sleep(for: seconds)
                     return .waitedLongEnough
                 } catch {
                     return .ended

@@ -24,7 +24,8 @@ struct EventsRoute: Sendable {
             }
             return sequence
         }
-        let stream = try EventStream(ledger: ledger, news: news, book: visit.book, after: seen, silence: silence)
+        let stream = try EventStream(
+            ledger: ledger, news: news, book: visit.book, after: seen, silence: silence, for: visit.admission)
         return .ready(
             HTTPResponse(
                 status: 200, headers: ["Content-Type": "text/event-stream", "Cache-Control": "no-store"],

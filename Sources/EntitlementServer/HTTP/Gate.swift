@@ -18,31 +18,48 @@ struct Call: Sendable {
                 guard let trace = Traceparent(request.headers[Traceparent.field]) else { return try await work() }
                 return try await Traceparent.$current.withValue(trace) { try await work() }
             } catch {
-                if !(error is Refusal) { report(id, error) }
-                return Refusal.failure(error).response
+                return Self.refusal(error, id, report).response
             }
         }
     }
 
-    fileprivate func refused(_ error: any Error) -> HTTPReply {
-        if !(error is Refusal) { report(id, error) }
-        return .ready(Refusal.failure(error).response)
+    fileprivate func refused(_ error: any Error) -> HTTPReply { .ready(Self.refusal(error, id, report).response) }
+
+    /// What failed on this side is reported; what the sender did wrong is not.
+    private static func refusal(
+        _ error: any Error, _ id: String, _ report: (_ requestID: String, any Error) -> Void
+    ) -> Refusal {
+        let refusal = Refusal.failure(error)
+        if !(error is Refusal), refusal.problem.status >= 500 { report(id, error) }
+        return refusal
+    }
+
+    /// Throws 400 for a name in the path that has a control character.
+    fileprivate func checkPath() throws {
+        for (name, value) in path.all where value.unicodeScalars.contains(where: \.isControl) {
+            throw Refusal.invalid(name, "should have no control characters")
+        }
     }
 }
 
 /// A call that was let in: who makes it, and about which book.
 struct Visit: Sendable {
     let call: Call
-    let caller: Caller
+    /// By what right; for answers that last.
+    let admission: Admission
     let environment: StoreEnvironment
     /// The one customer it may be about; `nil` for all of them.
     fileprivate let only: CustomerID?
+    fileprivate let limiter: RateLimiter
 
+    var caller: Caller { admission.caller }
+    /// Who asks: the customer of the token that was presented.
+    var asker: CustomerID? { admission.token?.customer }
     var request: HTTPRequest { call.request }
     var path: PathParameters { call.path }
     var book: Book { Book(app: caller.app, environment: environment) }
 
-    /// The customer the path names. Throws 400, and 403 where the caller may ask about another one only.
+    /// The customer the path names. Throws 400, 403 where the caller may ask about another one only, and 429.
     func customer() throws -> CustomerKey {
         guard let customer = CustomerID(rawValue: path["customer"]) else {
             throw Refusal.invalid("customer", "should have \(CustomerID.rule)")
@@ -50,11 +67,16 @@ struct Visit: Sendable {
         return try key(of: customer)
     }
 
-    /// A customer this call is about. Throws 403 where the caller may ask about another one only.
+    /// A customer this call is about, which counts against the customer's limit. Throws 403 where the caller may ask
+    /// about another one only, and 429.
     func key(of customer: CustomerID) throws -> CustomerKey {
-        if let only, only != customer { throw Refusal.anothersToken }
+        guard mayAsk(about: customer) else { throw Refusal.anothersToken }
+        if caller.kind == .public { try limiter.admit(customer, of: caller.app) }
         return CustomerKey(book: book, customer: customer)
     }
+
+    /// Whether the caller may ask about this customer.
+    func mayAsk(about customer: CustomerID) -> Bool { only == nil || only == customer }
 
     /// An answer that has to be waited for; what `work` throws becomes a refusal.
     func later(_ work: @escaping @Sendable () async throws -> HTTPResponse) -> HTTPReply { call.later(work) }
@@ -93,6 +115,7 @@ struct Gate: Sendable {
         case .open(let respond):
             do {
                 try signer.check(request)
+                try call.checkPath()
                 reply = try respond(call)
             } catch {
                 reply = call.refused(error)
@@ -123,25 +146,29 @@ struct Gate: Sendable {
             guard apps.contains(caller.app) else { throw Refusal.appNotServed }
             try limiter.admit(caller)
             try signer.check(call.request)
-            let only = try customer(that: caller, mayAskAbout: call.request, as: access)
-            return try respond(Visit(call: call, caller: caller, environment: try environment.get(), only: only))
+            let token = try call.request.headers[Self.customerToken].map { try tokens.claims(of: $0, for: caller.app) }
+            let only = try customer(that: caller, mayAskAboutBy: token, as: access)
+            try call.checkPath()
+            let admission = Admission(caller: caller, token: token, keys: keys, tokens: tokens)
+            return try respond(
+                Visit(
+                    call: call, admission: admission, environment: try environment.get(), only: only, limiter: limiter))
         } catch {
             return call.refused(error)
         }
     }
 
-    /// The one customer a caller may ask about, `nil` for all. Throws 401 and 403.
+    /// The one customer a caller may ask about, `nil` for all. A token that is not demanded still narrows what a public key
+    /// may ask; a secret key may ask everything. Throws 401 and 403.
     private func customer(
-        that caller: Caller, mayAskAbout request: HTTPRequest, as access: Endpoint.Access
+        that caller: Caller, mayAskAboutBy token: CustomerTokens.Claims?, as access: Endpoint.Access
     ) throws -> CustomerID? {
         if caller.kind == .secret { return nil }
-        switch access {
-        case .secretKey: throw Refusal.secretKeyRequired
-        case .publicKey where !guarded.contains(caller.app): return nil
-        case .publicKey, .customer:
-            guard let token = request.headers[Self.customerToken] else { throw Refusal.missingCustomerToken }
-            return try tokens.customer(presenting: token, of: caller.app)
+        if access == .secretKey { throw Refusal.secretKeyRequired }
+        guard token != nil || (access == .publicKey && !guarded.contains(caller.app)) else {
+            throw Refusal.missingCustomerToken
         }
+        return token?.customer
     }
 
     private func caller(of request: HTTPRequest, by credential: Endpoint.Credential) throws -> Caller {

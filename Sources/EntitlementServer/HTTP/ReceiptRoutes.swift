@@ -52,7 +52,7 @@ struct ReceiptRoutes: Sendable {
         }
         if let pulls { try await update(receipt, of: reader.app, by: pulls, as: requestID) }
         return try await ledger.record(receipt, of: reader.app, as: request) { customer, stored in
-            let mayKnow = customer.map { (try? visit.key(of: $0)) != nil } ?? false
+            let mayKnow = customer.map(visit.mayAsk(about:)) ?? false
             let answer = mayKnow ? stored.holder : stored.purchases
             return try KeptAnswer(
                 ReceiptValidation(

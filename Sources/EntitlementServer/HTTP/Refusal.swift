@@ -118,6 +118,9 @@ extension Refusal {
         if let error = error as? SQLError, [.busy, .storageFull, .storageFailed, .closed].contains(error.code) {
             return unavailable("The ledger cannot be reached at the moment; nothing was changed, try again.")
         }
+        if let error = error as? SQLError, error.code == .invalidValue {
+            return malformed("A text of the request contains U+0000, or is too long to be kept.")
+        }
         return Refusal(
             HTTPProblem(
                 status: 500, code: "internal", title: "Internal error",

@@ -86,7 +86,8 @@ public struct APIKeys: Sendable {
         }.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// Lets nobody in with this key any more. A key that was revoked before stays so, since then.
+    /// Revokes a key: a second later no request is let in with it, and its streams have ended. A key that was revoked
+    /// before keeps its date.
     ///
     /// Throws `EntitlementServerError` with `unknownKey` when no key, or more than one, has this id.
     @discardableResult
@@ -120,12 +121,12 @@ public struct APIKeys: Sendable {
 
     // MARK: - Rows
 
-    private static let columns = "digest, app, kind, label, created_at, revoked_at"
+    static let columns = "digest, app, kind, label, created_at, revoked_at"
     private static let idLength = 8
 
     private static func id(of digest: [UInt8]) -> String { Hex.encode(digest.prefix(idLength)) }
 
-    private static func entry(_ row: SQLRow) throws -> Entry {
+    static func entry(_ row: SQLRow) throws -> Entry {
         guard let kind = KeyKind(rawValue: try row["kind"]) else {
             throw EntitlementServerError(.internalInconsistency, "A key of the ledger is of no known kind.")
         }

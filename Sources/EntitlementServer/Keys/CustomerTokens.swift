@@ -17,6 +17,13 @@ struct CustomerTokens: Sendable {
         self.realClock = realClock
     }
 
+    /// What a token says, whose code was found right.
+    struct Claims: Sendable {
+        let customer: CustomerID
+        /// Exclusive.
+        let end: Date
+    }
+
     /// A token for `customer` until `end`.
     func issue(for customer: CustomerID, of app: BundleID, until end: Date) throws -> String {
         guard let secret = secrets[app] else { throw Refusal.appNotServed }
@@ -27,16 +34,20 @@ struct CustomerTokens: Sendable {
         return payload + "." + Base64.encodeURL(secret.code(for: Array(payload.utf8)))
     }
 
-    /// Whose token this is. Throws 401 for one that is malformed, not of this app, or over.
-    func customer(presenting token: String, of app: BundleID) throws -> CustomerID {
+    /// Whose token this is, and until when. Throws 401 for one that is malformed, not of this app, or expired.
+    func claims(of token: String, for app: BundleID) throws -> Claims {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard token.utf8.count <= 1024, parts.count == 2, let secret = secrets[app],
             let code = Base64.decodeURL(String(parts[1])), secret.isValid(code, for: Array(parts[0].utf8)),
-            let bytes = Base64.decodeURL(String(parts[0])), let claims = try? JSONValue(parsing: bytes),
-            let customer = claims["c"]?.stringValue.flatMap({ CustomerID(rawValue: $0) }),
-            let end = claims["u"]?.intValue
+            let bytes = Base64.decodeURL(String(parts[0])), let json = try? JSONValue(parsing: bytes),
+            let customer = json["c"]?.stringValue.flatMap({ CustomerID(rawValue: $0) }),
+            let end = json["u"]?.intValue
         else { throw Refusal.unknownCustomerToken }
-        guard realClock.now() < Date(timeIntervalSince1970: Double(end)) else { throw Refusal.customerTokenOver }
-        return customer
+        let claims = Claims(customer: customer, end: Date(timeIntervalSince1970: Double(end)))
+        guard isCurrent(claims) else { throw Refusal.customerTokenOver }
+        return claims
     }
+
+    /// Whether a token has not expired yet.
+    func isCurrent(_ claims: Claims) -> Bool { realClock.now() < claims.end }
 }

@@ -31,23 +31,23 @@ public struct IssuedKeys: Sendable, CustomStringConvertible {
 
 /// The API keys of all apps, by their digest.
 final class KeyRing: Sendable {
-    /// How long a key is believed in before the ledger is asked again, since it may have been revoked: in seconds.
-    static let belief = 1.0
+    /// How long a key is believed in before the ledger is asked again, since it may have been revoked.
+    static let belief = Duration.seconds(1)
 
     private let database: any SQLDatabase
-    private let realClock: any WallClock
+    private let clock: MonotonicClock
     /// By the hash of the key under a seed of this process, which tells a sender as little as a digest would.
     private let known = Locked<[Int: Known]>([:])
 
     private struct Known {
         let key: [UInt8]
         let caller: Caller
-        let since: Date
+        let since: ContinuousClock.Instant
     }
 
-    init(database: any SQLDatabase, realClock: any WallClock) {
+    init(database: any SQLDatabase, clock: MonotonicClock) {
         self.database = database
-        self.realClock = realClock
+        self.clock = clock
     }
 
     /// Whose key this is, `nil` for nobody's.
@@ -57,9 +57,9 @@ final class KeyRing: Sendable {
         guard key.utf8.count <= 512 else { return nil }
         var key = key
         let hash = key.hashValue
-        let now = realClock.now()
+        let now = clock.now
         if let known = known.withLock({ $0[hash] }), key.withUTF8({ Self.isSame(known.key, $0) }),
-            (0..<Self.belief).contains(now.timeIntervalSince(known.since))
+            now - known.since < Self.belief
         {
             return known.caller
         }
@@ -77,6 +77,17 @@ final class KeyRing: Sendable {
         let caller = Caller(app: app, kind: kind, keyDigest: digest)
         known.withLock { $0[hash] = Known(key: Array(key.utf8), caller: caller, since: now) }
         return caller
+    }
+
+    /// Whether the key of `caller` still has the rights that it had. Asks the ledger each time.
+    func admits(_ caller: Caller) throws -> Bool {
+        try database.read { connection in
+            try connection.first(
+                "SELECT app, kind FROM api_key WHERE digest = ?1 AND revoked_at IS NULL", [.blob(caller.keyDigest)]
+            ).map { row in
+                try row["app"] == caller.app.rawValue && row["kind"] == caller.kind.rawValue
+            } ?? false
+        }
     }
 
     /// The configured apps that have no key yet.

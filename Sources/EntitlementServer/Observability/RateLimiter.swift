@@ -3,10 +3,15 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// How many requests one key may send: `burst` at once, and `perSecond` more with every second that passes.
+/// How many requests may be sent: `burst` at once, and `perSecond` more with every second that passes.
 public struct RateLimit: Hashable, Sendable {
     public var perSecond: Double
     public var burst: Int
+
+    /// The default for one customer: 50 requests a second after 1000 at once. An app asks a few times when it is opened and
+    /// once for every hundred purchases that it restores, so no person comes near it. A server answers hundreds of times
+    /// as many, so no single device in a loop keeps it from the others.
+    public static let perCustomer = RateLimit(perSecond: 50, burst: 1000)
 
     /// Both are taken as they are; `EntitlementService` refuses to start with a limit that lets nobody in.
     public init(perSecond: Double, burst: Int) {
@@ -20,46 +25,109 @@ public struct RateLimit: Hashable, Sendable {
                 .invalidConfiguration, "A rate limit lets at least one request in at once, and more than 0 a second.")
         }
     }
+
+    /// Takes a token from a bucket that is full again at `fullAgain`, in seconds of a monotonic clock. Returns after how
+    /// many seconds there is a token, if there is none at `now`.
+    fileprivate func take(from fullAgain: inout Double, at now: Double) -> Double? {
+        let whole = Double(burst) / perSecond
+        let next = max(fullAgain, now) + 1 / perSecond
+        // The last bits of a sum of fractions decide about nothing.
+        guard next <= now + whole + 1e-6 else { return next - now - whole }
+        fullAgain = next
+        return nil
+    }
 }
 
-/// One bucket of tokens for each key, in real time. A key's bucket is kept as the one instant at which it is full again.
+/// Buckets of tokens, one for each key and one for each customer, on a monotonic clock: setting the date changes nothing.
+/// A bucket is kept as the one instant at which it is full again.
 final class RateLimiter: Sendable {
     private let limits: [BundleID: RateLimit]
-    private let clock: any WallClock
+    private let customerLimits: [BundleID: RateLimit]
+    private let clock: MonotonicClock
+    private let begun: ContinuousClock.Instant
     /// By the digest of the key. Only keys that exist get this far, so there are no more of these than keys.
     private let fullAgain = Locked<[[UInt8]: Double]>([:])
+    private let customers = CustomerBuckets()
 
     init(_ configuration: EntitlementService.Configuration) {
-        limits = Dictionary(
-            uniqueKeysWithValues: configuration.apps.compactMap { app in app.rateLimit.map { (app.bundleID, $0) } })
-        clock = configuration.realClock
+        func limits(
+            _ limit: (EntitlementService.Configuration.App) -> RateLimit?
+        ) -> [BundleID: RateLimit] {
+            Dictionary(
+                uniqueKeysWithValues: configuration.apps.compactMap { app in limit(app).map { (app.bundleID, $0) } })
+        }
+        self.limits = limits(\.rateLimit)
+        customerLimits = limits(\.customerRateLimit)
+        clock = configuration.monotonicClock
+        begun = clock.now
     }
 
     /// Takes a token from the bucket of the caller's key. Throws 429, saying when there is one again.
     func admit(_ caller: Caller) throws {
         guard !limits.isEmpty, let limit = limits[caller.app] else { return }
-        let now = clock.now().timeIntervalSince1970
-        let whole = Double(limit.burst) / limit.perSecond
-        let wait = fullAgain.withLock { fullAgain -> Double in
-            // A clock that was set back must not lock anybody out for longer than a bucket takes to fill.
-            let emptyUntil = min(max(fullAgain[caller.keyDigest] ?? now, now), now + whole)
-            let next = emptyUntil + 1 / limit.perSecond
-            // The last bits of a sum of fractions decide about nothing.
-            guard next <= now + whole + 1e-6 else { return next - now - whole }
-            fullAgain[caller.keyDigest] = next
-            return 0
+        let now = now
+        let wait = fullAgain.withLock { limit.take(from: &$0[caller.keyDigest, default: now], at: now) }
+        if let wait { throw Refusal.tooManyRequests(of: "This key", field: "Authorization", retryAfter: wait) }
+    }
+
+    /// Takes a token from the bucket of a customer. Throws 429, saying when there is one again.
+    func admit(_ customer: CustomerID, of app: BundleID) throws {
+        guard let limit = customerLimits[app] else { return }
+        if let wait = customers.take(limit, of: customer, app, at: now) {
+            throw Refusal.tooManyRequests(of: "This customer", field: "customer", retryAfter: wait)
         }
-        if wait > 0 { throw Refusal.tooManyRequests(retryAfter: Int(wait.rounded(.up))) }
+    }
+
+    /// Seconds since the limiter was made.
+    private var now: Double {
+        let (seconds, attoseconds) = begun.duration(to: clock.now).components
+        return Double(seconds) + Double(attoseconds) * 1e-18
+    }
+}
+
+/// The buckets of customers, in a table that never grows: whoever has the public key can name any number of customers.
+///
+/// A customer has four places. Where all are taken, the bucket that is full soonest makes room: it remembers least. So a
+/// bucket is never fuller than it should be because of others, and one that is nearly empty stays.
+private final class CustomerBuckets: Sendable {
+    private struct Slot {
+        /// The customer's whole hash; 0 in a place that was never taken.
+        var hash = 0
+        var fullAgain = 0.0
+    }
+
+    private static let ways = 4
+    /// Powers of two; 16384 places in all, 256 KiB. Under the default limit a bucket is full again 20 ms after a request,
+    /// so that many serve 800 000 requests a second of as many customers.
+    private static let (shardCount, setCount) = (64, 64)
+
+    private let shards = (0..<shardCount).map { _ in Locked([Slot](repeating: Slot(), count: setCount * ways)) }
+
+    /// `RateLimit.take` from the bucket of a customer.
+    func take(_ limit: RateLimit, of customer: CustomerID, _ app: BundleID, at now: Double) -> Double? {
+        // Seeded in each process, so that a sender cannot choose who shares a place.
+        var hasher = Hasher()
+        hasher.combine(customer)
+        hasher.combine(app)
+        let hash = hasher.finalize()
+        let first = (hash >> 6 & (Self.setCount - 1)) * Self.ways
+        return shards[hash & (Self.shardCount - 1)].withLock { slots in
+            let places = first..<(first + Self.ways)
+            let own = places.first { slots[$0].hash == hash }
+            guard let place = own ?? places.min(by: { slots[$0].fullAgain < slots[$1].fullAgain }) else { return nil }
+            if own == nil { slots[place] = Slot(hash: hash, fullAgain: now) }
+            return limit.take(from: &slots[place].fullAgain, at: now)
+        }
     }
 }
 
 extension Refusal {
-    fileprivate static func tooManyRequests(retryAfter seconds: Int) -> Refusal {
+    fileprivate static func tooManyRequests(of whom: String, field: String, retryAfter seconds: Double) -> Refusal {
         Refusal(
             HTTPProblem(
                 status: 429, code: "rate_limited", title: "Too many requests",
-                detail: "This key has sent more requests than it may; the next is answered after Retry-After seconds.",
-                field: "Authorization", isRetryable: true),
-            headers: ["Retry-After": String(max(1, seconds))])
+                detail: "\(whom) sent more requests than allowed. The next is answered after Retry-After seconds.",
+                field: field, isRetryable: true),
+            headers: ["Retry-After": String(max(1, Int(seconds.rounded(.up))))])
     }
 }

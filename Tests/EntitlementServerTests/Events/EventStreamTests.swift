@@ -36,12 +36,12 @@ final class EventListener: Sendable {
     let stream: HTTPBodyStream
 
     init(
-        _ bench: ServerBench, of app: BundleID = ServerBench.app, after id: String? = nil,
-        environment: String = "sandbox"
+        _ bench: ServerBench, of app: BundleID = ServerBench.app, by key: String? = nil, after id: String? = nil,
+        environment: String = "sandbox", token: String? = nil
     ) async throws {
-        var headers: HTTPHeaders = [
-            "Authorization": "Bearer \(try #require(bench.keys[app]).secretKey)", "Souk-Environment": environment,
-        ]
+        let key = try key ?? #require(bench.keys[app]).secretKey
+        var headers: HTTPHeaders = ["Authorization": "Bearer \(key)", "Souk-Environment": environment]
+        if let token { headers.add("Souk-Customer-Token", token) }
         if let id { headers.add("Last-Event-ID", id) }
         let response = await bench.service.respond(
             to: HTTPRequest(method: .get, url: "/v1/events", headers: headers)
@@ -198,7 +198,7 @@ final class EventListener: Sendable {
         _ = try await chore.step()
         let late = try EventStream(
             ledger: bench.service.ledger, news: News(clock: bench.realClock),
-            book: Book(app: ServerBench.app, environment: .sandbox), after: 1, silence: 1)
+            book: Book(app: ServerBench.app, environment: .sandbox), after: 1, silence: 1, for: try bench.admission())
         let greeting = String(decoding: try await late.body.next() ?? [], as: UTF8.self)
         let notice = greeting.split(separator: "\n\n").compactMap(HeardEvent.init)
         #expect(notice.map(\.type) == ["events.expired"] && notice.first?.data["id"] == "1")

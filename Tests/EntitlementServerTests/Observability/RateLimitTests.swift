@@ -1,5 +1,7 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
+import Primitives
 import StoreModel
 import Testing
 
@@ -51,6 +53,79 @@ import Testing
         await bench.close()
     }
 
+    @Test func `setting the date back or forward admits and refuses nobody`() async throws {
+        let (time, date) = (ManualMonotonicClock(), Locked(Date(timeIntervalSince1970: 1_767_225_600)))
+        let bench = try await ServerBench {
+            $0.apps[0].rateLimit = RateLimit(perSecond: 0.5, burst: 2)
+            $0.monotonicClock = time.clock
+            $0.realClock = SetClock(date: date)
+        }
+        #expect(try await bench.get().status == 200)
+        for days in [-365.0, 730, -30] {
+            date.withLock { $0 += days * 86400 }
+            #expect(try await bench.get().status == 200, "\(days)")
+            #expect(try await bench.get().headers["Retry-After"] == "2", "\(days)")
+            time.advance(by: .seconds(2))
+        }
+        await bench.close()
+    }
+
+    @Test func `a customer has a limit by default, for public keys alone`() async throws {
+        let bench = try await ServerBench()
+        let limit = RateLimit.perCustomer
+        var statuses: [Int: Int] = [:]
+        for _ in 0..<(limit.burst + 5) { statuses[try await bench.get().status, default: 0] += 1 }
+        #expect(statuses == [200: limit.burst, 429: 5])
+        let refused = try await bench.post(bench.purchase("1"))
+        #expect(refused.code == "rate_limited" && refused.field == "customer" && refused.headers["Retry-After"] == "1")
+        #expect(try await bench.get("ben").status == 200)
+        #expect(try await bench.send(.get, "/v1/customers/anna", as: .secret).status == 200)
+        bench.realClock.advance(by: 1)
+        statuses = [:]
+        for _ in 0..<60 { statuses[try await bench.get().status, default: 0] += 1 }
+        #expect(statuses == [200: 50, 429: 10])
+        await bench.close()
+    }
+
+    @Test func `every request about a customer counts, whichever endpoint it asks`() async throws {
+        let bench = try await ServerBench { $0.apps[0].customerRateLimit = RateLimit(perSecond: 0.1, burst: 1) }
+        let anna: JSONValue = ["customerId": ["type": "merchant-str", "value": "anna"]]
+        #expect(try await bench.post(bench.purchase("1")).status == 200)
+        #expect(try await bench.get().status == 429)
+        for path in ["/feature-provisioner/get-features", "/subscriptions-tracker/get-subscriptions"] {
+            #expect(try await bench.send(.post, path, body: .json(anna)).status == 429)
+        }
+        let token: HTTPHeaders = ["Souk-Customer-Token": try await bench.token()]
+        #expect(try await bench.send(.get, "/v1/customers/anna/credits/coins", headers: token).status == 429)
+        #expect(try await bench.get("ben").status == 200)
+        await bench.close()
+    }
+
+    @Test func `an app without a limit for its customers has none`() async throws {
+        let bench = try await ServerBench { $0.apps[0].customerRateLimit = nil }
+        for _ in 0..<(RateLimit.perCustomer.burst + 5) { #expect(try await bench.get().status == 200) }
+        await bench.close()
+    }
+
+    @Test func `naming many customers takes no memory and gives nobody who is limited a new bucket`() async throws {
+        let bench = try await ServerBench { $0.apps[0].customerRateLimit = RateLimit(perSecond: 0.01, burst: 3) }
+        var configuration = EntitlementService.Configuration(
+            database: bench.database, apps: [.init(bundleID: ServerBench.app)], environments: [.sandbox])
+        configuration.apps[0].customerRateLimit = RateLimit(perSecond: 0.01, burst: 3)
+        configuration.monotonicClock = bench.realClock.monotonic
+        let limiter = RateLimiter(configuration)
+        func isAdmitted(_ name: String) -> Bool {
+            (try? limiter.admit(CustomerID(unchecked: name), of: ServerBench.app)) != nil
+        }
+        for _ in 0..<3 { #expect(isAdmitted("anna")) }
+        #expect(!isAdmitted("anna"))
+        for number in 0..<100_000 { #expect(isAdmitted("crowd-\(number)")) }
+        #expect(!isAdmitted("anna"))
+        bench.realClock.advance(by: 101)
+        #expect(isAdmitted("anna"))
+        await bench.close()
+    }
+
     @Test func `the store's clock fills no bucket`() async throws {
         let bench = try await bench()
         for _ in 0..<2 { _ = try await bench.get() }
@@ -73,4 +148,13 @@ import Testing
             _ = try await ServerBench { $0.apps[0].rateLimit = limit }
         }
     }
+}
+
+/// A clock whose date a test sets, back as well.
+private struct SetClock: WallClock {
+    let date: Locked<Date>
+
+    func now() -> Date { date.withLock { $0 } }
+
+    func sleep(until deadline: Date) async throws { try await BaseTestSupport.Gate().pass() }
 }

@@ -44,10 +44,14 @@ struct DocumentJudgeTests {
         _ = try await bench.send(
             .post, "/v1/promotions", as: .secret, body: .json(["code": "SPRING", "feature": "pro"]))
         let key = try #require(bench.keys[ServerBench.app]).secretKey
+        let token = try await bench.token()
         let verdict = try await withLoopbackServer(wrap(bench.service)) { url in
             var request = extent
             request["url"] = .string(url + "/openapi.json")
-            request["headers"] = ["Authorization": .string("Bearer \(key)"), "x-api-key": .string(key)]
+            request["headers"] = [
+                "Authorization": .string("Bearer \(key)"), "x-api-key": .string(key),
+                "Souk-Customer-Token": .string(token),
+            ]
             request["mayRefuse"] = Self.mayRefuse
             // An idempotency key is looked at first: another body under it is refused, whatever the body.
             request["refused"] = ["409", "422"]
