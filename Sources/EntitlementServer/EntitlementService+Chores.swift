@@ -4,7 +4,7 @@ import StoreModel
 extension EntitlementService {
     /// What runs without being asked, and the figures that tell how it goes.
     static func chores(_ configuration: Configuration, _ parts: Parts) async throws -> [Chore] {
-        var chores = [sweeping(configuration, parts), expiring(configuration, parts)]
+        var chores = [sweeping(configuration, parts), expiring(configuration, parts), purging(parts)]
         var queues: [DeliveryQueue] = []
         for webhook in configuration.webhooks {
             guard let transport = configuration.webhookTransport else { continue }
@@ -13,7 +13,7 @@ extension EntitlementService {
             try await queue.open()
             queues.append(queue)
             let sender = WebhookSender(
-                webhook: webhook, queue: queue, transport: transport, backoff: configuration.webhookBackoff,
+                webhook: webhook, queue: queue, news: parts.news, transport: transport, backoff: configuration.webhookBackoff,
                 clock: configuration.realClock, random: configuration.random,
                 attempts: parts.metrics.webhookAttempts)
             chores.append(
@@ -42,6 +42,14 @@ extension EntitlementService {
         return Chore(name: "event retention", pause: 60) {
             let oldest = ledger.clock.now().addingTimeInterval(-retention)
             return try await ledger.expireEvents(before: oldest, keptFor: webhooks, limit: batch) == batch
+        }
+    }
+
+    /// Asked every second, because a reader of an older state may be at the files for a moment, or for an hour.
+    private static func purging(_ parts: Parts) -> Chore {
+        Chore(name: "erasure", pause: 1) { [ledger = parts.ledger] in
+            try await ledger.purge()
+            return false
         }
     }
 

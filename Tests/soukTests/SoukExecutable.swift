@@ -34,8 +34,14 @@ final class SoukService: Sendable {
         try await self.init(program: "souk", arguments + ["--stop-with-parent"], openFiles: openFiles)
     }
 
-    init(program: String, _ arguments: [String], openFiles: Int? = nil) async throws {
+    /// A `souk` that begins with this mask for the modes of files.
+    convenience init(_ arguments: [String], mask: String) async throws {
+        try await self.init(program: "souk", arguments, mask: mask)
+    }
+
+    init(program: String, _ arguments: [String], openFiles: Int? = nil, mask: String? = nil) async throws {
         var words = [SoukExecutable.path(program)] + arguments
+        if let mask { words = ["/bin/sh", "-c", "umask \(mask); exec \"$@\"", "sh"] + words }
         if let openFiles { words = ["/bin/sh", "-c", "ulimit -Sn \(openFiles); exec \"$@\"", "sh"] + words }
         child = try ChildProgram(words[0], Array(words.dropFirst()), input: .captured, output: .captured)
         greeting = try JSONValue(parsing: await child.output.firstLine() ?? "")

@@ -46,14 +46,33 @@ extension Ledger {
 
     /// Makes a customer unknown: destroys what the source bytes of their purchases can be read with, and puts `pseudonym`
     /// in the place of all their names. `nil` for a customer never seen.
+    ///
+    /// Afterwards no file of the database has the names, or `purge` takes them out as soon as nobody reads an older state.
     func erase(_ key: CustomerKey, leaving pseudonym: CustomerID) async throws -> ErasedCustomer? {
-        try await write { connection, outcome in
+        let erased: ErasedCustomer? = try await write { connection, outcome in
             var transaction = transaction(connection, on: key.book)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
             guard try transaction.isKnown(customer), try !transaction.isErased(customer) else { return nil }
             let count = try transaction.erase(customer, leaving: pseudonym)
             try settle(transaction, asking: nil, &outcome)
             return ErasedCustomer(pseudonym: pseudonym, erasedPurchases: count)
+        }
+        guard erased != nil else { return nil }
+        purging.withLock { $0 = true }
+        // Erased is erased: what fails here is tried again, and reported there.
+        try? await purge()
+        return erased
+    }
+
+    /// Takes what was erased out of the database's files, if anything was since the last time or since the start.
+    func purge() async throws {
+        guard purging.withLock({ $0 }) else { return }
+        purging.withLock { $0 = false }
+        do {
+            if try await !database.removeDeleted() { purging.withLock { $0 = true } }
+        } catch {
+            purging.withLock { $0 = true }
+            throw error
         }
     }
 
@@ -147,7 +166,8 @@ extension LedgerTransaction {
             let both = values(.text(name.rawValue), .text(pseudonym.rawValue))
             try connection.execute(
                 "UPDATE claim SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", both)
-            for table in ["idempotency_key", "event", "webhook_delivery"] {
+            try IdempotentRequest.forget(name, of: book, connection)
+            for table in ["event", "webhook_delivery"] {
                 try connection.execute(
                     "DELETE FROM \(table) WHERE app = ?1 AND environment = ?2 AND customer = ?3",
                     values(.text(name.rawValue)))
@@ -186,6 +206,7 @@ extension LedgerTransaction {
             UPDATE customer SET id = ?4, app_account_token = ?5, erased_at = ?6
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, both + [.text(pseudonym.appAccountToken.wireText), .integer(now.milliseconds)])
+        try keepErasure(of: names, leaving: pseudonym)
         let body: JSONValue = ["customer": .string(pseudonym.rawValue)]
         try tell(.erased, of: pseudonym, body.encoded())
         departed.formUnion(names)

@@ -12,6 +12,8 @@ struct Ledger: Sendable {
     let clock: any WallClock
     let cache: AnswerCache
     let headers: SignedHeaders
+    /// Whether the files may hold what was erased. True at the start: a process that was killed may have left it.
+    let purging = Locked(true)
     private let metrics: ServerMetrics
     private let news: News
     private let rules: [BundleID: AppRules]

@@ -116,6 +116,9 @@ enum Schema {
         headers,
         claims,
         places,
+        erasures,
+        keptAnswers,
+        readiness,
     ]
 }
 

@@ -25,14 +25,25 @@ enum BackupCommands {
 
     static let restore = Command(
         words: ["restore"], summary: "put a backup in the place of a ledger", operands: ["FILE"],
-        options: [LedgerFile.option, .init(name: "json", help: "print one JSON value")],
+        options: [
+            LedgerFile.option,
+            .init(
+                name: "accept-revived",
+                help: "restore although keys that were revoked, or customers who were erased, may come back"),
+            .init(name: "json", help: "print one JSON value"),
+        ],
         details: """
             FILE is checked first, and that this program knows its schema. Refused while a server has the ledger. The
-            ledger is replaced at one instant and stays beside the new one, under the name that is printed. What happened
-            since the backup is missing then: souk sync asks the App Store for it.
+            ledger is replaced at one instant and stays beside the new one, under the name that is printed.
+
+            Keys that were made or revoked, and customers who were erased, since the backup are read from the ledger that
+            is replaced: the keys are kept, and the customers are erased again. What was changed is printed. Where there
+            is no such ledger, or it cannot be read, nobody knows what the backup brings back: --accept-revived is needed.
+            Everything else that happened since the backup is missing then: souk sync asks the App Store for it.
             """
     ) { arguments in
         let ledger = try LedgerFile(arguments)
+        let accepts = arguments.has("accept-revived")
         let source = InputFile.absolute(arguments.operands[0])
         let file = try LedgerFile.refusing {
             let file = try SQLiteFile(path: source)
@@ -43,14 +54,65 @@ enum BackupCommands {
         }
         let hadLedger = ledger.exists
         let former = "\(ledger.path).before-\(stamp(Date()))"
-        let share = Share("restore")
-        try LedgerFile.refusing { try file.replace(ledger.path, keepingItAs: former) { share.show($0) } }
-        share.end()
+        let obstacle = try obstacle(to: ledger)
+        if let obstacle, !accepts { throw Misuse("\(obstacle) \(Self.consequence)") }
+        let restored = try await replace(
+            ledger.path, by: file, keepingItAs: former, isReadable: obstacle == nil, accepts: accepts)
+        if let obstacle { Terminal.note("\(obstacle) Revoke the keys that must not be valid: souk keys list.") }
         var told: JSONMembers = ["database": .string("sqlite:\(ledger.path)"), "backup": .string(source)]
         if hadLedger { told["former"] = .string(former) }
+        for (name, value) in restored.members { told[name] = value }
         let later = hadLedger ? "; what was there is \(former)" : ""
-        try tell(arguments, told, "\(ledger.path) is what \(source) holds\(later)")
+        try tell(arguments, told, "\(ledger.path) is what \(source) holds\(later)\n\(restored.sentence)")
         return .success
+    }
+
+    private static let consequence = """
+        So the backup may bring back keys that were revoked and customers who were erased since it was made. Pass \
+        --accept-revived to restore it nevertheless.
+        """
+
+    /// Why it cannot be known what became of keys and customers since a backup, `nil` where it can. Throws `Misuse` for a
+    /// ledger that another program has to look after first.
+    private static func obstacle(to ledger: LedgerFile) throws -> String? {
+        guard ledger.exists else { return "There is no ledger \(ledger.path)." }
+        do {
+            let status = try ledger.file().schema(EntitlementService.migrations)
+            guard status.pending.isEmpty else {
+                return "\(ledger.path) lacks \(status.pending.joined(separator: ", ")): run souk migrate apply first."
+            }
+            return nil
+        } catch let error as SQLError where [.corrupt, .notADatabase].contains(error.code) {
+            return "The ledger \(ledger.path) cannot be read."
+        }
+    }
+
+    private static func replace(
+        _ path: String, by backup: SQLiteFile, keepingItAs former: String, isReadable: Bool, accepts: Bool
+    ) async throws -> RestoreAmendment.Changes {
+        let share = Share("restore")
+        let result = Locked<(changes: RestoreAmendment.Changes, hasErasures: Bool)>((.init(), false))
+        do {
+            try await backup.replace(path, keepingItAs: former) {
+                share.show($0)
+            } reading: { connection in
+                try isReadable ? RestoreAmendment(of: connection) : nil
+            } amending: { copy, amendment in
+                guard let amendment = amendment ?? nil else { return }
+                let changes = try await amendment.apply(to: copy)
+                guard changes.unknownErasures == 0 || accepts else {
+                    let count = LintReport.count(changes.unknownErasures, "customer")
+                    throw Misuse("\(count) of \(path) cannot be found in the backup to be erased again. \(consequence)")
+                }
+                result.withLock { $0 = (changes, amendment.hasErasures) }
+            }
+            share.end()
+        } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
+            throw Misuse(error.description)
+        }
+        let (changes, hasErasures) = result.withLock { $0 }
+        if hasErasures { try SQLiteFile(path: former).compact() }
+        return changes
     }
 
     private static func tell(_ arguments: Arguments, _ members: JSONMembers, _ sentence: String) throws {
@@ -79,5 +141,30 @@ enum BackupCommands {
         func end() {
             if Terminal.showsProgress { Terminal.write(error: "\r\u{1B}[K") }
         }
+    }
+}
+
+extension RestoreAmendment.Changes {
+    fileprivate var members: JSONMembers {
+        [
+            "keysAdded": .array(added.map { .string($0.id) }), "keysRevoked": .array(revoked.map { .string($0.id) }),
+            "customersErased": .number(erasedCustomers), "erasuresUnknown": .number(unknownErasures),
+        ]
+    }
+
+    /// What was carried over, for people.
+    fileprivate var sentence: String {
+        var parts: [String] = []
+        if !added.isEmpty { parts.append("added \(Self.list(added))") }
+        if !revoked.isEmpty { parts.append("revoked \(Self.list(revoked))") }
+        if erasedCustomers > 0 { parts.append("erased \(LintReport.count(erasedCustomers, "customer")) again") }
+        if unknownErasures > 0 {
+            parts.append("did not find \(LintReport.count(unknownErasures, "customer")) who were erased")
+        }
+        return parts.isEmpty ? "no key and no erasure was newer than the backup" : parts.joined(separator: "; ")
+    }
+
+    private static func list(_ keys: [APIKeys.Entry]) -> String {
+        keys.map { "the \($0.kind.rawValue) key \($0.id)" }.joined(separator: ", ")
     }
 }

@@ -20,6 +20,8 @@ struct LedgerFile: Sendable {
             throw Misuse("--database is sqlite:PATH, not \"\(text)\"")
         }
         path = InputFile.absolute(String(text.dropFirst("sqlite:".count)))
+        // Whatever this process makes beside a ledger is its owner's alone, whichever mask it was started with.
+        umask(0o077)
     }
 
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
@@ -43,7 +45,7 @@ struct LedgerFile: Sendable {
         }
     }
 
-    private static let reasons: Set<SQLError.Code> = [
+    static let reasons: Set<SQLError.Code> = [
         .cannotOpen, .notADatabase, .alreadyOpen, .busy, .newerSchema, .migrationChanged,
     ]
 

@@ -83,16 +83,18 @@ enum ServeCommand {
         return configuration
     }
 
-    /// The secret key goes into a file that only its owner may read; it is never printed. The public one has a file as
-    /// well, because the ledger keeps only digests.
+    /// Writes both keys to files that only their owner may read, whatever the process's mask, because the ledger keeps
+    /// only digests. The secret key is never printed.
     private static func save(_ keys: IssuedKeys, beside database: String) throws {
-        let path = secretFile(of: keys.bundleID, beside: database)
-        try? FileManager.default.removeItem(atPath: path)
-        let isWritten = FileManager.default.createFile(
-            atPath: path, contents: Data((keys.secretKey + "\n").utf8), attributes: [.posixPermissions: 0o600])
-        guard isWritten else { throw Misuse("\(path): the secret key cannot be written; no key was made") }
-        let publicFile = "\(database).\(keys.bundleID).public-key"
-        try Data((keys.publicKey + "\n").utf8).write(to: URL(fileURLWithPath: publicFile))
+        let files = [
+            (secretFile(of: keys.bundleID, beside: database), keys.secretKey),
+            ("\(database).\(keys.bundleID).public-key", keys.publicKey),
+        ]
+        for (path, key) in files {
+            do { try DurableFile.write(Array((key + "\n").utf8), to: path, by: path + ".new") } catch {
+                throw Misuse("\(path): the key cannot be written: \(error). No key was made")
+            }
+        }
     }
 
     private static func secretFile(of bundle: BundleID, beside database: String) -> String {

@@ -28,6 +28,10 @@ struct ServiceOptions: Sendable {
     static let rateLimit = Command.Option(
         name: "rate-limit", value: "N[:BURST]", help: "requests a second that each key may send, BURST at once (2 N)")
 
+    static let customerRateLimit = Command.Option(
+        name: "customer-rate-limit", value: "N[:BURST]",
+        help: "requests a second about one customer that public keys may send, BURST at once; none for no limit (50:1000)")
+
     private enum Log: String { case nothing, refusals, requests }
 
     /// Where `/metrics` has a place of its own.
@@ -79,11 +83,14 @@ struct ServiceOptions: Sendable {
         configuration.logsEveryRequest = log == .requests
     }
 
-    static func rateLimit(_ text: String) throws -> RateLimit {
+    static func rateLimit(_ text: String, of option: Command.Option = rateLimit) throws -> RateLimit {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count <= 2, let perSecond = Double(parts[0]), perSecond > 0, perSecond <= 1e6,
             let burst = parts.count == 2 ? Int(parts[1]) : max(1, Int(2 * perSecond)), (1...10_000_000).contains(burst)
-        else { throw Misuse("--rate-limit is N or N:BURST, such as 50:200, not \"\(text)\"") }
+        else {
+            let forms = option.name == rateLimit.name ? "N or N:BURST" : "N, N:BURST or none"
+            throw Misuse("--\(option.name) is \(forms), such as 50:200, not \"\(text)\"")
+        }
         return RateLimit(perSecond: perSecond, burst: burst)
     }
 

@@ -38,6 +38,7 @@ enum ServeOptions {
                 name: "customer-tokens", value: "WHETHER",
                 help: "required or optional beside a public key (optional)"),
             ServiceOptions.rateLimit,
+            ServiceOptions.customerRateLimit,
         ] + AppStoreOptions.options
 
     static let config = Command.Option(name: "config", value: "FILE", help: "a JSON file that says the same, and more")

@@ -66,7 +66,11 @@ struct ServePlan {
         }
         app.transferMode = try arguments.choice("transfer-mode") ?? .transfer
         app.requiresCustomerTokens = try arguments.choice("customer-tokens") == Tokens.required
-        app.rateLimit = try arguments.text("rate-limit").map(ServiceOptions.rateLimit)
+        app.rateLimit = try arguments.text("rate-limit").map { try ServiceOptions.rateLimit($0) }
+        if let text = arguments.text("customer-rate-limit") {
+            app.customerRateLimit =
+                try text == "none" ? nil : ServiceOptions.rateLimit(text, of: ServiceOptions.customerRateLimit)
+        }
         let appStore = try AppStoreOptions(arguments)
         for environment in environments where [.production, .sandbox].contains(environment) {
             app.appStore[environment] = appStore?.impatientClient(for: bundle, in: environment)

@@ -1,0 +1,89 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// What is kept of an erasure, so that a restored backup does not bring the customer back: for each name that the customer
+/// had, SHA-256 of a salt and the name.
+///
+/// Who has the ledger can try names; the digests say nothing to anybody else.
+struct ErasedName: Sendable, Hashable {
+    let book: Book
+    let salt: [UInt8]
+    let digest: [UInt8]
+    let pseudonym: CustomerID
+    let erasedAt: Date
+
+    static func digest(of name: String, _ salt: [UInt8]) -> [UInt8] { SHA256.hash(salt + Array(name.utf8)) }
+
+    init(book: Book, salt: [UInt8], digest: [UInt8], pseudonym: CustomerID, erasedAt: Date) {
+        self.book = book
+        self.salt = salt
+        self.digest = digest
+        self.pseudonym = pseudonym
+        self.erasedAt = erasedAt
+    }
+
+    /// From a row of `erased_name`.
+    init(_ row: SQLRow) throws {
+        self.init(
+            book: Book(
+                app: BundleID(unchecked: try row["app"]), environment: StoreEnvironment(rawValue: try row["environment"])),
+            salt: try row["salt"], digest: try row["digest"], pseudonym: CustomerID(unchecked: try row["pseudonym"]),
+            erasedAt: Date(milliseconds: try row["erased_at"]))
+    }
+
+    /// Keeps it, in the place of an earlier erasure of the same name.
+    func keep(_ connection: any SQLConnection) throws {
+        try connection.execute(
+            """
+            INSERT INTO erased_name (app, environment, salt, digest, pseudonym, erased_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            ON CONFLICT (app, environment, digest) DO UPDATE
+            SET pseudonym = excluded.pseudonym, erased_at = excluded.erased_at
+            """,
+            [
+                .text(book.app.rawValue), .text(book.environment.rawValue), .blob(salt), .blob(digest),
+                .text(pseudonym.rawValue), .integer(erasedAt.milliseconds),
+            ])
+    }
+}
+
+extension LedgerTransaction {
+    /// Keeps that the customer of these names was erased. An app has one salt, so that a restore computes one digest for
+    /// each name.
+    func keepErasure(of names: [CustomerID], leaving pseudonym: CustomerID) throws {
+        let app = SQLValue.text(book.app.rawValue)
+        let row = try connection.first("SELECT erasure_salt FROM app WHERE bundle_id = ?1", [app])
+        let known: [UInt8]? = try row.flatMap { try $0["erasure_salt"] }
+        let salt = known ?? KeyText.randomBytes(16)
+        if known == nil {
+            try connection.execute("UPDATE app SET erasure_salt = ?2 WHERE bundle_id = ?1", [app, .blob(salt)])
+        }
+        for name in names {
+            try ErasedName(
+                book: book, salt: salt, digest: ErasedName.digest(of: name.rawValue, salt), pseudonym: pseudonym,
+                erasedAt: now
+            ).keep(connection)
+        }
+    }
+}
+
+extension Schema {
+    /// Who was erased, by digests of their names. Of those who were erased before this there is none.
+    static let erasures = SQLMigration(
+        "0008 erasures",
+        [
+            .sqlite: """
+            ALTER TABLE app ADD COLUMN erasure_salt BLOB;
+            CREATE TABLE erased_name (
+                app TEXT NOT NULL,
+                environment TEXT NOT NULL,
+                digest BLOB NOT NULL,
+                salt BLOB NOT NULL,
+                pseudonym TEXT NOT NULL,
+                erased_at INTEGER NOT NULL,
+                PRIMARY KEY (app, environment, digest)
+            ) STRICT, WITHOUT ROWID;
+            """
+        ])
+}

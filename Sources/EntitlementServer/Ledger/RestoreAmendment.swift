@@ -1,0 +1,204 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// What a restored backup must not undo: the keys that were made and revoked, and the customers who were erased, since the
+/// backup was made. Read from the ledger that is replaced, and applied to the copy that replaces it.
+///
+///     try await backup.replace(path, keepingItAs: former) { try RestoreAmendment(of: $0) } amending: { copy, amendment in
+///         changes = try await amendment?.apply(to: copy)
+///     }
+public struct RestoreAmendment: Sendable {
+    /// What a restored backup would otherwise have undone.
+    public struct Changes: Sendable {
+        /// Keys that the backup does not have.
+        public fileprivate(set) var added: [APIKeys.Entry] = []
+        /// Keys that are valid in the backup.
+        public fileprivate(set) var revoked: [APIKeys.Entry] = []
+        /// How many customers of the backup are erased in it now.
+        public fileprivate(set) var erasedCustomers = 0
+        /// How many erasures since the backup could not be repeated: earlier versions kept no digests of names.
+        public fileprivate(set) var unknownErasures = 0
+
+        public init() {}
+    }
+
+    private struct App: Sendable {
+        let name: String
+        let rulesDigest: [UInt8]
+        let createdAt: Int64
+        let tokenSecret: [UInt8]?
+        let erasureSalt: [UInt8]?
+    }
+
+    private struct Key: Sendable {
+        let digest: [UInt8]
+        let entry: APIKeys.Entry
+    }
+
+    /// A customer who was erased.
+    private struct Erased: Hashable {
+        let book: Book
+        let pseudonym: CustomerID
+    }
+
+    private let apps: [App]
+    private let keys: [Key]
+    private let erasedNames: [ErasedName]
+    private let erased: Set<Erased>
+
+    /// Whether customers were erased from the ledger that was read.
+    public var hasErasures: Bool { !erased.isEmpty }
+
+    /// Of a ledger that has every migration.
+    public init(of connection: any SQLConnection) throws {
+        apps = try connection.query("SELECT * FROM app").map { row in
+            App(
+                name: try row["bundle_id"], rulesDigest: try row["rules_digest"], createdAt: try row["created_at"],
+                tokenSecret: try row["token_secret"], erasureSalt: try row["erasure_salt"])
+        }
+        keys = try Self.keys(connection)
+        erasedNames = try connection.query("SELECT * FROM erased_name").map(ErasedName.init)
+        erased = try Self.erased(connection)
+    }
+
+    /// Applies it to a backup, after its migrations. Keys that only the backup has stay as they are there.
+    public func apply(to database: SQLiteDatabase) async throws -> Changes {
+        try database.migrate(Schema.migrations)
+        let ledger = Ledger(
+            database: database, clock: SystemClock(), cache: AnswerCache(bytes: 0), metrics: ServerMetrics(),
+            news: News(clock: SystemClock()), rules: [:])
+        try await ledger.sealOpenFacts()
+        let changes = try await database.write { connection in
+            var changes = Changes()
+            try mergeKeys(connection, &changes)
+            try repeatErasures(connection, &changes)
+            return changes
+        }
+        if changes.erasedCustomers > 0 { try await database.compact() }
+        return changes
+    }
+
+    // MARK: - Keys
+
+    private static func keys(_ connection: any SQLConnection) throws -> [Key] {
+        try connection.query("SELECT \(APIKeys.columns) FROM api_key").map { row in
+            Key(digest: try row["digest"], entry: try APIKeys.entry(row))
+        }
+    }
+
+    private func mergeKeys(_ connection: any SQLConnection, _ changes: inout Changes) throws {
+        for app in apps {
+            try connection.execute(
+                """
+                INSERT INTO app (bundle_id, rules_digest, created_at, token_secret, erasure_salt)
+                VALUES (?1, ?2, ?3, ?4, ?5)
+                ON CONFLICT (bundle_id) DO UPDATE SET erasure_salt = coalesce(erasure_salt, excluded.erasure_salt)
+                """,
+                [
+                    .text(app.name), .blob(app.rulesDigest), .integer(app.createdAt), SQLValue(app.tokenSecret),
+                    SQLValue(app.erasureSalt),
+                ])
+        }
+        let present = Dictionary(
+            uniqueKeysWithValues: try Self.keys(connection).map { ($0.digest, $0.entry.revokedAt != nil) })
+        for key in keys {
+            let (entry, revokedAt) = (key.entry, SQLValue(key.entry.revokedAt?.milliseconds))
+            switch present[key.digest] {
+            case nil:
+                try connection.execute(
+                    """
+                    INSERT INTO api_key (digest, app, kind, created_at, label, revoked_at)
+                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                    """,
+                    [
+                        .blob(key.digest), .text(entry.bundleID.rawValue), .text(entry.kind.rawValue),
+                        .integer(entry.createdAt.milliseconds), SQLValue(entry.label), revokedAt,
+                    ])
+                changes.added.append(entry)
+            case false? where entry.revokedAt != nil:
+                try connection.execute(
+                    "UPDATE api_key SET revoked_at = ?2 WHERE digest = ?1", [.blob(key.digest), revokedAt])
+                changes.revoked.append(entry)
+            default: break
+            }
+        }
+    }
+
+    // MARK: - Erasures
+
+    private static func erased(_ connection: any SQLConnection) throws -> Set<Erased> {
+        Set(
+            try connection.query("SELECT app, environment, id FROM customer WHERE erased_at IS NOT NULL").map { row in
+                Erased(
+                    book: Book(
+                        app: BundleID(unchecked: try row["app"]),
+                        environment: StoreEnvironment(rawValue: try row["environment"])),
+                    pseudonym: CustomerID(unchecked: try row["id"]))
+            })
+    }
+
+    /// Erases from the backup who was erased since it was made.
+    private func repeatErasures(_ connection: any SQLConnection, _ changes: inout Changes) throws {
+        let before = Set(try connection.query("SELECT * FROM erased_name").map(ErasedName.init))
+        let since = erasedNames.filter { !before.contains($0) }
+        let nameless = erased.subtracting(erasedNames.map { Erased(book: $0.book, pseudonym: $0.pseudonym) })
+        changes.unknownErasures = nameless.subtracting(try Self.erased(connection)).count
+        for (book, names) in Dictionary(grouping: since, by: \.book) {
+            let transaction = { (now: Date) in LedgerTransaction(connection, book: book, rules: AppRules(), now: now) }
+            for (customer, name) in try Self.customers(of: book, erasedAs: names, connection) {
+                let pseudonym = try Self.unused(name.pseudonym, in: book, connection)
+                var erasing = transaction(name.erasedAt)
+                _ = try erasing.erase(customer, leaving: pseudonym)
+                // The answer names the customer. The server computes it anew when it is asked for.
+                try connection.execute(
+                    """
+                    UPDATE customer SET answer = x'', etag = '', content_digest = x'', valid_from = 0, valid_until = 0
+                    WHERE app = ?1 AND environment = ?2 AND id = ?3
+                    """, erasing.values(.text(pseudonym.rawValue)))
+                changes.erasedCustomers += 1
+            }
+            for name in names { try name.keep(connection) }
+        }
+    }
+
+    /// The customers of a backup who have one of the erased names, each once.
+    private static func customers(
+        of book: Book, erasedAs names: [ErasedName], _ connection: any SQLConnection
+    ) throws -> [(CustomerID, ErasedName)] {
+        let bySalt = Dictionary(grouping: names, by: \.salt).mapValues { names in
+            Dictionary(names.map { ($0.digest, $0) }) { $1 }
+        }
+        var found: [CustomerID: ErasedName] = [:]
+        let values: [SQLValue] = [.text(book.app.rawValue), .text(book.environment.rawValue)]
+        for names in [
+            "SELECT id AS name, id AS customer FROM customer WHERE app = ?1 AND environment = ?2 AND erased_at IS NULL",
+            "SELECT alias AS name, customer FROM alias WHERE app = ?1 AND environment = ?2",
+        ] {
+            try connection.each(names, values) { row in
+                let name: String = try row["name"]
+                for (salt, digests) in bySalt {
+                    guard let erased = digests[ErasedName.digest(of: name, salt)] else { continue }
+                    found[CustomerID(unchecked: try row["customer"])] = erased
+                }
+            }
+        }
+        return found.sorted { $0.key < $1.key }
+    }
+
+    /// The pseudonym, or one that begins so: two customers of a backup may have become one before they were erased.
+    private static func unused(
+        _ pseudonym: CustomerID, in book: Book, _ connection: any SQLConnection
+    ) throws -> CustomerID {
+        var (name, number) = (pseudonym.rawValue, 1)
+        while try connection.first(
+            "SELECT 1 AS one FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3",
+            [.text(book.app.rawValue), .text(book.environment.rawValue), .text(name)]) != nil
+        {
+            number += 1
+            name = "\(pseudonym)-\(number)"
+        }
+        return CustomerID(unchecked: name)
+    }
+}

@@ -1,0 +1,250 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+@testable import SQLStorage
+
+/// A backup in the place of a ledger that went on after it was made.
+@Suite struct RestoreTests {
+    private static let name = "customer-of-whom-nothing-is-to-stay"
+    private static let alias = "anonymous-0b44a9f6-5a53"
+
+    /// The files of a folder that hold a text anywhere, free room included.
+    private func files(of folder: ServerBench.Folder, holding text: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter { name in
+            let bytes = try Data(contentsOf: folder.url.appendingPathComponent(name))
+            return [text, text.uppercased()].contains { bytes.range(of: Data($0.utf8)) != nil }
+        }
+    }
+
+    private func expectNothing(of names: [String], in folder: ServerBench.Folder) throws {
+        for name in names + names.map({ CustomerID(unchecked: $0).appAccountToken.wireText }) {
+            #expect(try files(of: folder, holding: name) == [], "\(name)")
+        }
+    }
+
+    /// Purchases, an alias, a grant, keys of requests and an answer under a name.
+    private func fill(_ bench: ServerBench, _ name: String = name, alias: String = alias, _ number: Int = 1) async throws {
+        let token = CustomerID(unchecked: name).appAccountToken
+        _ = try await bench.post(
+            [bench.period("\(number)0") { $0.appAccountToken = token }, bench.purchase("\(number)1")], for: name,
+            headers: ["Idempotency-Key": "k\(number)"])
+        _ = try await bench.grant("gift", to: name)
+        _ = try await bench.send(
+            .post, "/v1/customers/\(name)/aliases", as: .secret, body: .json(["alias": .string(alias)]))
+        _ = try await bench.get(name)
+        _ = try await bench.get(alias)
+    }
+
+    private func erase(_ name: String = name, in bench: ServerBench) async throws {
+        #expect(try await bench.send(.delete, "/v1/customers/\(name)", as: .secret).status == 200)
+    }
+
+    private func backUp(_ bench: ServerBench, to folder: ServerBench.Folder) throws -> SQLiteFile {
+        let path = folder.url.appendingPathComponent("backup").path
+        try SQLiteFile(path: bench.folder.databasePath).backUp(to: path)
+        return try SQLiteFile(path: path)
+    }
+
+    /// Restores as `souk restore` does.
+    private func restore(
+        _ backup: SQLiteFile, to folder: ServerBench.Folder
+    ) async throws -> RestoreAmendment.Changes {
+        let result = Locked(RestoreAmendment.Changes())
+        let former = folder.databasePath + ".before"
+        try await backup.replace(folder.databasePath, keepingItAs: former) {
+            try RestoreAmendment(of: $0)
+        } amending: { copy, amendment in
+            let changes = try await #require(amendment).apply(to: copy)
+            result.withLock { $0 = changes }
+        }
+        try SQLiteFile(path: former).compact()
+        return result.withLock { $0 }
+    }
+
+    private func status(_ key: String, _ bench: ServerBench) async throws -> Int {
+        try await bench.send(.get, "/v1/customers/ben", as: .other("Bearer \(key)")).status
+    }
+
+    @Test func `an erased customer's names are in no file of a running server`() async throws {
+        let bench = try await ServerBench()
+        for number in 2..<40 { try await fill(bench, "customer-\(number)", alias: "anonymous-\(number)", number) }
+        try await fill(bench)
+        #expect(try !files(of: bench.folder, holding: Self.name).isEmpty)
+        try await erase(in: bench)
+        try expectNothing(of: [Self.name, Self.alias], in: bench.folder)
+        #expect(try files(of: bench.folder, holding: "customer-2").contains("ledger.sqlite"))
+        await bench.close()
+        try expectNothing(of: [Self.name, Self.alias], in: bench.folder)
+    }
+
+    @Test func `while somebody reads an older state an erasure is not complete, and is completed afterwards`() async throws {
+        let bench = try await ServerBench()
+        try await fill(bench)
+        let reader = try SQLiteConnection(path: bench.folder.databasePath, mode: .read, limits: .init(.init()))
+        try reader.run(.begin)
+        _ = try reader.session { try $0.query("SELECT * FROM customer") }
+        try await erase(in: bench)
+        #expect(try !files(of: bench.folder, holding: Self.name).isEmpty)
+        let chore = try #require(bench.service.chores.first { $0.name == "erasure" })
+        #expect(try await chore.step() == false)
+        reader.endQuietly()
+        reader.close()
+        #expect(try await chore.step() == false)
+        try expectNothing(of: [Self.name, Self.alias], in: bench.folder)
+        await bench.close()
+    }
+
+    @Test func `a restore keeps the keys that were made and revoked since the backup`() async throws {
+        let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
+        let bench = try await ServerBench(folder: folder)
+        let old = try await bench.anotherKey()
+        let before = try await bench.anotherKey()
+        let ring = APIKeys(database: bench.database, clock: bench.clock)
+        try await ring.revoke(before.id)
+        let backup = try backUp(bench, to: elsewhere)
+        try await ring.revoke(old.id)
+        let new = try await bench.anotherKey()
+        let gone = try await bench.anotherKey()
+        try await ring.revoke(gone.id)
+        let listed = try ring.list()
+        let first = try #require(bench.keys[ServerBench.app]).secretKey
+        await bench.close()
+
+        let changes = try await restore(backup, to: folder)
+        #expect(changes.revoked.map(\.id) == [old.id] && Set(changes.added.map(\.id)) == [new.id, gone.id])
+        #expect(changes.erasedCustomers == 0 && changes.unknownErasures == 0)
+        let restored = try await ServerBench(folder: folder)
+        #expect(restored.keys.isEmpty, "No key had to be made.")
+        #expect(try APIKeys(database: restored.database).list() == listed)
+        for (key, expected) in [
+            (old.key, 401), (before.key, 401), (new.key, 200), (gone.key, 401), (first, 200),
+        ] {
+            #expect(try await status(key, restored) == expected)
+        }
+        await restored.close()
+    }
+
+    @Test func `keys of another app, and those that only the backup has, are kept`() async throws {
+        let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
+        let bench = try await ServerBench { $0.apps.removeLast() }
+        let backup = try backUp(bench, to: elsewhere)
+        let shipped = try #require(bench.keys[ServerBench.app]).publicKey
+        await bench.close()
+        // As after a loss: a new ledger, with other keys and one app more.
+        let fresh = try await ServerBench(folder: folder)
+        let keys = fresh.keys
+        await fresh.close()
+        let changes = try await restore(backup, to: folder)
+        #expect(changes.added.count == 4 && changes.revoked.isEmpty)
+        let restored = try await ServerBench(folder: folder)
+        #expect(restored.keys.isEmpty)
+        #expect(try await status(shipped, restored) == 200)
+        for pair in keys.values { #expect(try await status(pair.publicKey, restored) == 200) }
+        await restored.close()
+    }
+
+    @Test func `who was erased since the backup is erased from it, and from what it leaves beside`() async throws {
+        let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
+        let bench = try await ServerBench(folder: folder)
+        for number in 2..<20 { try await fill(bench, "customer-\(number)", alias: "anonymous-\(number)", number) }
+        try await fill(bench)
+        try await erase("customer-7", in: bench)
+        let backup = try backUp(bench, to: elsewhere)
+        try await erase(in: bench)
+        try await erase("customer-9", in: bench)
+        // Who comes back under the old name later was erased before.
+        try await fill(bench, "customer-7", alias: "anonymous-7b", 70)
+        let secret = try #require(bench.keys[ServerBench.app]).secretKey
+        await bench.close()
+        #expect(try files(of: elsewhere, holding: Self.name) == ["backup"])
+
+        let changes = try await restore(backup, to: folder)
+        #expect(changes.erasedCustomers == 2 && changes.unknownErasures == 0)
+        for running in [false, true] {
+            let restored = running ? try await ServerBench(folder: folder) : nil
+            try expectNothing(
+                of: [Self.name, Self.alias, "customer-9", "anonymous-9"], in: folder)
+            guard let restored else { continue }
+            let customer = { (name: String) in
+                try await restored.send(.get, "/v1/customers/\(name)", as: .other("Bearer \(secret)")).customer()
+            }
+            let found = try await restored.send(.get, "/v1/customers?limit=100", as: .other("Bearer \(secret)"))
+            let names = try #require(found.json["customers"]?.arrayValue).compactMap { $0["customer"]?.stringValue }
+            #expect(names.count { $0.hasPrefix("erased-") } == 3 && names.count == 19)
+            for name in names where name.hasPrefix("erased-") {
+                #expect(try await customer(name).features.map(\.name) == ["gift", "pro", "tools"])
+            }
+            #expect(try await customer("customer-8").features.map(\.name) == ["gift", "pro", "tools"])
+            #expect(try await customer(Self.name).features.isEmpty)
+            #expect(try restored.replay().differences == [])
+            await restored.close()
+        }
+        // The same backup again: everything is known by now.
+        let again = try await restore(backup, to: folder)
+        #expect(again.erasedCustomers == 2)
+    }
+
+    @Test func `customers who became one after the backup are both erased`() async throws {
+        let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
+        let bench = try await ServerBench(folder: folder)
+        _ = try await bench.post(bench.purchase("1"), for: Self.name)
+        _ = try await bench.post(bench.purchase("2"), for: Self.alias)
+        let backup = try backUp(bench, to: elsewhere)
+        try await fill(bench, Self.name, alias: Self.alias, 5)
+        try await erase(in: bench)
+        await bench.close()
+        #expect(try await restore(backup, to: folder).erasedCustomers == 2)
+        try expectNothing(of: [Self.name, Self.alias], in: folder)
+        let restored = try await ServerBench(folder: folder)
+        #expect(try restored.count("customer") == 2)
+        await restored.close()
+    }
+
+    @Test func `an erasure of which no digest is kept is counted, since it cannot be repeated`() async throws {
+        let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
+        let bench = try await ServerBench(folder: folder)
+        try await fill(bench)
+        let backup = try backUp(bench, to: elsewhere)
+        try await erase(in: bench)
+        // As a version before digests left it.
+        try await bench.database.write { try $0.execute("DELETE FROM erased_name") }
+        await bench.close()
+        let changes = try await restore(backup, to: folder)
+        #expect(changes.unknownErasures == 1 && changes.erasedCustomers == 0)
+    }
+
+    @Test func `a backup of every schema is brought up to date, and its customers are erased`() async throws {
+        for count in 2..<Schema.migrations.count {
+            let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
+            let path = elsewhere.url.appendingPathComponent("backup").path
+            let database = try SQLiteDatabase(path: path)
+            try database.migrate(Array(Schema.migrations.prefix(count)))
+            try await database.write { connection in
+                try connection.execute(
+                    "INSERT INTO app (bundle_id, rules_digest, created_at) VALUES (?1, ?2, 0)",
+                    [.text(ServerBench.app.rawValue), .blob([])])
+                try connection.execute(
+                    """
+                    INSERT INTO customer (app, environment, id, app_account_token, first_seen_at, revision, answer, etag,
+                        content_digest, valid_from, valid_until) VALUES (?1, 'sandbox', ?2, ?3, 0, 0, ?4, '', ?4, 0, 0)
+                    """,
+                    [
+                        .text(ServerBench.app.rawValue), .text(Self.name),
+                        .text(CustomerID(unchecked: Self.name).appAccountToken.wireText), .blob([]),
+                    ])
+            }
+            await database.close()
+            let bench = try await ServerBench(folder: folder)
+            try await fill(bench)
+            try await erase(in: bench)
+            await bench.close()
+            let changes = try await restore(try SQLiteFile(path: path), to: folder)
+            #expect(changes.erasedCustomers == 1, "\(count) migrations")
+            try expectNothing(of: [Self.name, Self.alias], in: folder)
+        }
+    }
+}

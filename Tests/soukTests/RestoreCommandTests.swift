@@ -1,0 +1,141 @@
+import BaseTestSupport
+import CurlTransport
+import Foundation
+import HTTPCore
+import HostTestSupport
+import Primitives
+import Testing
+
+/// What outlives a restore, a revocation while somebody listens, and who can read the files of a server.
+@Suite struct RestoreCommandTests {
+    private static let app = "com.example.darkroom"
+    private let folder: TemporaryFolder
+    /// For backups, which hold by design what was erased since.
+    private let elsewhere: TemporaryFolder
+
+    init() throws { (folder, elsewhere) = (try TemporaryFolder(), try TemporaryFolder()) }
+
+    private var database: String { "sqlite:" + folder.file("ledger.sqlite") }
+
+    private func serve() async throws -> SoukService {
+        try await SoukService(["serve", "--database", database, "--bundle-id", Self.app])
+    }
+
+    private func souk(_ words: String...) async throws -> SoukExecutable.Outcome {
+        try await SoukExecutable.run(words + ["--database", database, "--json"])
+    }
+
+    private func key(_ file: JSONValue?) throws -> String {
+        try String(contentsOfFile: try #require(file?.stringValue), encoding: .utf8)
+            .trimmingCharacters(in: .newlines)
+    }
+
+    private func makeKey() async throws -> (id: String, key: String) {
+        let made = try await souk("keys", "create", "--bundle-id", Self.app).json
+        return (try #require(made?["id"]?.stringValue), try key(made?["keyFile"]))
+    }
+
+    private func send(
+        _ method: HTTPRequest.Method, _ path: String, _ server: SoukService, key: String, _ body: JSONValue? = nil
+    ) async throws -> HTTPResponse {
+        try await CurlTransport.platformDefault().send(
+            HTTPRequest(
+                method: method, url: server.url + path, headers: ["Authorization": "Bearer \(key)"],
+                body: body.map { .json($0) } ?? .empty))
+    }
+
+    @Test func `a restore keeps revocations, keys and erasures, and says so`() async throws {
+        let name = "customer-of-whom-nothing-is-to-stay"
+        var server = try await serve()
+        let secret = try key(server.greeting["secretKeyFile"])
+        let leaked = try await makeKey()
+        let grant: JSONValue = ["feature": "pro", "reason": "support"]
+        #expect(try await send(.post, "/v1/customers/\(name)/grants", server, key: secret, grant).status == 201)
+        let backup = elsewhere.file("backup")
+        #expect(try await souk("backup", backup).status == 0)
+        #expect(try await souk("keys", "revoke", leaked.id).status == 0)
+        let new = try await makeKey()
+        #expect(try await send(.delete, "/v1/customers/\(name)", server, key: secret).status == 200)
+        #expect(await server.stop() == 0)
+
+        let restored = try await souk("restore", backup)
+        #expect(restored.status == 0, "\(restored.errors)")
+        #expect(restored.json?["keysAdded"] == [.string(new.id)])
+        #expect(restored.json?["keysRevoked"] == [.string(leaked.id)])
+        #expect(restored.json?["customersErased"] == 1 && restored.json?["erasuresUnknown"] == 0)
+        for running in [false, true] {
+            if running { server = try await serve() }
+            for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+                let bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file(file)))
+                #expect(bytes.range(of: Data(name.utf8)) == nil, "\(file)")
+            }
+        }
+        #expect(try await send(.get, "/v1/customers/ben", server, key: leaked.key).status == 401)
+        #expect(try await send(.get, "/v1/customers/ben", server, key: new.key).status == 200)
+        #expect(await server.stop() == 0)
+        let text = try await SoukExecutable.run(["restore", backup, "--database", database])
+        #expect(text.output.contains("revoked the secret key \(leaked.id)") && text.output.contains("erased 1 customer"))
+    }
+
+    @Test func `a restore without the former ledger needs to be told that keys may come back`() async throws {
+        #expect(try await serve().stop() == 0)
+        let backup = elsewhere.file("backup")
+        #expect(try await souk("backup", backup).status == 0)
+        let ledger = folder.file("ledger.sqlite")
+        for spoil in [
+            { try FileManager.default.removeItem(atPath: ledger) },
+            { try Data(repeating: 7, count: 9000).write(to: URL(fileURLWithPath: ledger)) },
+        ] {
+            try spoil()
+            let refused = try await souk("restore", backup)
+            #expect(refused.status == 2 && refused.errors.contains("--accept-revived"), "\(refused.errors)")
+            let restored = try await souk("restore", backup, "--accept-revived")
+            #expect(restored.status == 0 && restored.errors.contains("souk keys list"), "\(restored.errors)")
+            #expect(try await souk("keys", "list").json?["keys"]?.arrayValue?.count == 2)
+        }
+    }
+
+    @Test func `a key revoked by another command ends its stream within a second`() async throws {
+        let server = try await serve()
+        let leaked = try await makeKey()
+        let response = try await send(.get, "/v1/events", server, key: leaked.key)
+        guard case .stream(let stream) = response.body else { throw HTTPError(.bodyFailed, "This is no stream.") }
+        #expect(try await stream.next() != nil)
+        #expect(try await souk("keys", "revoke", leaked.id).status == 0)
+        // Comments come every 15 seconds and would keep it going.
+        let last = try await stream.next()
+        #expect(last == nil, "\(String(decoding: last ?? [], as: UTF8.self))")
+        #expect(await server.stop() == 0)
+    }
+
+    @Test func `whatever the mask, what a server makes is its owner's alone`() async throws {
+        let server = try await SoukService(
+            ["serve", "--database", database, "--bundle-id", Self.app, "--stop-with-parent"], mask: "000")
+        let backup = folder.file("backup")
+        for words in [
+            ["backup", backup, "--database", database],
+            ["keys", "create", "--bundle-id", Self.app, "--database", database],
+            ["keys", "create", "--signing", folder.file("signing.pem")],
+        ] {
+            let command = [SoukExecutable.path()] + words
+            let outcome = try await ChildProgram.run("/bin/sh", ["-c", "umask 000; exec \"$@\"", "sh"] + command)
+            #expect(outcome.status == 0, "\(outcome.errors)")
+        }
+        func expectPrivate() throws {
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+                let attributes = try FileManager.default.attributesOfItem(atPath: folder.file(name))
+                #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+            }
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        for suffix in [".sqlite", "-wal", "-shm", ".lock", ".secret-key", ".public-key", "backup", ".pem"] {
+            #expect(names.contains { $0.hasSuffix(suffix) }, "\(suffix) of \(names)")
+        }
+        try expectPrivate()
+        #expect(await server.stop() == 0)
+        let restore = [SoukExecutable.path(), "restore", backup, "--database", database]
+        let outcome = try await ChildProgram.run("/bin/sh", ["-c", "umask 000; exec \"$@\"", "sh"] + restore)
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        try expectPrivate()
+    }
+}
