@@ -12,6 +12,8 @@ public struct EntitlementServerError: Error, Equatable, Sendable, CustomStringCo
         public static let unknownApp = Code(rawValue: "unknownApp")
         /// The ledger has no such API key.
         public static let unknownKey = Code(rawValue: "unknownKey")
+        /// The ledger holds other bytes than were kept: the file was damaged or changed by hand.
+        public static let damagedAnswer = Code(rawValue: "damagedAnswer")
         /// The ledger does not hold what it must; a defect, not an input.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")
     }

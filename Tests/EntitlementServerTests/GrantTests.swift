@@ -138,14 +138,35 @@ import Testing
         await bench.close()
     }
 
-    @Test func `two at once: the second is told to wait`() async throws {
+    @Test func `two at once: the second waits for the first answer`() async throws {
         let gate = GateBox()
         let bench = try await ServerBench(wrapping: gate.wrap)
         let database = try #require(gate.database)
         database.shut()
         async let first = bench.grant(headers: key)
         await database.somebodyWaits()
-        let second = try await bench.grant(headers: key)
+        async let second = bench.grant(headers: key)
+        async let third = bench.grant(headers: key)
+        await bench.realClock.waiters(atLeast: 2)
+        bench.realClock.advance(by: 4)
+        database.open()
+        let replies = try await [first, second, third]
+        #expect(replies.allSatisfy { $0.status == 201 && $0.bytes == replies[0].bytes })
+        #expect(try bench.count("customer_grant") == 1)
+        await bench.close()
+    }
+
+    @Test func `two at once: when the first takes too long, the second is told to come back`() async throws {
+        let gate = GateBox()
+        let bench = try await ServerBench(wrapping: gate.wrap)
+        let database = try #require(gate.database)
+        database.shut()
+        async let first = bench.grant(headers: key)
+        await database.somebodyWaits()
+        async let waiting = bench.grant(headers: key)
+        await bench.realClock.waiters(atLeast: 1)
+        bench.realClock.advance(by: 5)
+        let second = try await waiting
         #expect(second.status == 409 && second.code == "idempotency_in_progress")
         #expect(second.headers["Retry-After"] == "1")
         database.open()
@@ -157,7 +178,7 @@ import Testing
 
     @Test func `a key that is empty or too long is refused`() async throws {
         let bench = try await ServerBench()
-        for value in ["", String(repeating: "x", count: 256)] {
+        for value in ["", String(repeating: "x", count: 256), "a\u{0}b", "a\u{7}", "\u{85}"] {
             let reply = try await bench.grant(headers: ["Idempotency-Key": value])
             #expect(reply.status == 400 && reply.field == "Idempotency-Key")
         }

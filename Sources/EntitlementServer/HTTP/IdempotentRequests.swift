@@ -5,26 +5,34 @@ import StoreModel
 
 /// Runs requests that carry an `Idempotency-Key` once, and answers their repetitions with the first answer.
 final class IdempotentRequests: Sendable {
-    private struct Running: Hashable {
+    /// What tells requests apart: a key belongs to who sent it.
+    private struct Name: Hashable {
         let book: Book
         let sender: KeyKind
+        let asker: CustomerID?
         let key: String
     }
 
     private static let header = "Idempotency-Key"
     /// Answers to who asked or how busy it was, not to what was asked.
     private static let unkept: Set<Int> = [401, 403, 408, 409, 413, 429]
+    /// How long a repetition waits for the first request, in seconds.
+    private static let patience = 5.0
 
     private let ledger: Ledger
     private let realClock: any WallClock
-    private let running = Locked<Set<Running>>([])
+    private let monotonicClock: MonotonicClock
+    /// Requests that are not answered yet; their news end with their answer.
+    private let running = Locked<[Name: News]>([:])
 
-    init(ledger: Ledger, realClock: any WallClock) {
+    init(ledger: Ledger, realClock: any WallClock, monotonicClock: MonotonicClock) {
         self.ledger = ledger
         self.realClock = realClock
+        self.monotonicClock = monotonicClock
     }
 
-    /// Calls `work`, which keeps its answer together with what it changes; a refusal changes nothing and is kept here.
+    /// Calls `work`, which keeps its answer together with what it changes; a refusal changes nothing and is kept here. A
+    /// repetition waits up to 5 seconds for the first request to be answered, and is told to come back otherwise.
     ///
     /// - Parameter namesCustomer: whether the path has a `{customer}`.
     func respond(
@@ -32,15 +40,18 @@ final class IdempotentRequests: Sendable {
         _ work: (IdempotentRequest?) async throws -> KeptAnswer
     ) async throws -> HTTPResponse {
         guard let key = visit.request.headers[Self.header] else { return try await work(nil).response }
-        guard (1...255).contains(key.utf8.count) else {
-            throw Refusal.invalid(Self.header, "should have 1 to 255 characters")
+        guard (1...255).contains(key.utf8.count), !key.unicodeScalars.contains(where: \.isControl) else {
+            throw Refusal.invalid(Self.header, "should have 1 to 255 characters and no control characters")
         }
-        let name = Running(book: visit.book, sender: visit.caller.kind, key: key)
-        guard running.withLock({ $0.insert(name).inserted }) else { throw Refusal.idempotencyInProgress }
-        defer { running.withLock { _ = $0.remove(name) } }
-
+        let name = Name(book: visit.book, sender: visit.caller.kind, asker: visit.asker, key: key)
+        let news = try await begin(name)
+        defer {
+            running.withLock { _ = $0.removeValue(forKey: name) }
+            news.end()
+        }
         let request = IdempotentRequest(
-            book: visit.book, sender: visit.caller.kind, key: key, digest: Self.digest(of: visit.request, body),
+            book: visit.book, sender: visit.caller.kind, asker: visit.asker, key: key,
+            digest: Self.digest(of: visit.request, body),
             customer: namesCustomer ? CustomerID(rawValue: visit.path["customer"]) : nil, now: realClock.now())
         if let kept = try ledger.database.read({ try request.kept($0) }) { return kept.response }
         do {
@@ -53,6 +64,24 @@ final class IdempotentRequests: Sendable {
                 body: refusal.problem.json.encoded())
             try await ledger.database.write { try request.keep(answer, $0) }
             throw refusal
+        }
+    }
+
+    /// Returns when no other request of this name is under way. Throws 409 when that takes too long.
+    private func begin(_ name: Name) async throws -> News {
+        let begun = monotonicClock.now
+        let own = News(clock: realClock, monotonicClock: monotonicClock)
+        while true {
+            let other = running.withLock { running -> (news: News, end: AsyncStream<Void>)? in
+                if let other = running[name] { return (other, other.listen()) }
+                running[name] = own
+                return nil
+            }
+            guard let other else { return own }
+            let left = Self.patience - begun.duration(to: monotonicClock.now) / .seconds(1)
+            guard left > 0 else { throw Refusal.idempotencyInProgress }
+            _ = await other.news.wait(for: other.end, upTo: left)
+            try Task.checkCancellation()
         }
     }
 
@@ -69,4 +98,9 @@ extension KeptAnswer {
     var response: HTTPResponse {
         HTTPResponse(status: status, headers: ["Content-Type": contentType], body: .bytes(body))
     }
+}
+
+extension Unicode.Scalar {
+    /// Whether this is a control character of ASCII or Latin-1 (Unicode's category Cc).
+    var isControl: Bool { value < 0x20 || (0x7F..<0xA0).contains(value) }
 }

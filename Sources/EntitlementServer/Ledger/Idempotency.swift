@@ -6,10 +6,14 @@ import StoreModel
 /// A request that its sender may repeat without its happening twice.
 struct IdempotentRequest: Sendable {
     static let lifetime: TimeInterval = 24 * 3600
+    /// How many expired keys one write forgets; it keeps one.
+    private static let batch = 100
 
     let book: Book
     /// Whose keys these are: what an app on a device names a request must not meet what the app's server names one.
     let sender: KeyKind
+    /// The customer whose token was presented: what one customer names a request must not meet what another names one.
+    let asker: CustomerID?
     let key: String
     /// SHA-256 of method, path and body.
     let digest: [UInt8]
@@ -27,36 +31,157 @@ struct KeptAnswer: Sendable, Equatable {
 }
 
 extension IdempotentRequest {
-    /// The answer this key got before; throws `Refusal.idempotencyMismatch` when it was for another request.
+    /// The answer this key got before. Throws `Refusal.idempotencyMismatch` when it was for another request, and
+    /// `EntitlementServerError` with `damagedAnswer` when its bytes are not those that were kept.
     func kept(_ connection: any SQLConnection) throws -> KeptAnswer? {
         guard
             let row = try connection.first(
                 """
-                SELECT request_digest, status, content_type, body FROM idempotency_key
-                WHERE app = ?1 AND environment = ?2 AND key = ?3 AND created_at > ?4
+                SELECT idempotency_key.request_digest AS request_digest, idempotency_key.status AS status,
+                    idempotency_key.content_type AS content_type, kept_answer.digest AS digest,
+                    kept_answer.body AS body
+                FROM idempotency_key LEFT JOIN kept_answer ON kept_answer.id = idempotency_key.answer
+                WHERE idempotency_key.app = ?1 AND idempotency_key.environment = ?2 AND idempotency_key.asker = ?3
+                    AND idempotency_key.key = ?4 AND idempotency_key.created_at > ?5
                 """, identity + [.integer(oldest)])
         else { return nil }
         guard try row["request_digest"] == digest else { throw Refusal.idempotencyMismatch }
-        return KeptAnswer(status: try row["status"], contentType: try row["content_type"], body: try row["body"])
+        let (body, digest): ([UInt8]?, [UInt8]?) = (try row["body"], try row["digest"])
+        guard let body, digest == nil || digest == SHA256.hash(body) else {
+            throw EntitlementServerError(
+                .damagedAnswer, "The ledger is damaged: an answer kept for repetitions is not what was answered.")
+        }
+        return KeptAnswer(status: try row["status"], contentType: try row["content_type"], body: body)
     }
 
-    /// Keeps the first answer, and forgets what is older than a day.
+    /// Keeps the first answer, and forgets what is older than a day. The bytes of an answer are kept once for a customer,
+    /// however many keys they answer.
     func keep(_ answer: KeptAnswer, _ connection: any SQLConnection) throws {
-        try connection.execute("DELETE FROM idempotency_key WHERE created_at <= ?1", [.integer(oldest)])
+        try forgetExpired(connection)
+        let isKept = try connection.first(
+            "SELECT 1 AS one FROM idempotency_key WHERE app = ?1 AND environment = ?2 AND asker = ?3 AND key = ?4",
+            identity)
+        guard isKept == nil else { return }
         try connection.execute(
             """
-            INSERT INTO idempotency_key (app, environment, key, request_digest, status, content_type, body, created_at,
-                customer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (app, environment, key) DO NOTHING
+            INSERT INTO idempotency_key (app, environment, asker, key, request_digest, status, content_type, answer,
+                created_at, customer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
             """,
             identity + [
-                .blob(digest), .integer(Int64(answer.status)), .text(answer.contentType), .blob(answer.body),
-                .integer(now.milliseconds), SQLValue(customer?.rawValue),
+                .blob(digest), .integer(Int64(answer.status)), .text(answer.contentType),
+                .integer(try number(of: answer.body, connection)), .integer(now.milliseconds),
+                .text(customer?.rawValue ?? ""),
             ])
     }
 
+    /// The row of these bytes, which are kept from now on.
+    private func number(of body: [UInt8], _ connection: any SQLConnection) throws -> Int64 {
+        let content: [SQLValue] = [
+            .text(book.app.rawValue), .text(book.environment.rawValue), .text(customer?.rawValue ?? ""),
+            .blob(SHA256.hash(body)),
+        ]
+        let known = try connection.first(
+            "SELECT id FROM kept_answer WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND digest = ?4", content)
+        if let known { return try known["id"] }
+        let row = try connection.first(
+            "INSERT INTO kept_answer (app, environment, customer, digest, body) VALUES (?1, ?2, ?3, ?4, ?5) RETURNING id",
+            content + [.blob(body)])
+        guard let row else {
+            throw EntitlementServerError(.internalInconsistency, "The ledger did not keep an answer.")
+        }
+        return try row["id"]
+    }
+
+    /// Forgets the oldest expired keys, and this one if it is expired.
+    private func forgetExpired(_ connection: any SQLConnection) throws {
+        let expired = try connection.query(
+            """
+            SELECT app, environment, asker, key FROM idempotency_key WHERE created_at <= ?1
+            ORDER BY created_at LIMIT ?2
+            """, [.integer(oldest), .integer(Int64(Self.batch))]
+        ).map { row in try ["app", "environment", "asker", "key"].map { .text(try row[$0]) } as [SQLValue] }
+        for identity in expired + [identity] {
+            try Self.forget(
+                """
+                DELETE FROM idempotency_key
+                WHERE app = ?1 AND environment = ?2 AND asker = ?3 AND key = ?4 AND created_at <= ?5 RETURNING answer
+                """, identity + [.integer(oldest)], connection)
+        }
+    }
+
+    /// Runs a statement that deletes keys and returns their answers, and deletes those that no other key has.
+    private static func forget(_ deleting: String, _ values: [SQLValue], _ connection: any SQLConnection) throws {
+        for row in try connection.query(deleting, values) {
+            try connection.execute(
+                """
+                DELETE FROM kept_answer
+                WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM idempotency_key WHERE answer = ?1)
+                """, [.integer(try row["answer"])])
+        }
+    }
+
+    /// Forgets all that is kept about a customer, and what the customer's token asked.
+    static func forget(_ customer: CustomerID, of book: Book, _ connection: any SQLConnection) throws {
+        let values: [SQLValue] = [
+            .text(book.app.rawValue), .text(book.environment.rawValue), .text(customer.rawValue),
+        ]
+        for column in ["customer", "asker"] {
+            try forget(
+                "DELETE FROM idempotency_key WHERE app = ?1 AND environment = ?2 AND \(column) = ?3 RETURNING answer",
+                values, connection)
+        }
+    }
+
     private var identity: [SQLValue] {
-        [.text(book.app.rawValue), .text(book.environment.rawValue), .text("\(sender.rawValue):\(key)")]
+        [
+            .text(book.app.rawValue), .text(book.environment.rawValue), .text(asker?.rawValue ?? ""),
+            .text("\(sender.rawValue):\(key)"),
+        ]
     }
 
     private var oldest: Int64 { now.addingTimeInterval(-Self.lifetime).milliseconds }
+}
+
+extension Schema {
+    /// Answers apart from the keys that name them, so that the same bytes are kept once for a customer; and whose token a
+    /// key came with. Answers of before have no digest; a day later there are none.
+    static let keptAnswers = SQLMigration(
+        "0009 kept answers",
+        [
+            .sqlite: """
+            CREATE TABLE kept_answer (
+                id INTEGER NOT NULL PRIMARY KEY,
+                app TEXT NOT NULL,
+                environment TEXT NOT NULL,
+                customer TEXT NOT NULL,
+                digest BLOB,
+                body BLOB NOT NULL
+            ) STRICT;
+            CREATE TABLE asked_key (
+                app TEXT NOT NULL,
+                environment TEXT NOT NULL,
+                asker TEXT NOT NULL,
+                key TEXT NOT NULL,
+                customer TEXT NOT NULL,
+                request_digest BLOB NOT NULL,
+                status INTEGER NOT NULL,
+                content_type TEXT NOT NULL,
+                answer INTEGER NOT NULL,
+                created_at INTEGER NOT NULL,
+                PRIMARY KEY (app, environment, asker, key)
+            ) STRICT, WITHOUT ROWID;
+            INSERT INTO kept_answer (id, app, environment, customer, body)
+            SELECT rowid, app, environment, coalesce(customer, ''), body FROM idempotency_key;
+            INSERT INTO asked_key (app, environment, asker, key, customer, request_digest, status, content_type, answer,
+                created_at)
+            SELECT app, environment, '', key, coalesce(customer, ''), request_digest, status, content_type, rowid,
+                created_at FROM idempotency_key;
+            DROP TABLE idempotency_key;
+            ALTER TABLE asked_key RENAME TO idempotency_key;
+            CREATE UNIQUE INDEX kept_answer_of_customer ON kept_answer (app, environment, customer, digest);
+            CREATE INDEX idempotency_key_by_age ON idempotency_key (created_at);
+            CREATE INDEX idempotency_key_of_customer ON idempotency_key (app, environment, customer);
+            CREATE INDEX idempotency_key_of_answer ON idempotency_key (answer);
+            """
+        ])
 }

@@ -5,14 +5,18 @@ import SignedData
 import StoreModel
 
 extension LedgerTransaction {
-    /// The answer of a customer as it stands in the book, valid or not; `nil` for one never seen.
+    /// The answer of a customer as it stands in the book, valid or not; `nil` for one never seen. One whose bytes are not
+    /// those that were written is not valid, and so computed anew.
     func stored(_ customer: CustomerID) throws -> StoredAnswer? {
         try connection.first(
             """
-            SELECT revision, answer, etag, valid_from, valid_until FROM customer
+            SELECT revision, answer, etag, content_digest, valid_from, valid_until FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue))
-        ).map(StoredAnswer.init)
+        ).map { row in
+            let answer = try StoredAnswer(row)
+            return try answer.isWhole(around: row["content_digest"]) ? answer : StoredAnswer.none
+        }
     }
 
     /// Whether there is a purchase that becomes this customer's, never seen before, as soon as they are.
@@ -51,17 +55,20 @@ extension LedgerTransaction {
         let digest = MessageDigest.sha256(content)
         let row = try connection.first(
             """
-            SELECT revision, answer, etag, content_digest, valid_from FROM customer
+            SELECT revision, answer, etag, content_digest, valid_from, valid_until FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue)))
         let revision: Int64 = try row.map { try $0["revision"] } ?? 0
         if let row, try row["content_digest"] == digest, try row["valid_from"] <= now.milliseconds {
-            try connection.execute(
-                "UPDATE customer SET valid_until = ?4 WHERE app = ?1 AND environment = ?2 AND id = ?3",
-                values(.text(customer.rawValue), SQLValue(answer.validUntil?.milliseconds)))
-            return StoredAnswer(
-                revision: revision, bytes: try row["answer"], etag: try row["etag"],
-                validFrom: Date(milliseconds: try row["valid_from"]), validUntil: answer.validUntil)
+            let present = try StoredAnswer(row)
+            if present.isWhole(around: digest) {
+                try connection.execute(
+                    "UPDATE customer SET valid_until = ?4 WHERE app = ?1 AND environment = ?2 AND id = ?3",
+                    values(.text(customer.rawValue), SQLValue(answer.validUntil?.milliseconds)))
+                return StoredAnswer(
+                    revision: revision, bytes: present.bytes, etag: present.etag, validFrom: present.validFrom,
+                    validUntil: answer.validUntil)
+            }
         }
         let fresh = StoredAnswer(answer, around: content, digest, revision: revision + 1)
         try connection.execute(
@@ -225,10 +232,21 @@ extension StoredAnswer {
     /// and the instant are all there is in its bytes, so that they make the ETag.
     init(_ customer: Customer, around content: [UInt8], _ digest: [UInt8], revision: Int64) {
         let validFrom = Date(milliseconds: customer.asOf.milliseconds)
-        let tag = MessageDigest.sha256(digest + Array(String(validFrom.milliseconds).utf8)).prefix(16)
         self.init(
-            revision: revision, bytes: customer.wireBytes(around: content), etag: "\"\(Base64.encodeURL(tag))\"",
+            revision: revision, bytes: customer.wireBytes(around: content), etag: Self.etag(digest, from: validFrom),
             validFrom: validFrom, validUntil: customer.validUntil)
+    }
+
+    private static func etag(_ digest: [UInt8], from validFrom: Date) -> String {
+        let tag = MessageDigest.sha256(digest + Array(String(validFrom.milliseconds).utf8)).prefix(16)
+        return "\"\(Base64.encodeURL(tag))\""
+    }
+
+    /// Whether bytes and ETag are those of an answer with a content of this digest, as they were written.
+    fileprivate func isWhole(around digest: [UInt8]) -> Bool {
+        let start = Array("{\"asOf\":\"\(RFC3339.string(from: validFrom))\"".utf8)
+        return bytes.starts(with: start) && MessageDigest.sha256(Array(bytes[start.count...])) == digest
+            && etag == Self.etag(digest, from: validFrom)
     }
 
     fileprivate init(_ row: SQLRow) throws {

@@ -1,0 +1,173 @@
+import BaseTestSupport
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+@testable import SQLStorage
+
+/// What answers take of the disk, whose they are, and that no other bytes come out than went in.
+@Suite struct KeptAnswerTests {
+    private func size(of folder: ServerBench.Folder) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: folder.url.path).reduce(0) { size, name in
+            try size + Data(contentsOf: folder.url.appendingPathComponent(name)).count
+        }
+    }
+
+    @Test func `repeating one fact under new keys keeps its answer once`() async throws {
+        let folder = try ServerBench.Folder()
+        let bench = try await ServerBench(folder: folder) { $0.apps[0].customerRateLimit = nil }
+        _ = try await bench.post((0..<100).map { try bench.purchase("\($0)", product: "product-\($0)") })
+        let fact = try bench.purchase("7", product: "product-7")
+        let first = try await bench.post(fact, headers: ["Idempotency-Key": "first"])
+        #expect(first.bytes.count > 15_000)
+        for round in 0..<40 {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<50 {
+                    group.addTask {
+                        let key: HTTPHeaders = ["Idempotency-Key": "\(round).\(number)"]
+                        let reply = try await bench.post(fact, headers: key)
+                        #expect(reply.status == 200 && reply.bytes == first.bytes)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(try bench.count("idempotency_key") == 2001 && bench.count("kept_answer") == 1)
+        #expect(try await bench.post(fact, headers: ["Idempotency-Key": "7.7"]).bytes == first.bytes)
+        await bench.close()
+        #expect(try size(of: folder) < 2 << 20)
+    }
+
+    @Test func `answers are forgotten with the last key that has them`() async throws {
+        let bench = try await ServerBench()
+        let signed = try bench.purchase("1")
+        for key in ["a", "b"] { _ = try await bench.post(signed, headers: ["Idempotency-Key": key]) }
+        bench.realClock.advance(by: 80_000)
+        _ = try await bench.post(signed, headers: ["Idempotency-Key": "c"])
+        _ = try await bench.post(bench.purchase("2"), headers: ["Idempotency-Key": "d"])
+        #expect(try bench.count("idempotency_key") == 4 && bench.count("kept_answer") == 2)
+        bench.realClock.advance(by: 10_000)
+        _ = try await bench.grant(headers: ["Idempotency-Key": "e"])
+        #expect(try bench.count("idempotency_key") == 3 && bench.count("kept_answer") == 3)
+        bench.realClock.advance(by: 86_400)
+        _ = try await bench.grant(headers: ["Idempotency-Key": "e"])
+        #expect(try bench.count("idempotency_key") == 1 && bench.count("kept_answer") == 1)
+        await bench.close()
+    }
+
+    @Test func `customers keep answers of their own, and erasing one leaves the others'`() async throws {
+        let bench = try await ServerBench()
+        for name in ["anna", "ben"] {
+            _ = try await bench.post("no signature", for: name, headers: ["Idempotency-Key": name])
+        }
+        #expect(try bench.count("kept_answer") == 2)
+        _ = try await bench.get()
+        _ = try await bench.post(bench.purchase("1"))
+        #expect(try await bench.send(.delete, "/v1/customers/anna", as: .secret).status == 200)
+        #expect(try bench.count("kept_answer") == 1 && bench.count("idempotency_key") == 1)
+        await bench.close()
+    }
+
+    @Test func `a key belongs to the customer whose token came with it`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.post(bench.period("1"), for: "anna")
+        let receipt = try bench.receipt([bench.receiptPurchase("1")])
+        let (anna, ben) = (try await bench.token(), try await bench.token(for: "ben"))
+        var shown: [String: String?] = [:]
+        for (name, token) in [("anna", anna), ("ben", ben)] {
+            let headers: HTTPHeaders = ["Souk-Customer-Token": token, "Idempotency-Key": "same"]
+            let reply = try await bench.validate(receipt, headers: headers)
+            shown[name] = try reply.validation().customer?.customer.rawValue
+            #expect(try await bench.validate(receipt, headers: headers).bytes == reply.bytes)
+        }
+        #expect(shown == ["anna": "anna", "ben": "unclaimed"])
+        #expect(try bench.count("idempotency_key") == 2)
+        // What a token asked goes with its customer, whomever it was about.
+        #expect(try await bench.send(.get, "/v1/customers/ben", as: .secret).status == 200)
+        _ = try await bench.grant(to: "ben")
+        #expect(try await bench.send(.delete, "/v1/customers/ben", as: .secret).status == 200)
+        #expect(try bench.count("idempotency_key") == 1)
+        await bench.close()
+    }
+
+    @Test func `a kept answer with a flipped bit is an error, and nothing happens twice`() async throws {
+        let bench = try await ServerBench()
+        let key: HTTPHeaders = ["Idempotency-Key": "k"]
+        let first = try await bench.grant(headers: key)
+        var numbers = SeededNumbers(state: 11)
+        for _ in 0..<20 {
+            var bytes = first.bytes
+            bytes[Int.random(in: bytes.indices, using: &numbers)] ^= 1 << UInt8.random(in: 0..<8, using: &numbers)
+            try bench.elsewhere("UPDATE kept_answer SET body = ?1", [.blob(bytes)])
+            let reply = try await bench.grant(headers: key)
+            #expect(reply.status == 500 && reply.code == "internal")
+        }
+        #expect(bench.failures.withLock { $0.allSatisfy { $0.contains("ledger is damaged") } && $0.count == 20 })
+        try bench.elsewhere("DELETE FROM kept_answer")
+        #expect(try await bench.grant(headers: key).status == 500)
+        #expect(try bench.count("customer_grant") == 1)
+        await bench.close()
+    }
+
+    @Test func `a customer's answer with a flipped bit is computed anew`() async throws {
+        let bench = try await ServerBench { $0.answerMemory = 0 }
+        _ = try await bench.post([bench.period("1"), bench.purchase("2")])
+        let first = try await bench.get()
+        var numbers = SeededNumbers(state: 12)
+        for round in 0..<60 {
+            let column = round % 3 == 0 ? "etag" : "answer"
+            let row = try bench.database.read { try $0.first("SELECT answer, CAST(etag AS BLOB) AS etag FROM customer") }
+            var bytes: [UInt8] = try #require(row)[column]
+            bytes[Int.random(in: bytes.indices, using: &numbers)] ^= 1 << UInt8.random(in: 0..<7, using: &numbers)
+            try bench.elsewhere(
+                "UPDATE customer SET \(column) = \(column == "etag" ? "CAST(?1 AS TEXT)" : "?1")", [.blob(bytes)])
+            let reply = try await bench.get()
+            #expect(reply.status == 200 && reply.bytes == first.bytes && reply.headers["ETag"] == first.headers["ETag"])
+        }
+        #expect(try bench.count("event") == 1, "Nothing changed that somebody should hear of.")
+        await bench.close()
+    }
+
+    @Test func `answers that were kept before the schema changed are given again`() async throws {
+        let folder = try ServerBench.Folder()
+        let before = try await ServerBench(folder: folder)
+        let first = try await before.grant(headers: ["Idempotency-Key": "k"])
+        let key = try #require(before.keys[ServerBench.app]).secretKey
+        let row = try #require(try before.database.read { try $0.first("SELECT * FROM idempotency_key") })
+        await before.close()
+
+        let old = try ServerBench.Folder()
+        let database = try SQLiteDatabase(path: old.databasePath)
+        let count = try #require(Schema.migrations.firstIndex { $0.name.hasSuffix("kept answers") })
+        try database.migrate(Array(Schema.migrations.prefix(count)))
+        let (requestDigest, keyText): ([UInt8], String) = (try row["request_digest"], try row["key"])
+        try await database.write { connection in
+            try connection.execute(
+                "INSERT INTO app (bundle_id, rules_digest, created_at) VALUES (?1, ?2, 0)",
+                [.text(ServerBench.app.rawValue), .blob([])])
+            try connection.execute(
+                "INSERT INTO api_key (digest, app, kind, created_at) VALUES (?1, ?2, 'secret', 0)",
+                [.blob(SHA256.hash(key.utf8)), .text(ServerBench.app.rawValue)])
+            try connection.execute(
+                """
+                INSERT INTO idempotency_key (app, environment, key, request_digest, status, content_type, body,
+                    created_at, customer) VALUES (?1, 'sandbox', ?2, ?3, 201, 'application/json', ?4, ?5, 'anna')
+                """,
+                [
+                    .text(ServerBench.app.rawValue), .text(keyText), .blob(requestDigest), .blob(first.bytes),
+                    .integer(ManualClock().now().milliseconds),
+                ])
+        }
+        await database.close()
+        let bench = try await ServerBench(folder: old)
+        let again = try await bench.send(
+            .post, "/v1/customers/anna/grants", as: .other("Bearer \(key)"), headers: ["Idempotency-Key": "k"],
+            body: .json(["feature": "pro", "reason": "support"]))
+        #expect(again.status == 201 && again.bytes == first.bytes)
+        #expect(try bench.count("customer_grant") == 0)
+        await bench.close()
+    }
+}
