@@ -51,9 +51,10 @@ public final class EntitlementService: HTTPHandler {
         let tokens = try CustomerTokens(secrets: secrets, realClock: configuration.realClock)
         self.configuration = configuration
         date = DateField(clock: configuration.clock)
-        let keys = KeyRing(database: database, realClock: configuration.realClock)
+        let keys = KeyRing(database: database, clock: configuration.monotonicClock)
         self.keys = keys
-        let (metrics, news) = (ServerMetrics(), News(clock: configuration.realClock))
+        let metrics = ServerMetrics()
+        let news = News(clock: configuration.realClock, monotonicClock: configuration.monotonicClock)
         let ledger = Ledger(
             database: database, clock: configuration.clock, cache: AnswerCache(bytes: configuration.answerMemory),
             metrics: metrics, news: news,
@@ -189,7 +190,8 @@ public final class EntitlementService: HTTPHandler {
     /// All that can be asked, in the order of the documents.
     static func endpoints(_ configuration: Configuration, _ parts: Parts) -> [Endpoint] {
         let ledger = parts.ledger
-        let idempotent = IdempotentRequests(ledger: ledger, realClock: configuration.realClock)
+        let idempotent = IdempotentRequests(
+            ledger: ledger, realClock: configuration.realClock, monotonicClock: configuration.monotonicClock)
         let transactions = TransactionsRoute(
             ledger: ledger, idempotent: idempotent, readers: parts.readers, maximumBody: configuration.maximumBody,
             metrics: parts.metrics)
@@ -213,7 +215,7 @@ public final class EntitlementService: HTTPHandler {
         let promotions = PromotionRoutes(
             ledger: ledger, idempotent: idempotent, makeGrantID: configuration.makeGrantID,
             randomBytes: configuration.randomBytes)
-        let open = OpenRoutes(database: configuration.database)
+        let open = OpenRoutes(readiness: Readiness(configuration))
         let showcase = ShowcaseRoute(
             pricePoints: Dictionary(
                 uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, $0.pricePoints) }))

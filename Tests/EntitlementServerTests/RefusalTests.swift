@@ -177,6 +177,7 @@ import Testing
         #expect(try await bench.send(.get, "/healthz", as: .none).status == 200)
         #expect(try await bench.send(.get, "/readyz", as: .none).status == 200)
         await bench.close()
+        bench.realClock.advance(by: 1)
         #expect(try await bench.send(.get, "/readyz", as: .none).status == 503)
         #expect(try await bench.send(.get, "/healthz", as: .none).status == 200)
     }

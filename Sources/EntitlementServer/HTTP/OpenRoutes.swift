@@ -1,24 +1,36 @@
 import HTTPCore
-import SQLStorage
 import StoreModel
 
 /// Whether the server is alive and can do its work, for whoever watches over it.
 struct OpenRoutes: Sendable {
-    let database: any SQLDatabase
+    let readiness: Readiness
+
+    /// What `?for=` asks for.
+    enum Need: String, CaseIterable { case reads, writes }
 
     var endpoints: [Endpoint] {
         [
             Endpoint(open: .get, "/healthz", "getHealth", "Whether the server is alive") { _ in
                 .ready(HTTPResponse(json: ["status": "ok"]))
             },
-            Endpoint(open: .get, "/readyz", "getReadiness", "Whether the server can read its ledger") { _ in
-                do {
-                    _ = try database.read { try $0.first("SELECT 1 AS one") }
-                    return .ready(HTTPResponse(json: ["status": "ready"]))
-                } catch {
-                    throw Refusal.unavailable("The ledger cannot be read.")
-                }
-            },
+            Endpoint(
+                open: .get, "/readyz", "getReadiness", "Whether the server can read and write its ledger", ready),
         ]
+    }
+
+    /// 200 while what is needed works: reads, unless `?for=writes` says otherwise.
+    @Sendable private func ready(_ call: Call) throws -> HTTPReply {
+        guard let query = call.request.query else { throw Refusal.malformedQuery }
+        let need = try query["for"].map { text in
+            guard let need = Need(rawValue: text) else { throw Refusal.invalid("for", "should be reads or writes") }
+            return need
+        }
+        return call.later {
+            let finding = try await readiness.finding()
+            guard finding.reads else { throw Refusal.unavailable("The ledger cannot be read.") }
+            guard finding.writes || need != .writes else { throw Refusal.unavailable("The ledger cannot be written.") }
+            return HTTPResponse(
+                json: ["status": "ready", "reads": .bool(finding.reads), "writes": .bool(finding.writes)])
+        }
     }
 }

@@ -154,7 +154,11 @@ extension EndpointDescription {
         "getSigningKeys": .init(tag: .server, answer: .signingKeys),
         "getMetrics": .init(tag: .server, answer: .text, type: "text/plain"),
         "getHealth": .init(tag: .server, answer: .status),
-        "getReadiness": .init(tag: .server, answer: .status),
+        "getReadiness": .init(
+            tag: .server,
+            query: [
+                .init("for", in: .query, .choice(OpenRoutes.Need.allCases.map(\.rawValue)), "what must work; reads")
+            ], answer: .readiness),
         "getDocument": .init(tag: .server, answer: .document),
         "getDocumentYAML": .init(tag: .server, answer: .document, type: "application/yaml"),
     ]

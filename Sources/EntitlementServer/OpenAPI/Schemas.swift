@@ -247,6 +247,9 @@ extension WireSchema {
     // MARK: - About the server
 
     static let status = named("Status") { .object([.required("status", .text)]) }
+    static let readiness = named("Readiness") {
+        .object([.required("status", .text), .required("reads", .flag), .required("writes", .flag)])
+    }
     static let signingKeys = named("SigningKeys") {
         .object([
             .required(

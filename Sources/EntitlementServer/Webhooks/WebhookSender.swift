@@ -8,11 +8,15 @@ struct WebhookSender: Sendable {
     /// Attempts under way at once, each for another customer.
     private static let width = 16
     private static let timeout = Duration.seconds(15)
+    /// After how many seconds is looked for what is due, while attempts are under way.
+    private static let look = 1.0
     /// As much of an answer as is read; what it says decides nothing.
     private static let maximumAnswer = 64 << 10
 
     let webhook: Webhook
     let queue: DeliveryQueue
+    /// Commits, after which something may be due.
+    let news: News
     let transport: any HTTPTransport
     let backoff: Backoff
     /// Real time.
@@ -21,15 +25,59 @@ struct WebhookSender: Sendable {
     let random: @Sendable () -> Double
     let attempts: Counter
 
+    private enum Ended: Sendable {
+        case attempt(Result<Void, any Error>)
+        case look
+    }
+
     /// Takes in what is new and attempts what is due. Returns whether there may be more to do at once.
+    ///
+    /// Whoever answers makes room for the next: while one attempt hangs, the events of other customers are posted, those
+    /// that are written meanwhile too.
     func step() async throws -> Bool {
-        let isMoreNew = try await queue.takeIn(at: clock.now())
-        let claimed = try await queue.claim(upTo: Self.width, at: clock.now())
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for delivery in claimed { group.addTask { try await attempt(delivery) } }
-            try await group.waitForAll()
+        var isMoreNew = try await queue.takeIn(at: clock.now())
+        var claimed = try await queue.claim(upTo: Self.width, at: clock.now())
+        let hasBegun = !claimed.isEmpty
+        try await withThrowingTaskGroup(of: Ended.self) { group in
+            var (running, failure, isLooking) = (0, nil as (any Error)?, false)
+            while true {
+                for delivery in claimed {
+                    group.addTask { .attempt(await Self.result { try await attempt(delivery) }) }
+                }
+                running += claimed.count
+                claimed = []
+                guard running > 0 else { break }
+                if !isLooking {
+                    let listening = news.listen()
+                    group.addTask {
+                        _ = await news.wait(for: listening, upTo: Self.look)
+                        return .look
+                    }
+                    isLooking = true
+                }
+                var room = Self.width - running
+                switch try await group.next() {
+                case .attempt(let result):
+                    running -= 1
+                    // Several at once, so that they share a transaction.
+                    room = running <= Self.width / 2 ? Self.width - running : 0
+                    if case .failure(let error) = result { failure = failure ?? error }
+                case .look, nil: isLooking = false
+                }
+                try Task.checkCancellation()
+                // After a failure of the ledger's what is under way ends, and nothing else begins.
+                guard failure == nil, room > 0 else { continue }
+                isMoreNew = try await queue.takeIn(at: clock.now())
+                claimed = try await queue.claim(upTo: room, at: clock.now())
+            }
+            group.cancelAll()
+            if let failure { throw failure }
         }
-        return isMoreNew || !claimed.isEmpty
+        return isMoreNew || hasBegun
+    }
+
+    private static func result(_ work: () async throws -> Void) async -> Result<Void, any Error> {
+        do { return .success(try await work()) } catch { return .failure(error) }
     }
 
     private func attempt(_ delivery: DeliveryQueue.Claimed) async throws {

@@ -360,6 +360,38 @@ extension ServerBench {
         await bench.close()
     }
 
+    @Test func `a receiver that hangs for one customer or one webhook delays nobody else`() async throws {
+        let mayEnd = BaseTestSupport.Gate()
+        let receiver = WebhookReceiver { received, _ in
+            if received.customer == "anna" || received.request.url.contains("slow") {
+                try await mayEnd.pass()
+            }
+            return 200
+        }
+        let secret = try WebhookSecret(ServerBench.webhookSecret)
+        let bench = try await ServerBench.telling(receiver) { configuration in
+            configuration.webhooks.append(
+                Webhook(name: "slow", app: ServerBench.app, url: "https://slow.example.com/", secrets: [secret]))
+        }
+        func heard() -> [String] {
+            receiver.all.filter { !$0.request.url.contains("slow") }.compactMap(\.customer).filter { $0 != "anna" }
+        }
+        let running = Task { await bench.service.run() }
+        await bench.realClock.waiters(atLeast: 4)
+        _ = try await bench.grant(to: "anna")
+        try await until("both hang") { receiver.all.count >= 2 }
+        // More than are attempted at once, written while anna's hangs.
+        for number in 0..<40 { _ = try await bench.grant(to: "c\(number)") }
+        try await until("all others are told") { heard().count == 40 }
+        let stream = try await EventListener(bench, after: "0")
+        #expect(try await stream.events(41).count == 41)
+        mayEnd.open()
+        try await until("everything is delivered") { receiver.all.count == 82 }
+        running.cancel()
+        await running.value
+        await bench.close()
+    }
+
     @Test func `metrics say how late deliveries are, and how many are dead`() async throws {
         let receiver = WebhookReceiver { _, before in before == 0 ? 200 : 500 }
         let bench = try await ServerBench.telling(receiver)

@@ -1,0 +1,97 @@
+import Primitives
+import SQLStorage
+
+/// Whether the ledger can be read and written, as a probe found. There is at most one probe a second, however often
+/// somebody asks: each of them waits for the disk.
+final class Readiness: Sendable {
+    struct Finding: Sendable, Equatable {
+        var reads: Bool
+        var writes: Bool
+    }
+
+    private struct State {
+        var last: (finding: Finding, at: ContinuousClock.Instant)?
+        /// Ends with the probe that is under way.
+        var probe: News?
+    }
+
+    /// How long a finding is passed on, and how long somebody waits for a probe that others began.
+    private static let period = Duration.seconds(1)
+
+    private let database: any SQLDatabase
+    private let realClock: any WallClock
+    private let clock: MonotonicClock
+    private let report: @Sendable (_ name: String, any Error) -> Void
+    private let state = Locked(State())
+
+    init(_ configuration: EntitlementService.Configuration) {
+        database = configuration.database
+        realClock = configuration.realClock
+        clock = configuration.monotonicClock
+        report = configuration.reportFailure
+    }
+
+    /// What a probe of the last second found, or one made now. While a probe hangs, nothing can be written.
+    func finding() async throws -> Finding {
+        let own = News(clock: realClock, monotonicClock: clock)
+        let now = clock.now
+        let (known, other) = state.withLock { state -> (Finding?, (probe: News, end: AsyncStream<Void>)?) in
+            if let last = state.last, now - last.at < Self.period { return (last.finding, nil) }
+            if let probe = state.probe { return (nil, (probe, probe.listen())) }
+            state.probe = own
+            return (nil, nil)
+        }
+        if let known { return known }
+        guard let other else { return try await probe(own) }
+        _ = await other.probe.wait(for: other.end, upTo: Self.period / .seconds(1))
+        try Task.checkCancellation()
+        let fresh = state.withLock { state in
+            state.last.flatMap { clock.now - $0.at < Self.period ? $0.finding : nil }
+        }
+        return fresh ?? Finding(reads: canRead(), writes: false)
+    }
+
+    private func probe(_ own: News) async throws -> Finding {
+        defer {
+            state.withLock { $0.probe = nil }
+            own.end()
+        }
+        let reads = canRead()
+        let finding = Finding(reads: reads, writes: reads ? try await canWrite() : false)
+        state.withLock { $0.last = (finding, clock.now) }
+        return finding
+    }
+
+    private func canRead() -> Bool {
+        do {
+            try database.checkFiles()
+            _ = try database.read { try $0.first("SELECT 1 AS one") }
+            return true
+        } catch {
+            report("readiness", error)
+            return false
+        }
+    }
+
+    /// Writes a page and waits until it is durable; no row stays. Throws `CancellationError` when nothing was tried.
+    private func canWrite() async throws -> Bool {
+        do {
+            try await database.write { connection in
+                try connection.execute("INSERT INTO readiness_probe (number) VALUES (1)")
+                try connection.execute("DELETE FROM readiness_probe WHERE number = 1")
+            }
+            return true
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            report("readiness", error)
+            return false
+        }
+    }
+}
+
+extension Schema {
+    /// Written to find out whether anything can be written. Empty outside of a transaction.
+    static let readiness = SQLMigration(
+        "0010 readiness", [.sqlite: "CREATE TABLE readiness_probe (number INTEGER NOT NULL PRIMARY KEY) STRICT"])
+}
