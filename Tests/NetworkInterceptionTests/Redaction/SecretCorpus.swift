@@ -232,7 +232,7 @@ enum SecretCorpus {
                 "api_key: §   # mine\n",
                 "- token: §\n- a: 1\n", "key: |\n  a\nsecret: |\n  line\n  §\nb: 2\n",
                 "secret: >-\n  §\n  more\nb: 2\n",
-                "token:\n  §\nb: 2\n", "authorization:\n  §\nb: 2\n", "tokens:\n  - a\n  - §\nb: 2\n",
+                "token:\n  §\nb: 2\n", "authorization:\n  §\nb: 2\n", "authorization: |\n  §\n  x\nb: 2\n", "tokens:\n  - a\n  - §\nb: 2\n",
                 "user: {name: a, password: §}\n",
                 "env:\n  - name: DB_PASSWORD\n    value: §\n", "\"password\": §\n", "'token' : '§'\n",
                 "client-secret: §#x\n",
@@ -247,7 +247,7 @@ enum SecretCorpus {
                 "login failed, password: § for anna", "Authorization: Bearer §", "> authorization: Basic §",
                 "Cookie: a=b; session=§; c=d\nX: y", "curl -H 'X-Api-Key: §' https://h/",
                 "curl -u anna https://anna:§@h/",
-                "mysql --password=§ -u a", "tool --api-key § --verbose", "tool --token \"§\"", "sent Bearer § to h",
+                "mysql --password=§ -u a", "tool --api-key § --verbose", "tool --token \"§\"", "sent Bearer § to h", "sent Basic § to h",
                 "using token §a1", "GET /x?token=§ HTTP/1.1", "secret:§", "otp=¤ user=a", "{'password': b'§'}",
                 "$password = '§';", "the passphrase is set, secret=§.", "Password := \"§\"", "x-api-key:§\nb:1",
             ])
