@@ -11,7 +11,7 @@ GATES := check-format check-imports check-waiting check-build check-apple check-
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-all self-test format bench crash chaos api lives archives fuzz shake clean $(GATES)
+.PHONY: help run test check check-all self-test format bench crash chaos api lives archives secrets fuzz shake clean $(GATES)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -72,6 +72,18 @@ lives: ## Live random lives in the simulator and in a naive store, LIVES=500 of 
 archives: ## Change ARCHIVES=20000 archives at random and extract them; zipfile must read what we accept alike
 	@Scripts/install-dependencies test
 	@SOUK_ARCHIVES=$(or $(ARCHIVES),20000) Scripts/run-tests --filter MutationTests
+
+secrets: ## Plant SECRETS=100000 random secrets in traffic, from SEED=1 on, and look for them in what is kept and shown
+	@Scripts/install-dependencies test
+	@SOUK_SECRETS=$(or $(SECRETS),100000) SOUK_SECRETS_SEED=$(or $(SEED),1) Scripts/run-tests --filter RandomSecretsTests
+
+values: ## Present, move, share, merge, erase, refund and redeem at random, VALUES=500 lives of STEPS=120: nothing is spent twice
+	@Scripts/install-dependencies test
+	@SOUK_VALUES=$(or $(VALUES),500) SOUK_VALUE_STEPS=$(or $(STEPS),120) Scripts/run-tests --filter ValueTests
+
+identities: ## Compare IDENTITIES=100000 random pairs of names that look alike, in every type and route
+	@Scripts/install-dependencies test
+	@SOUK_IDENTITIES=$(or $(IDENTITIES),100000) Scripts/run-tests --filter 'Identity|ExactText'
 
 fuzz: ## Look for bytes that crash us, TIME=600 seconds in each of six paths (the tests replay what it found before)
 	@Scripts/install-dependencies test

@@ -101,7 +101,7 @@ extension SecretScanner {
         let letter = text[scheme.lowerBound] | 0x20
         let isSecret: Bool
         if isBasic(scheme) {
-            isSecret = isUserAndPassword(word) || isWhole && word.count >= 8 && isRandom(word)
+            isSecret = isUserAndPassword(word) || word.count >= (isWhole ? 8 : 16) && isRandom(word)
         } else if letter == UInt8(ascii: "b") || isWhole {
             isSecret = isWhole && letter == UInt8(ascii: "b") || word.count >= 24 || word.count >= 8 && isRandom(word)
         } else {

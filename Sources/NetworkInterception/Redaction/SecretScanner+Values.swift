@@ -55,7 +55,7 @@ extension SecretScanner {
     }
 
     private mutating func value(of name: SecretName, _ meaning: SecretMeaning, after sign: UInt8, at place: Int) {
-        let start = end(from: place) { name.quote == nil ? !$0.isBlank : $0 > 0x20 }
+        let start = name.quote.map { afterSpace(from: place, escapes: $0.escapes) } ?? end(from: place) { !$0.isBlank }
         guard start < text.count, !isMarked(start) else { return }
         if !name.isItem || kind == .header || name.range.lowerBound == 0,
             let quote = quote(startingAt: valueStart(start))
@@ -68,7 +68,7 @@ extension SecretScanner {
         if name.isItem, name.range.lowerBound > 0 || kind == .header || !isText(from: start) {
             return item(from: start)
         }
-        if meaning.contains(.line), name.quote == nil, sign == UInt8(ascii: ":") {
+        if meaning.contains(.line), name.quote == nil, sign == UInt8(ascii: ":"), !endsLine(start), !beginsBlock(start) {
             return hideTrimmed(start..<endOfLine(from: start) { "\"'`<".utf8.contains($0) })
         }
         switch text[start] {
@@ -80,6 +80,23 @@ extension SecretScanner {
             if sign == UInt8(ascii: ":") { nest(name, from: start) } else { setting(name, meaning, sign, from: start) }
         default: setting(name, meaning, sign, from: start)
         }
+    }
+
+    /// Past white space, which is written with escapes where quotes are.
+    private func afterSpace(from start: Int, escapes: Int) -> Int {
+        var place = start
+        while place < text.count {
+            if text[place] <= 0x20 {
+                place += 1
+            } else if escapes > 0, text[place] == UInt8(ascii: "\\") {
+                let letter = end(from: place) { $0 != UInt8(ascii: "\\") }
+                guard "nrt".utf8.contains(byte(letter)) else { return place }
+                place = letter + 1
+            } else {
+                return place
+            }
+        }
+        return place
     }
 
     /// Past the letter in front of a string of Python: `b'…'`.
@@ -169,6 +186,9 @@ extension SecretScanner {
             guard meaning.contains(.number) else { return position = end }
             let quote = text[name.quote!.range]
             return hide(start..<end, quote + Self.mark + quote)
+        }
+        if sign == UInt8(ascii: ":"), isLine, !text[endOfBlockSign(start)].isLineEnd, endsLine(endOfBlockSign(start)) {
+            return escapedBlock(from: endOfBlockSign(start), isText: beginsBlock(start))
         }
         if text[start].isLineEnd || sign == UInt8(ascii: ":") && isLine && beginsBlock(start) {
             if sign == UInt8(ascii: ":"), isLine { block(below: name, meaning, from: start) }
@@ -273,6 +293,26 @@ extension SecretScanner {
         guard text[start] == UInt8(ascii: "|") || text[start] == UInt8(ascii: ">") else { return false }
         let end = endOfLine(from: start)
         return end - start <= 3
+    }
+
+    private func endOfBlockSign(_ start: Int) -> Int {
+        min(text.count - 1, beginsBlock(start) ? endOfLine(from: start) : start)
+    }
+
+    /// The indented lines below a name, in a string where line ends are written as `\n`.
+    private mutating func escapedBlock(from start: Int, isText: Bool) {
+        var first: Int?
+        var end = start
+        while stands("\\n", at: end) {
+            let begin = self.end(from: end + 2) { !$0.isBlank }
+            guard begin > end + 2, begin < text.count, !endsLine(begin) else { break }
+            let next = endOfLine(from: begin) { $0 == UInt8(ascii: "\"") }
+            // A mapping has names of its own.
+            if first == nil, !isText, text[begin..<next].contains(UInt8(ascii: ":")) { return }
+            first = first ?? begin
+            end = next
+        }
+        if let first { hide(first..<end) }
     }
 
     /// The lines below a name that are indented more than it is.

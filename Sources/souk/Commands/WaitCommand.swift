@@ -30,7 +30,7 @@ enum WaitCommand {
         if arguments.has("json") {
             try Terminal.print(json: greeting)
         } else {
-            try Terminal.print(greeting["listening"]?.stringValue ?? "")
+            try Terminal.print("\(greeting["listening"]?.stringValue ?? "")")
         }
         return .success
     }

@@ -12,7 +12,12 @@ struct RandomSecret {
     let digits: String
     let planted: Planted
 
-    var text: String { planted.text(value, digits: digits) }
+    /// What a floret may say of it.
+    var sentence: String {
+        let text = planted.text(value, digits: digits)
+        if case .header(let name) = planted.place { return "\(name): \(text)" }
+        return text
+    }
 
     init(with numbers: inout SeededNumbers) {
         value = Self.beginning + Self.characters(Int.random(in: 12...40, using: &numbers), with: &numbers)
@@ -24,7 +29,7 @@ struct RandomSecret {
 
     /// Whether the secret, its beginning or its end is in a text.
     func isFound(in text: String) -> Bool {
-        planted.template.contains("§") && (text.contains(Self.beginning) || text.contains(value.suffix(8)))
+        planted.template.contains("§") && (text.contains(value.prefix(14)) || text.contains(value.suffix(8)))
             || planted.template.contains("¤") && text.contains(digits)
     }
 

@@ -1,0 +1,95 @@
+/// Words that names of secrets consist of, or end with, and what such a name means.
+struct SecretWords: Sendable {
+    enum Reach: Int, Sendable {
+        /// A name that ends so: `token` is `accessToken`, `X-Vault-Token` and `authtoken`.
+        case ending
+        /// A name whose last word it is: `pass` is `user_pass` and `userPass`, not `compass`.
+        case word
+        /// Only the name itself, as `code` in a query.
+        case whole
+    }
+
+    let reach: Reach
+    let meaning: SecretMeaning
+    /// In lower case, without what separates words.
+    let words: [String]
+
+    init(_ reach: Reach, _ meaning: SecretMeaning, _ words: String) {
+        self.reach = reach
+        self.meaning = meaning
+        self.words = words.split { $0 == " " || $0 == "\n" }.map(String.init)
+    }
+
+    /// Each of these words followed by each of `tails`.
+    func followed(by tails: String) -> SecretWords {
+        let tails = tails.split(separator: " ")
+        return SecretWords(
+            .ending, meaning, words.flatMap { word in tails.map { word + $0 } }.joined(separator: " "))
+    }
+}
+
+extension SecretWords {
+    private static let passwords = SecretWords(
+        .ending, [.everywhere, .everything],
+        "password passwd passphrase passcode pwd secret passwort kennwort motdepasse senha")
+    private static let tokens = SecretWords(.ending, [.everywhere, .everything], "token")
+
+    /// The names of secrets. Headers, items, members, elements and settings are all looked up here.
+    static let standard: [SecretWords] = [
+        passwords, tokens,
+        passwords.followed(
+            by: "value hash salt digest confirmation confirm again repeat verify new old plain text string binary data"),
+        tokens.followed(by: "value hash secret hint data"),
+        SecretWords(
+            .ending, [.everywhere, .everything],
+            """
+            credential credentials creds authorization apikey accesskey secretkey privatekey signingkey encryptionkey
+            decryptionkey masterkey authkey authenticationkey subscriptionkey accountkey sharedkey deploykey sshkey
+            adminkey serverkey applicationkey consumerkey webhookkey functionskey hmackey sessionkey streamkey recoverykey
+            licensekey insertkey ingestkey symmetrickey aeskey rsakey servicekey wrappingkey
+            customerkey integrationkey writekey appkey keymaterial secretid
+            passkey connectionstring accesskeyid authheader authorizationheader
+            sessionid sessid samlresponse samlassertion codeverifier oauthverifier seedphrase recoveryphrase mnemonic
+            backupcode backupcodes recoverycode recoverycodes verificationcode authcode authorizationcode securitycode
+            accesscode otpcode mfacode twofactorcode smscode logincode devicecode pincode activationcode
+            confirmationcode resetcode onetimecode 2facode tfacode authenticatorcode cvvcode cvccode cardcode
+            cardverificationvalue secretanswer securityanswer receiptdata latestreceipt signedpayload signedtransaction signedtransactions
+            signedtransactioninfo signedrenewalinfo signedapptransactioninfo cardnumber ccnumber creditcard
+            creditcardnumber magiclink
+            """),
+        SecretWords(
+            .ending, [.everywhere, .number, .list],
+            "otp cvv cvc jwt jws userpass dbpass newpass oldpass rootpass smtppass ftppass sshpass mailpass tkn sharedaccesssignature"
+        ),
+        SecretWords(.word, [.everywhere, .number, .list], "pin cvn csc sid sess dpop assertion samlrequest hmac"),
+        SecretWords(.word, [.everywhere, .list], "pass psw pw auth oauth session bearer cred mfa"),
+        SecretWords(.ending, [.everywhere, .list, .line], "cookie cookies"),
+        SecretWords(.word, [.everywhere, .everything, .line], "authorization"),
+        // A receipt that is an object was decoded already.
+        SecretWords(.whole, [.item, .member, .number, .list], "receipt"),
+        SecretWords(.ending, [.member, .list, .object], "passwords tokens secrets apikeys"),
+        SecretWords(.ending, [.header, .item], "signature"),
+        SecretWords(.ending, [.header], "authenticationinfo"),
+        SecretWords(.whole, [.item], "key code sig sign ticket"),
+        SecretWords(
+            .ending, .harmless,
+            """
+            pagetoken pagingtoken paginationtoken nexttoken continuationtoken continuetoken synctoken cursortoken
+            prevtoken previoustoken skiptoken appaccounttoken cancellationtoken changetoken designtoken designtokens
+            maxtokens mintokens inputtokens outputtokens prompttokens completiontokens
+            totaltokens cachedtokens usedtokens limittokens allowcredentials withcredentials supportscredentials
+            """),
+    ]
+
+    /// Segments of paths after which there is a token: `/reset/…`. Others are names of secrets: `/token/…`.
+    static let steps = SecretWords(.word, .member, "reset verify verification confirm activate activation magic invite")
+    /// Names whose value may itself be the name of a secret, the value of which stands beside it:
+    /// `{"name": "password", "value": "…"}`.
+    static let naming = SecretWords(.whole, .member, "name key id field header parameter type")
+    /// The names of such values.
+    static let named = SecretWords(.whole, .member, "value val content data")
+    /// Elements whose text such a value is, when an attribute names it.
+    static let namedElements = SecretWords(
+        .whole, .member,
+        "entry string property setting item param add field data value val content integer attribute parameter header")
+}
