@@ -46,7 +46,7 @@ final class GuideSession {
             ])
     }
 
-    /// Other engineers' servers, and other tests, have the ports of the documents.
+    /// `text` with the guide's exchanges, and a reserved port for each port that it names.
     private func local(_ text: String) throws -> String {
         var text = text
         for (from, to) in guide.exchanged { text = text.replacingOccurrences(of: from, with: to) }
