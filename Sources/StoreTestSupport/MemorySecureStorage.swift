@@ -32,7 +32,9 @@ public enum SecureStorageContract {
         try storage.set(nil, for: "session")
         #expect(try storage.data(for: "empty") == [])
 
-        let keys = ["a/b", "../a", "a b", "A", "a", "\u{E4}", "a\u{308}", "\u{C5}", "\u{212B}", "%61", "a.value", ".", "a\0b"]
+        let keys = [
+            "a/b", "../a", "a b", "A", "a", "\u{E4}", "a\u{308}", "\u{C5}", "\u{212B}", "%61", "a.value", ".", "a\0b",
+        ]
         for (index, key) in keys.enumerated() { try storage.set([UInt8(index)], for: key) }
         for (index, key) in keys.enumerated() {
             #expect(try storage.data(for: key) == [UInt8(index)], "\(key.debugDescription) has a value of its own")

@@ -128,7 +128,8 @@ struct IdentityTests {
 
     @Test(arguments: UnicodeForms.pairs)
     func `what a catalogue sells has one spelling`(pair: UnicodeForms) throws {
-        func catalogue(product: String = "a", group: String = "g", offer: String = "o", code: String = "c") -> JSONValue {
+        func catalogue(product: String = "a", group: String = "g", offer: String = "o", code: String = "c") -> JSONValue
+        {
             let free: JSONValue = ["paymentMode": "free", "subscriptionPeriod": "P1W"]
             var (promotional, coded) = (free, free)
             promotional["offerID"] = .string(offer)
@@ -161,7 +162,8 @@ struct IdentityTests {
             var numbers = SeededNumbers(state: 41)
             for round in 0..<UnicodeForms.rounds(60, cost: 40) {
                 let pair = UnicodeForms.random(using: &numbers)
-                let names = ["\(round) \(pair.composed)", "\(round) \(pair.other)"].compactMap(AccountName.init(rawValue:))
+                let names = ["\(round) \(pair.composed)", "\(round) \(pair.other)"].compactMap(
+                    AccountName.init(rawValue:))
                 guard names.count == 2, names[0] != names[1] else { continue }
                 for name in names { try await test.store.createAccount(name, with: .init()) }
                 for name in names { #expect(try test.store.account(name).name.hasSameBytes(as: name.rawValue)) }

@@ -71,7 +71,8 @@ import Testing
                 for (turn, name) in [other, stranger].enumerated() {
                     let body = try Self.body(endpoint, index * 1000 + number * 2 + turn, bench)
                     told.append(
-                        try await bench.send(endpoint.method, Self.path(endpoint, about: name), as: .secret, body: body))
+                        try await bench.send(endpoint.method, Self.path(endpoint, about: name), as: .secret, body: body)
+                    )
                 }
                 let what = "\(endpoint.id) \(pair)"
                 #expect(told[0].status == told[1].status && told[0].code == told[1].code, "\(what)")

@@ -34,7 +34,9 @@ import Testing
     }
 
     @Test(arguments: [[0xFF], [0xFE], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80]] as [[UInt8]])
-    func `a request target that is not UTF-8 is refused, since to repair it makes one of two`(bytes: [UInt8]) async throws {
+    func `a request target that is not UTF-8 is refused, since to repair it makes one of two`(bytes: [UInt8])
+        async throws
+    {
         try await withListener(echo) { address, _ in
             for path in ["/", "/?q="] {
                 let client = try await RawClient(port: address.port)

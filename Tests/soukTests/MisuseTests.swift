@@ -221,7 +221,8 @@ import Testing
         let outcome = try await ChildProgram.run(
             "/bin/sh",
             [
-                "-c", #"exec "$0" store --url http://127.0.0.1:1 subscriptions "$(printf "$1")""#, SoukExecutable.path(),
+                "-c", #"exec "$0" store --url http://127.0.0.1:1 subscriptions "$(printf "$1")""#,
+                SoukExecutable.path(),
                 bytes,
             ])
         #expect(outcome.status == 2)

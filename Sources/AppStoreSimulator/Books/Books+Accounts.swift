@@ -34,7 +34,8 @@ extension Books {
 
     func add(_ family: Family) throws {
         try sql.execute(
-            "INSERT INTO family (name, organizer) VALUES (?1, ?2)", [.text(family.name.rawValue), .integer(family.organizer)])
+            "INSERT INTO family (name, organizer) VALUES (?1, ?2)",
+            [.text(family.name.rawValue), .integer(family.organizer)])
     }
 
     func remove(family name: FamilyName) throws {

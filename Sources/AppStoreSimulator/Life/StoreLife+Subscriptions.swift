@@ -72,13 +72,16 @@ extension StoreLife {
             return Terms(first: introductory, following: offer)
         }
         let kind = order.offerKind
-        if kind == nil || kind == .promotional, let offer = terms.promotionalOffers.first(where: { $0.id.hasSameBytes(as: id) }) {
+        if kind == nil || kind == .promotional,
+            let offer = terms.promotionalOffers.first(where: { $0.id.hasSameBytes(as: id) })
+        {
             guard course != nil else {
                 throw Self.ineligible("Promotional offers are for those who subscribe or have subscribed.")
             }
             return Terms(first: AppliedOffer(.promotional, offer))
         }
-        if kind == nil || kind == .winBack, let offer = item.winBackOffers.first(where: { $0.id.hasSameBytes(as: id) }) {
+        if kind == nil || kind == .winBack, let offer = item.winBackOffers.first(where: { $0.id.hasSameBytes(as: id) })
+        {
             guard let course, offer.isEligible, course.status == .expired else {
                 throw Self.ineligible("The offer \(id) is for those whose subscription has ended.")
             }

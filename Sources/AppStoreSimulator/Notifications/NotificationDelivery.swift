@@ -69,7 +69,9 @@ struct RedirectTrail: Sendable {
         guard let target = Self.resolve(location ?? "", against: url) else { return .invalidResponse }
         // Who is to be reached over TLS is not sought elsewhere: the redirect stands as the answer.
         if Self.isSecure(url), !Self.isSecure(target) { return .unsuccessfulHttpResponseCode }
-        guard visited.count <= Self.limit, visited.insert(ExactString(target)).inserted else { return .circularRedirect }
+        guard visited.count <= Self.limit, visited.insert(ExactString(target)).inserted else {
+            return .circularRedirect
+        }
         url = target
         return nil
     }

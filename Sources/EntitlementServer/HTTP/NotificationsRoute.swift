@@ -46,7 +46,8 @@ struct NotificationsRoute: Sendable {
     private func reader(of signed: String) throws -> StoreReader {
         let said = try? UnverifiedJWS(unverified: signed).unverifiedPayload
         let parts = ["data", "summary", "externalPurchaseToken", "appData"]
-        let bundle = parts.lazy.compactMap { said?[$0]?["bundleId"]?.stringValue }.first.flatMap(BundleID.init(rawValue:))
+        let bundle = parts.lazy.compactMap { said?[$0]?["bundleId"]?.stringValue }.first.flatMap(
+            BundleID.init(rawValue:))
         guard let reader = readers.first(where: { $0.app == bundle }) ?? readers.first else {
             throw Refusal.unavailable("This server serves no app.")
         }
