@@ -68,7 +68,8 @@ extension SecretScanner {
         if name.isItem, name.range.lowerBound > 0 || kind == .header || !isText(from: start) {
             return item(from: start)
         }
-        if meaning.contains(.line), name.quote == nil, sign == UInt8(ascii: ":"), !endsLine(start), !beginsBlock(start) {
+        if meaning.contains(.line), name.quote == nil, sign == UInt8(ascii: ":"), !endsLine(start), !beginsBlock(start)
+        {
             return hideTrimmed(start..<endOfLine(from: start) { "\"'`<".utf8.contains($0) })
         }
         switch text[start] {
