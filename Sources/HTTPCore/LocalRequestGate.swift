@@ -86,7 +86,8 @@ package struct LocalRequestGate: Sendable {
             return name.utf8.allSatisfy { $0.isDigit || $0.isLetter || "._-".utf8.contains($0) }
         }
         let address = name.dropFirst().dropLast()
-        return address.count { $0 == ":" } >= 2 && address.allSatisfy { $0.isHexDigit && $0.isASCII || ":.".contains($0) }
+        return address.count { $0 == ":" } >= 2
+            && address.allSatisfy { $0.isHexDigit && $0.isASCII || ":.".contains($0) }
     }
 
     // MARK: - Site

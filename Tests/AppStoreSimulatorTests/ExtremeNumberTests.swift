@@ -63,7 +63,8 @@ import Testing
     private static let catalogue: Catalogue? = {
         var text = Fixtures.catalogueText
         for product in ["monthly", "pack"] {
-            text = text.replacing("\"productID\": \"\(product)\",", with: "\"productID\": \"\(product)\", \"familyShareable\": true,")
+            text = text.replacing(
+                "\"productID\": \"\(product)\",", with: "\"productID\": \"\(product)\", \"familyShareable\": true,")
         }
         return try? Catalogue(parsing: Array(text.utf8), file: "family.storekit")
     }()
@@ -222,7 +223,10 @@ import Testing
                         "offer": ["kind": "promotional", "id": "half", "signature": signature],
                     ]
                 ),
-                (.put, "/control/v1/state", ["format": "souk-store", "schema": 1, "bundleID": 1, "now": 1, "tables": 1]),
+                (
+                    .put, "/control/v1/state",
+                    ["format": "souk-store", "schema": 1, "bundleID": 1, "now": 1, "tables": 1]
+                ),
             ]
             for (method, path, body) in questions {
                 for (place, number, changed) in ExtremeNumbers.mutations(of: body) {
@@ -244,7 +248,8 @@ import Testing
             for number in ExtremeNumbers.all.map(\.text) {
                 for path in [
                     "/control/v1/notifications?limit=\(number)", "/control/v1/notifications?after=\(number)",
-                    "/control/v1/transactions/\(number)/consumption", "/store/v1/devices/\(device)/updates?after=\(number)",
+                    "/control/v1/transactions/\(number)/consumption",
+                    "/store/v1/devices/\(device)/updates?after=\(number)",
                     "/store/v1/devices/\(device)/updates?after=\(number).\(number)",
                 ] {
                     let answer = try await client.ask(.get, path)
@@ -260,7 +265,8 @@ import Testing
                 }
                 for path in [
                     "/inApps/v1/transactions/\(number)", "/inApps/v1/subscriptions/\(number)",
-                    "/inApps/v2/history/\(number)?startDate=\(number)&endDate=\(number)", "/inApps/v1/lookup/M\(number)",
+                    "/inApps/v2/history/\(number)?startDate=\(number)&endDate=\(number)",
+                    "/inApps/v1/lookup/M\(number)",
                     "/inApps/v2/history/\(number)?revision=\(number)_\(number)_x",
                 ] {
                     #expect(try await server.send(.get, path).status < 500, "\(path)")
@@ -280,7 +286,8 @@ import Testing
 
     @Test(arguments: [
         ("advance", "{\"to\":\"9999-12-31T23:59:59Z\"}"), ("advance", "{\"to\":\"0000-01-01T00:00:00Z\"}"),
-        ("advance", "{\"period\":\"P9999Y\"}"), ("advance", "{\"period\":\"P200Y\"}"), ("advance", "{\"seconds\":6307200000}"),
+        ("advance", "{\"period\":\"P9999Y\"}"), ("advance", "{\"period\":\"P200Y\"}"),
+        ("advance", "{\"seconds\":6307200000}"),
     ])
     func `a huge jump of the clock is refused, or leaves a store that works`(path: String, body: String) async throws {
         let folder = try ScratchFolder()

@@ -18,7 +18,8 @@ struct ExtremeNumbers {
     static func paths(in value: JSONValue, sample: Int = 1) -> [Path] {
         switch value {
         case .number: return [[]]
-        case .object(let members): return members.flatMap { member in paths(in: member.value, sample: sample).map { [member.key] + $0 } }
+        case .object(let members):
+            return members.flatMap { member in paths(in: member.value, sample: sample).map { [member.key] + $0 } }
         case .array(let elements):
             var seen: [String: Int] = [:]
             return elements.enumerated().flatMap { index, element -> [Path] in
@@ -59,7 +60,8 @@ struct ExtremeNumbers {
     }
 
     /// Each number replaced by each extreme, one at a time.
-    static func mutations(of value: JSONValue, sample: Int = 1) -> [(path: Path, number: JSONNumber, value: JSONValue)] {
+    static func mutations(of value: JSONValue, sample: Int = 1) -> [(path: Path, number: JSONNumber, value: JSONValue)]
+    {
         paths(in: value, sample: sample).flatMap { path in
             all.map { (path, $0, replace(path, in: value, with: $0)) }
         }

@@ -75,7 +75,8 @@ import Testing
         try await TestStore.with { test in
             for operation in StoreOperation.all where operation.body != nil {
                 let path = operation.path.replacing("{", with: "").replacing("}", with: "")
-                for type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", nil] {
+                for type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", nil]
+                {
                     var headers: HTTPHeaders = [:]
                     headers["Content-Type"] = type
                     let answer = await status(test, operation.method, path, headers, "{}")
@@ -112,7 +113,9 @@ import Testing
                         HTTPRequest(method: .get, url: url + "/control/v1/accounts", headers: headers)
                     ).status
                 }
-                let statuses = try await [status([:]), status(["Host": "evil.example"]), status(["Host": "store.test:80"])]
+                let statuses = try await [
+                    status([:]), status(["Host": "evil.example"]), status(["Host": "store.test:80"]),
+                ]
                 #expect(statuses == [200, 403, 200])
             }
         }

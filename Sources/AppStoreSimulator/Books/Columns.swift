@@ -73,7 +73,8 @@ extension SQLRow {
     func share() throws -> Share? {
         try optionalNumber("share_owner", in: ColumnRange.readable).map {
             Share(
-                ownerOriginalID: $0, first: try number("share_first", in: ColumnRange.readable), from: try date("share_from"),
+                ownerOriginalID: $0, first: try number("share_first", in: ColumnRange.readable),
+                from: try date("share_from"),
                 until: try optionalDate("share_until"))
         }
     }

@@ -62,7 +62,8 @@ struct StoreIndex: Sendable, Encodable, WireModel {
             status: 200,
             headers: [
                 "Content-Type": "text/html; charset=utf-8", "Vary": "Accept",
-                "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+                "Content-Security-Policy":
+                    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
                 "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
             ], body: .text(text))
     }

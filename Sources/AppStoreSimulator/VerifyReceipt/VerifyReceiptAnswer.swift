@@ -68,7 +68,9 @@ extension AppReceipt {
         members.add("original_purchase_date", originalPurchaseDate)
         members["original_application_version"] = originalAppVersion.map { .string($0) }
         members.add("expiration_date", expirationDate)
-        let known = Dictionary(content.history.map { ($0.transaction.transactionID, $0.transaction) }) { first, _ in first }
+        let known = Dictionary(content.history.map { ($0.transaction.transactionID, $0.transaction) }) { first, _ in
+            first
+        }
         // A receipt is a set; the oldest purchase is told first.
         let purchases = inAppPurchases.sorted {
             ($0.purchaseDate ?? .distantPast, $0.transactionID?.rawValue ?? "")

@@ -52,6 +52,6 @@ extension StoreOperation {
         on(.get, "/", "index", "Which store this is, and where its parts are; a page for a browser") { call in
             StoreIndex(bundleID: call.store.configuration.bundleID)
         },
-        on(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in StoreDocument(StoreOperation.all) }
+        on(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in StoreDocument(StoreOperation.all) },
     ]
 }
