@@ -106,6 +106,12 @@ import Testing
         let messages =
             try await ask("/api/trace")["entries"]?.arrayValue?.compactMap { $0["message"]?.stringValue } ?? []
         #expect(messages.contains("store.purchase") && messages.contains("store.restore"))
+        let posts = try await ask("/api/records?limit=1000&method=post")["records"]?.arrayValue ?? []
+        let presented = try #require(posts.first { $0["path"]?.stringValue?.hasSuffix("/transactions") == true })
+        let signed = try await ask("/api/records/" + (presented["id"]?.stringValue ?? ""))["signed"]?[0]
+        #expect(signed?["notice"]?.stringValue?.contains("Souk Test Root CA") == true, "the simulator's root is known")
+        #expect(signed?["claims"]?.stringValue?.contains("com.example.darkroom") == true)
+        #expect(demo.urls.count { $0 == inspector } == 2, "its address is named again at the end of the story")
         #expect(await demo.end() == 0)
         await #expect(throws: HTTPError.self) { try await ask("/api/state") }
     }

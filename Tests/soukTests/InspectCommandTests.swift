@@ -1,6 +1,7 @@
 import CurlTransport
 import Foundation
 import HTTPCore
+import HostTestSupport
 import NetworkInterception
 import Primitives
 import Testing
@@ -96,6 +97,16 @@ import Testing
         #expect(outcome.status == 2)
         #expect(outcome.errors.contains(path) && outcome.errors.split(separator: "\n").count == 1)
         #expect(outcome.output.isEmpty)
+    }
+
+    @Test(arguments: [["inspect"], ["intercept", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:9"]])
+    func `the page's address is named again when the command stops`(words: [String]) async throws {
+        let child = try ChildProgram(SoukExecutable.path(), words, output: .captured, errors: .captured)
+        let greeting = try JSONValue(parsing: await child.output.firstLine() ?? "")
+        let address = try #require(greeting["inspector"]?.stringValue)
+        child.terminate()
+        #expect(await child.end() == 0)
+        #expect(await child.errors.text().contains("The inspector was at \(address)"))
     }
 
     @Test func `it stops although a page listens`() async throws {

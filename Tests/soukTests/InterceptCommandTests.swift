@@ -91,6 +91,26 @@ import Testing
         #expect(backend.asked.withLock { $0.count } == 3)
     }
 
+    @Test func `uploads beyond its memory pass whole and are recorded as cut`() async throws {
+        let backend = Backend()
+        let body = [UInt8](repeating: 7, count: 300_000)
+        try await withLoopbackServer(backend) { upstream in
+            let service = try await SoukService([
+                "intercept", "--listen", "127.0.0.1:0", "--upstream", upstream, "--body-memory", "0",
+            ])
+            let answer = try await CurlTransport().send(
+                HTTPRequest(method: .post, url: service.url + "/up", body: .bytes(body)))
+            #expect(try await answer.body.collect(upTo: 1 << 20) == Array(#"{"price":7,"target":"/up"}"#.utf8))
+            let inspector = try #require(service.greeting["inspector"]?.stringValue)
+            let list = try await get(inspector + "api/records").body.json()
+            let id = try #require(list["records"]?[0]?["id"]?.stringValue)
+            let recorded = try await get(inspector + "api/records/" + id).body.json()["original"]?["body"]
+            #expect(recorded?["isCut"] == true && recorded?["passed"] == 300_000 && recorded?["bytes"] == 0)
+            #expect(await service.stop() == 0)
+        }
+        #expect(backend.asked.withLock { $0.first?.body.buffered } == body)
+    }
+
     @Test func `it ends while an answer still streams`() async throws {
         let begun = AnyHTTPHandler { _ in
             let isFirst = Locked(true)

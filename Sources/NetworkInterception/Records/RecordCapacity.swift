@@ -26,7 +26,8 @@ extension Record {
         let bodies =
             original.count + (original == designated ? 0 : designated.count) + (response?.body.buffered?.count ?? 0)
         let signed = signedTexts.reduce(0) { $0 + $1.header.utf8.count + $1.claims.utf8.count }
-        return bodies + signed + originalRequest.headBytes + designatedRequest.headBytes + (response?.headers.byteCount ?? 0)
+        return bodies + signed + originalRequest.headBytes + designatedRequest.headBytes
+            + (response?.headers.byteCount ?? 0)
     }
 }
 

@@ -11,7 +11,9 @@ struct TerminalText: Sendable, ExpressibleByStringInterpolation {
     /// What is written.
     private(set) var written: String
 
-    init(stringLiteral literal: StaticString) { written = literal.withUTF8Buffer { String(decoding: $0, as: UTF8.self) } }
+    init(stringLiteral literal: StaticString) {
+        written = literal.withUTF8Buffer { String(decoding: $0, as: UTF8.self) }
+    }
 
     init(stringInterpolation interpolation: StringInterpolation) { written = interpolation.written }
 
@@ -19,7 +21,9 @@ struct TerminalText: Sendable, ExpressibleByStringInterpolation {
 
     /// A text of several lines: its line ends stay.
     static func lines(_ text: String) -> TerminalText {
-        TerminalText(written: text.split(separator: "\n", omittingEmptySubsequences: false).map(Self.escaped).joined(separator: "\n"))
+        TerminalText(
+            written: text.split(separator: "\n", omittingEmptySubsequences: false).map(Self.escaped).joined(
+                separator: "\n"))
     }
 
     /// Valid JSON, which keeps its meaning: what is escaped stands in its strings, and is escaped as JSON does it. Only

@@ -143,9 +143,9 @@ enum DemoCommand {
             "  curl \(world.storeURL)/control/v1/products",
             "  curl -H 'Authorization: Bearer \(world.publicKey)' \(world.serverURL)\(world.customerPath)",
         ]
-        for line in lines { if quiet { Terminal.note(line) } else { try Terminal.print(line) } }
         // Again: the story has moved the first line out of sight.
         try inspector?.announce(isQuiet: quiet)
+        for line in lines { if quiet { Terminal.note(line) } else { try Terminal.print(line) } }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await stop.wait() }
             group.addTask { await world.someProcessEnded() }

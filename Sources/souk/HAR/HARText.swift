@@ -72,7 +72,8 @@ enum HARText {
             if let json = try? JSONValue(parsing: bytes) {
                 text = "\n\(TerminalText.json(json.text(pretty: true)))\n"
             } else if let plain = String(validating: bytes, as: UTF8.self) {
-                text = "\n" + TerminalText.lines(plain.replacing("\r\n", with: "\n")) + (plain.hasSuffix("\n") ? "" : "\n")
+                text =
+                    "\n" + TerminalText.lines(plain.replacing("\r\n", with: "\n")) + (plain.hasSuffix("\n") ? "" : "\n")
             } else {
                 text = "\n(\(bytes.count) bytes that are no text)\n"
             }

@@ -54,7 +54,7 @@ struct PurchaseFaultTests {
                 faults.enabled = true
                 lives.append(try await life(in: world, with: faults, isMended: true, "seed \(seed), life \(number)"))
             }
-            #expect(lives.contains(where: \.wasHit))
+            #expect(lives.contains { $0.wasHit })
             // How many of them could buy depends on which requests were under way at once. Without faults each can.
             faults.enabled = false
             let calm = try await life(in: world, with: faults, "seed \(seed), without faults")

@@ -79,7 +79,8 @@ struct InspectorViewsInBrowserTests {
         }
     }
 
-    @Test func `the script puts children into elements in one place, which leaves out what is no content`() async throws {
+    @Test func `the script puts children into elements in one place, which leaves out what is no content`() async throws
+    {
         let world = InspectorWorld()
         let text = String(decoding: try await world.ask("/").body.collect(upTo: 1 << 20), as: UTF8.self)
         #expect(text.components(separatedBy: "replaceChildren(").count == 2)
@@ -100,7 +101,8 @@ struct InspectorViewsInBrowserTests {
             answer("[...document.querySelectorAll('.trace .pill')].map((pill) => pill.textContent)"),
             answer("[...document.querySelectorAll('.trace .kind')].map((kind) => kind.textContent)"),
             answer("document.querySelector('.trace tbody tr').innerText.replace(/\\s+/g, ' ').slice(13)"),
-            answer(cut), answer("[...document.querySelectorAll('.scrolling')].every((box) => box.scrollWidth <= box.clientWidth)"),
+            answer(cut),
+            answer("[...document.querySelectorAll('.scrolling')].every((box) => box.scrollWidth <= box.clientWidth)"),
             ["axe": true],
         ]
         let answers = try await world.browse(steps, at: "#hub", width: width)
@@ -132,10 +134,15 @@ struct InspectorViewsInBrowserTests {
                 wait("\(rows) === 3"), answer(inSight),
                 answer("[...document.querySelectorAll('.row .path')].map((path) => path.textContent)"),
                 answer("document.querySelector('.row[aria-posinset=\"3\"] .what').title"),
-                answer("document.querySelector('.row[aria-posinset=\"3\"] .leaf').scrollWidth <= document.querySelector('.row[aria-posinset=\"3\"] .leaf').clientWidth"),
+                answer(
+                    "document.querySelector('.row[aria-posinset=\"3\"] .leaf').scrollWidth <= document.querySelector('.row[aria-posinset=\"3\"] .leaf').clientWidth"
+                ),
                 ["click": ".row[aria-posinset=\"3\"]"], wait("document.querySelector('#request-title') !== null"),
-                answer("document.querySelector('.detail h2').textContent.endsWith('/updates?wait=25&after=1700000042')"),
-                answer("document.querySelector('.detail h2').scrollHeight <= document.querySelector('.detail h2').clientHeight + 1"),
+                answer(
+                    "document.querySelector('.detail h2').textContent.endsWith('/updates?wait=25&after=1700000042')"),
+                answer(
+                    "document.querySelector('.detail h2').scrollHeight <= document.querySelector('.detail h2').clientHeight + 1"
+                ),
                 answer("document.querySelector('.detail h2').title"), answer(cut),
             ], width: width)
         #expect(answers[0] == [true, true, true])
@@ -160,7 +167,8 @@ struct InspectorViewsInBrowserTests {
             answer("[...document.querySelectorAll('.fold')].map((fold) => fold.textContent)"), ["axe": true],
             ["click": ".row:last-child .fold"], wait("\(rows) === 8"), paths,
             answer("document.querySelectorAll('.row[aria-level=\"2\"]').length"), ["axe": true],
-            ["click": ".row[aria-level=\"2\"][aria-posinset=\"4\"]"], wait("document.querySelector('.row.on') !== null"), chosen,
+            ["click": ".row[aria-level=\"2\"][aria-posinset=\"4\"]"],
+            wait("document.querySelector('.row.on') !== null"), chosen,
             ["focus": "#list"], ["press": "ArrowLeft"],
             wait("document.querySelector('.row.on .path').textContent === '/updates?after=5'"),
             ["press": "ArrowLeft"], wait("\(rows) === 4"),
@@ -185,7 +193,7 @@ struct InspectorViewsInBrowserTests {
             answer("[...document.querySelectorAll('.row .pill')].map((pill) => pill.textContent)"),
             ["click": "role=button[name=\"New request\"]"],
             ["fill": "#send-url", "with": "http://a.example/status/200"], ["press": "Enter"],
-            wait("document.querySelector('.row .fold')?.textContent === '2 times'"), answer(rows),
+            wait("document.querySelector('.row[aria-posinset=\"1\"] .fold')?.textContent === '2 times'"), answer(rows),
             answer("document.querySelector('.row.on').getAttribute('aria-posinset')"),
         ])
         #expect(answers == [["200", "503", "200"], 3, "1"])
@@ -202,7 +210,9 @@ struct InspectorViewsInBrowserTests {
             [
                 wait("\(rows) === 1"), ["click": ".row"], wait("document.querySelector('#signed-title') !== null"),
                 ["text": ".signed summary"],
-                answer("document.querySelector('.signed details p').textContent.startsWith('Decoded only: the signature was not checked.')"),
+                answer(
+                    "document.querySelector('.signed details p').textContent.startsWith('Decoded only: the signature was not checked.')"
+                ),
                 answer("JSON.parse(document.querySelector('.signed [aria-label=Claims]').textContent).productId"),
                 answer("document.querySelector('.message .body').textContent.includes('[redacted]')"),
                 answer("document.documentElement.scrollWidth <= innerWidth"), answer(cut),

@@ -68,7 +68,10 @@ struct InspectorWorld {
     let page: InspectorPage
 
     /// - Parameter isBare: without any floret.
-    init(florets: [any Floret] = [], isBare: Bool = false, _ change: (inout InspectorPage.Configuration) -> Void = { _ in }) {
+    init(
+        florets: [any Floret] = [], isBare: Bool = false,
+        _ change: (inout InspectorPage.Configuration) -> Void = { _ in }
+    ) {
         var configuration = Interceptor.Configuration.standard
         configuration.clock = Clock()
         configuration.storage = MemoryRecordStorage(capacity: .init(records: 20_000, bytes: 256 << 20))

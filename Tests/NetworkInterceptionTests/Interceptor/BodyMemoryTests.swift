@@ -8,7 +8,9 @@ import Testing
 @Suite struct BodyMemoryTests {
     /// An answer that streams: `count` bytes of one value, `piece` at a time.
     private func streaming(_ value: UInt8, _ count: Int, piece: Int = 10) -> HTTPResponse {
-        let pieces = stride(from: 0, to: count, by: piece).map { [UInt8](repeating: value, count: min(piece, count - $0)) }
+        let pieces = stride(from: 0, to: count, by: piece).map {
+            [UInt8](repeating: value, count: min(piece, count - $0))
+        }
         return HTTPResponse(status: 200, body: .stream(HTTPBodyStream(pieces)))
     }
 
@@ -104,7 +106,9 @@ import Testing
                 open.remove(next)
             }
         }
-        let recorded = await interceptor.records.reversed().map { ($0.response?.body.buffered ?? [], $0.bodies.response) }
+        let recorded = await interceptor.records.reversed().map {
+            ($0.response?.body.buffered ?? [], $0.bodies.response)
+        }
         for (stream, (bytes, passage)) in zip(streams, recorded) {
             #expect(stream.read == stream.whole)
             #expect(stream.whole.starts(with: bytes))

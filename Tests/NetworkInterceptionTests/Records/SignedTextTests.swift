@@ -11,8 +11,11 @@ import Testing
 
     /// As much of a certificate as names it: issuer, then subject.
     private static func certificate(_ subject: String, issuer: String = simulator) -> [UInt8] {
-        func name(_ text: String) -> [UInt8] { [0x06, 0x03, 0x55, 0x04, 0x03, 0x0C, UInt8(text.utf8.count)] + text.utf8 }
-        return [0x30, 0x82, 0x01, 0x00] + name(issuer) + [0x17, 0x00] + name(subject) + Array(repeating: 0x2A, count: 300)
+        func name(_ text: String) -> [UInt8] {
+            [0x06, 0x03, 0x55, 0x04, 0x03, 0x0C, UInt8(text.utf8.count)] + text.utf8
+        }
+        return [0x30, 0x82, 0x01, 0x00] + name(issuer) + [0x17, 0x00] + name(subject)
+            + Array(repeating: 0x2A, count: 300)
     }
 
     static func jws(_ claims: JSONValue, root: String = simulator) -> String {

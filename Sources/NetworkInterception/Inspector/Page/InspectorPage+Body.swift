@@ -5,7 +5,9 @@ extension InspectorPage {
     var page: Page {
         var page = Page(
             title: configuration.title, body: body, styles: [Self.style, Self.detailStyle],
-            scripts: [Self.basics, Self.foldScript, Self.listScript, Self.detailScript, Self.sheetScript, Self.liveScript])
+            scripts: [
+                Self.basics, Self.foldScript, Self.listScript, Self.detailScript, Self.sheetScript, Self.liveScript,
+            ])
         page.asksItsServer = true
         return page
     }
