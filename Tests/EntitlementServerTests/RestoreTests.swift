@@ -54,7 +54,7 @@ import Testing
         _ backup: SQLiteFile, to folder: ServerBench.Folder
     ) async throws -> RestoreAmendment.Changes {
         let result = Locked(RestoreAmendment.Changes())
-        let former = folder.databasePath + ".before"
+        let former = folder.databasePath + ".before-\(UUID().uuidString)"
         try await backup.replace(folder.databasePath, keepingItAs: former) {
             try RestoreAmendment(of: $0)
         } amending: { copy, amendment in
