@@ -123,10 +123,10 @@ enum BackupCommands {
         (try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.int64Value ?? 0
     }
 
-    /// The path, or one that begins so where there is a file: two restores in one second keep both ledgers.
+    /// The path, or one that begins so where there is a file or a log: two restores in one second keep both ledgers.
     private static func unused(_ path: String) -> String {
         var (name, number) = (path, 1)
-        while FileManager.default.fileExists(atPath: name) {
+        while [name, name + "-wal"].contains(where: FileManager.default.fileExists(atPath:)) {
             number += 1
             name = "\(path)-\(number)"
         }
