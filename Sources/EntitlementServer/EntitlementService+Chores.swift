@@ -13,7 +13,8 @@ extension EntitlementService {
             try await queue.open()
             queues.append(queue)
             let sender = WebhookSender(
-                webhook: webhook, queue: queue, news: parts.news, transport: transport, backoff: configuration.webhookBackoff,
+                webhook: webhook, queue: queue, news: parts.news, transport: transport,
+                backoff: configuration.webhookBackoff,
                 clock: configuration.realClock, random: configuration.random,
                 attempts: parts.metrics.webhookAttempts)
             chores.append(

@@ -119,7 +119,9 @@ import Testing
         var numbers = SeededNumbers(state: 12)
         for round in 0..<60 {
             let column = round % 3 == 0 ? "etag" : "answer"
-            let row = try bench.database.read { try $0.first("SELECT answer, CAST(etag AS BLOB) AS etag FROM customer") }
+            let row = try bench.database.read {
+                try $0.first("SELECT answer, CAST(etag AS BLOB) AS etag FROM customer")
+            }
             var bytes: [UInt8] = try #require(row)[column]
             bytes[Int.random(in: bytes.indices, using: &numbers)] ^= 1 << UInt8.random(in: 0..<7, using: &numbers)
             try bench.elsewhere(

@@ -27,7 +27,9 @@ import Testing
     }
 
     /// Purchases, an alias, a grant, keys of requests and an answer under a name.
-    private func fill(_ bench: ServerBench, _ name: String = name, alias: String = alias, _ number: Int = 1) async throws {
+    private func fill(_ bench: ServerBench, _ name: String = name, alias: String = alias, _ number: Int = 1)
+        async throws
+    {
         let token = CustomerID(unchecked: name).appAccountToken
         _ = try await bench.post(
             [bench.period("\(number)0") { $0.appAccountToken = token }, bench.purchase("\(number)1")], for: name,
@@ -54,7 +56,7 @@ import Testing
         _ backup: SQLiteFile, to folder: ServerBench.Folder
     ) async throws -> RestoreAmendment.Changes {
         let result = Locked(RestoreAmendment.Changes())
-        let former = folder.databasePath + ".before"
+        let former = folder.databasePath + ".before-\(UUID().uuidString)"
         try await backup.replace(folder.databasePath, keepingItAs: former) {
             try RestoreAmendment(of: $0)
         } amending: { copy, amendment in
@@ -81,7 +83,9 @@ import Testing
         try expectNothing(of: [Self.name, Self.alias], in: bench.folder)
     }
 
-    @Test func `while somebody reads an older state an erasure is not complete, and is completed afterwards`() async throws {
+    @Test func `while somebody reads an older state an erasure is not complete, and is completed afterwards`()
+        async throws
+    {
         let bench = try await ServerBench()
         try await fill(bench)
         let reader = try SQLiteConnection(path: bench.folder.databasePath, mode: .read, limits: .init(.init()))

@@ -128,7 +128,8 @@ import Testing
         "GET / HTTP/1.1\r\nAuthorization: Bearer key\u{0}more\r\nHost: x\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: x\u{0}y\r\nA: b\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA: b\u{0}\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: x\r\nA: \u{0}\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA: b\u{1}c\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: x\r\nA: b\u{7F}\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA: b\u{1B}[31m\r\nC: d\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nA: b\u{7F}\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nA: b\u{1B}[31m\r\nC: d\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n",
     ])
     func `an ambiguous or malformed request is refused with one problem, and closes`(request: String) async throws {

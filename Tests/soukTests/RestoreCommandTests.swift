@@ -74,7 +74,8 @@ import Testing
         #expect(try await send(.get, "/v1/customers/ben", server, key: new.key).status == 200)
         #expect(await server.stop() == 0)
         let text = try await SoukExecutable.run(["restore", backup, "--database", database])
-        #expect(text.output.contains("revoked the secret key \(leaked.id)") && text.output.contains("erased 1 customer"))
+        #expect(
+            text.output.contains("revoked the secret key \(leaked.id)") && text.output.contains("erased 1 customer"))
     }
 
     @Test func `a restore without the former ledger needs to be told that keys may come back`() async throws {

@@ -28,7 +28,8 @@ struct ErasedName: Sendable, Hashable {
     init(_ row: SQLRow) throws {
         self.init(
             book: Book(
-                app: BundleID(unchecked: try row["app"]), environment: StoreEnvironment(rawValue: try row["environment"])),
+                app: BundleID(unchecked: try row["app"]),
+                environment: StoreEnvironment(rawValue: try row["environment"])),
             salt: try row["salt"], digest: try row["digest"], pseudonym: CustomerID(unchecked: try row["pseudonym"]),
             erasedAt: Date(milliseconds: try row["erased_at"]))
     }

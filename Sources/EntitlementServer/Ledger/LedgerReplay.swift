@@ -253,9 +253,13 @@ public struct LedgerReplay: Sendable {
         let transaction = try transaction(connection, row)
         report.customers += 1
         let customer = CustomerID(unchecked: try row["id"])
-        guard let stored = try transaction.stored(customer), stored.revision > 0 else { return }
+        guard let (stored, isWhole) = try transaction.written(customer), stored.revision > 0 else { return }
         if stored.validUntil == Date(milliseconds: 0) {
             report.staleAnswers += 1
+            return
+        }
+        guard isWhole else {
+            report.add(transaction.difference("customer \(customer)", "has another stored answer than was written"))
             return
         }
         // An instant for which the stored answer claims to be true: now, or the last one before it ended.

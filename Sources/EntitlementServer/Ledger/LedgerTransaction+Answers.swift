@@ -8,6 +8,11 @@ extension LedgerTransaction {
     /// The answer of a customer as it stands in the book, valid or not; `nil` for one never seen. One whose bytes are not
     /// those that were written is not valid, and so computed anew.
     func stored(_ customer: CustomerID) throws -> StoredAnswer? {
+        try written(customer).map { $0.isWhole ? $0.answer : StoredAnswer.none }
+    }
+
+    /// The answer of a customer as it stands in the book, and whether its bytes are those that were written.
+    func written(_ customer: CustomerID) throws -> (answer: StoredAnswer, isWhole: Bool)? {
         try connection.first(
             """
             SELECT revision, answer, etag, content_digest, valid_from, valid_until FROM customer
@@ -15,7 +20,7 @@ extension LedgerTransaction {
             """, values(.text(customer.rawValue))
         ).map { row in
             let answer = try StoredAnswer(row)
-            return try answer.isWhole(around: row["content_digest"]) ? answer : StoredAnswer.none
+            return (answer, answer.isWhole(around: try row["content_digest"]))
         }
     }
 
@@ -59,7 +64,8 @@ extension LedgerTransaction {
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue)))
         let revision: Int64 = try row.map { try $0["revision"] } ?? 0
-        if let row, try row["content_digest"] == digest, try row["valid_from"] <= now.milliseconds {
+        let saysTheSame = try row.map { try $0["content_digest"] == digest && $0["valid_from"] <= now.milliseconds }
+        if let row, saysTheSame == true {
             let present = try StoredAnswer(row)
             if present.isWhole(around: digest) {
                 try connection.execute(
@@ -79,8 +85,8 @@ extension LedgerTransaction {
             values(
                 .text(customer.rawValue), .integer(fresh.revision), .blob(fresh.bytes), .text(fresh.etag),
                 .blob(digest), .integer(fresh.validFrom.milliseconds), SQLValue(fresh.validUntil?.milliseconds)))
-        // Somebody who was only asked about has nothing that could have changed.
-        if revision > 0 || !answer.isEmpty { try tell(.updated, of: customer, fresh.bytes) }
+        // Somebody who was only asked about has nothing that could have changed, nor has an answer that was damaged.
+        if saysTheSame != true, revision > 0 || !answer.isEmpty { try tell(.updated, of: customer, fresh.bytes) }
         return fresh
     }
 

@@ -30,7 +30,9 @@ struct ServiceOptions: Sendable {
 
     static let customerRateLimit = Command.Option(
         name: "customer-rate-limit", value: "N[:BURST]",
-        help: "requests a second about one customer that public keys may send, BURST at once; none for no limit (50:1000)")
+        help:
+            "requests a second about one customer that public keys may send, BURST at once; none for no limit (50:1000)"
+    )
 
     private enum Log: String { case nothing, refusals, requests }
 

@@ -60,7 +60,9 @@ import Testing
         await database.close()
     }
 
-    @Test func `a file that is empty or missing beside a write-ahead log is refused, and nothing is founded`() async throws {
+    @Test func `a file that is empty or missing beside a write-ahead log is refused, and nothing is founded`()
+        async throws
+    {
         let folder = try TestFolder()
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { try $0.execute("CREATE TABLE t (a INTEGER)") }
