@@ -47,8 +47,9 @@ public struct ExactString: ExactText, ExpressibleByStringLiteral, CustomStringCo
 
 extension String {
     /// Whether both strings have the same UTF-8 bytes.
-    public func hasSameBytes(as other: String) -> Bool {
-        utf8.withContiguousStorageIfAvailable { mine in
+    @inlinable public func hasSameBytes(as other: String) -> Bool {
+        if hasSameStorage(as: other) { return true }
+        return utf8.withContiguousStorageIfAvailable { mine in
             other.utf8.withContiguousStorageIfAvailable { theirs in
                 guard mine.count == theirs.count, let first = mine.baseAddress, let second = theirs.baseAddress else {
                     return mine.count == theirs.count
@@ -58,11 +59,27 @@ extension String {
         }.flatMap { $0 } ?? utf8.elementsEqual(other.utf8)
     }
 
+    /// Whether both are one string in memory, or both hold the same few bytes in place of a reference; `false` may be
+    /// wrong.
+    @inlinable func hasSameStorage(as other: String) -> Bool {
+        #if arch(arm64) || arch(x86_64)
+            // The two words of which a string consists there.
+            let (mine, theirs) = (
+                unsafeBitCast(self, to: (UInt64, UInt64).self), unsafeBitCast(other, to: (UInt64, UInt64).self)
+            )
+            return mine == theirs
+        #else
+            return false
+        #endif
+    }
+
     /// Whether the UTF-8 bytes of this string come before those of `other`.
     @usableFromInline func bytesPrecede(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
-    @usableFromInline func hashBytes(into hasher: inout Hasher) {
-        let isHashed: Void? = utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    @inlinable func hashBytes(into hasher: inout Hasher) {
+        let isHashed: Void? = utf8.withContiguousStorageIfAvailable {
+            hasher.combine(bytes: UnsafeRawBufferPointer($0))
+        }
         if isHashed == nil { for byte in utf8 { hasher.combine(byte) } }
         // No byte of UTF-8: it ends the text, so that texts that follow one another cannot be divided in two ways.
         hasher.combine(0xFF as UInt8)
