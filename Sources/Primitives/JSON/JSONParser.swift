@@ -22,7 +22,8 @@ extension JSONValue {
     public static let defaultDepth = 128
 
     /// Parses one JSON document (RFC 8259, UTF-8), refusing duplicate names, lone surrogates, trailing bytes and nesting
-    /// beyond `depth`. Throws `JSONError`. The caller bounds the size.
+    /// beyond `depth`. Names that differ only by their Unicode form count as duplicates. Throws `JSONError`. The caller
+    /// bounds the size.
     public init(parsing bytes: some Sequence<UInt8>, depth: Int = defaultDepth) throws(JSONError) {
         let buffer = Array(bytes)
         var parser = JSONParser(bytes: buffer, depthLeft: depth)
@@ -102,6 +103,7 @@ private struct JSONParser {
 
     private mutating func object() throws(JSONError) -> JSONValue {
         var members = JSONMembers()
+        // `String` compares by canonical equivalence, which costs nothing where both names are ASCII.
         var names: Set<String> = []
         skipWhiteSpace()
         if next == UInt8(ascii: "}") {

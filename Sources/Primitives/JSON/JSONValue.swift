@@ -2,9 +2,11 @@ import Foundation
 
 /// A JSON document (RFC 8259) as a value: the order of members and the text of numbers are kept as they came.
 ///
+/// Strings and names are equal when their bytes are. Two names of one object differ by more than their Unicode form.
+///
 ///     let value: JSONValue = ["name": "pro", "seats": 3]
 ///     value["name"]?.stringValue            // "pro"
-public enum JSONValue: Hashable, Sendable {
+public enum JSONValue: Sendable {
     case null
     case bool(Bool)
     case number(JSONNumber)
@@ -15,6 +17,31 @@ public enum JSONValue: Hashable, Sendable {
     /// An object from a dictionary, its members in the order of their names.
     public static func object(_ members: JSONObject) -> JSONValue {
         .object(JSONMembers(members))
+    }
+}
+
+extension JSONValue: Hashable {
+    public static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value)
+        case .number(let value): hasher.combine(value)
+        case .string(let value): hasher.combine(ExactString(value))
+        case .array(let elements): hasher.combine(elements)
+        case .object(let members): hasher.combine(members)
+        }
     }
 }
 
@@ -192,14 +219,17 @@ extension JSONNumber: Hashable {
     }
 }
 
-/// The members of a JSON object in the order they came; names are unique. Equality ignores order.
+/// The members of a JSON object in the order they came. Equality ignores order.
+///
+/// A name is found by its bytes. Names are unique under canonical equivalence: to set "é" in one Unicode form replaces a
+/// member that has the name in another form, so that no reader can choose between the two.
 public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictionaryLiteral {
     public typealias Element = (key: String, value: JSONValue)
     private var entries: [Entry] = []
 
     private struct Entry: Sendable {
         let key: String
-        var value: JSONValue
+        let value: JSONValue
     }
 
     public init() {}
@@ -211,21 +241,21 @@ public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictio
 
     /// From a dictionary, ordered by name.
     public init(_ object: JSONObject) {
-        entries = object.sorted { $0.key < $1.key }.map { Entry(key: $0.key, value: $0.value) }
+        entries = object.sorted { $0.key.bytesPrecede($1.key) }.map { Entry(key: $0.key, value: $0.value) }
     }
 
     public init(dictionaryLiteral elements: (String, JSONValue)...) { self.init(elements) }
 
     /// The value of the member called `name`; setting `nil` removes it, a new one is appended.
     public subscript(name: String) -> JSONValue? {
-        get { entries.first { $0.key == name }?.value }
+        get { entries.first { $0.key.hasSameBytes(as: name) }?.value }
         set {
-            let index = entries.firstIndex { $0.key == name }
-            switch (index, newValue) {
-            case (let index?, let value?): entries[index].value = value
-            case (let index?, nil): entries.remove(at: index)
-            case (nil, let value?): entries.append(Entry(key: name, value: value))
-            case (nil, nil): break
+            guard let newValue else { return entries.removeAll { $0.key.hasSameBytes(as: name) } }
+            let entry = Entry(key: name, value: newValue)
+            if let index = entries.firstIndex(where: { $0.key == name }) {
+                entries[index] = entry
+            } else {
+                entries.append(entry)
             }
         }
     }
@@ -243,10 +273,14 @@ public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictio
 
 extension JSONMembers: Hashable {
     public static func == (left: JSONMembers, right: JSONMembers) -> Bool {
-        left.count == right.count && left.dictionary == right.dictionary
+        left.count == right.count && left.byExactName == right.byExactName
     }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(dictionary) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(byExactName) }
+
+    private var byExactName: [ExactString: JSONValue] {
+        Dictionary(uniqueKeysWithValues: entries.map { (ExactString($0.key), $0.value) })
+    }
 }
 
 extension JSONValue: Codable {

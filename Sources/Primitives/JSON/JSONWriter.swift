@@ -46,7 +46,7 @@ public struct JSONWriter {
                 }
             }
         case .object(let members):
-            let ordered = sortedKeys ? members.sorted { $0.key < $1.key } : Array(members)
+            let ordered = sortedKeys ? members.sorted { $0.key.bytesPrecede($1.key) } : Array(members)
             list("{", "}", isEmpty: ordered.isEmpty) { writer in
                 for (index, member) in ordered.enumerated() {
                     writer.separate(index)

@@ -1,0 +1,61 @@
+import Foundation
+
+/// Strings that look the same and have different bytes: canonically equivalent by Unicode (UAX #15), so equal for Swift's
+/// `String`.
+///
+///     for pair in UnicodeForms.pairs { #expect(CustomerID(rawValue: pair.composed) != CustomerID(rawValue: pair.other)) }
+public struct UnicodeForms: Sendable, CustomStringConvertible {
+    /// In normal form C.
+    public let composed: String
+    /// In another form.
+    public let other: String
+
+    public var description: String {
+        [composed, other].map { text in
+            text.unicodeScalars.map { "U+" + String($0.value, radix: 16, uppercase: true) }.joined(separator: " ")
+        }.joined(separator: " / ")
+    }
+
+    /// One pair for each way in which two forms differ.
+    public static let pairs: [UnicodeForms] = forms.map { UnicodeForms(composed: $0.0, other: $0.1) }
+
+    private static let forms: [(String, String)] = [
+        ("caf\u{E9}", "cafe\u{301}"),
+        // Two code points for one letter.
+        ("\u{C5}", "\u{212B}"), ("\u{C5}", "A\u{30A}"), ("\u{3A9}", "\u{2126}"), ("\u{3AC}", "\u{1F71}"),
+        // The preferred form is ASCII.
+        ("K", "\u{212A}"), ("a;b", "a\u{37E}b"),
+        // Hangul: syllables and their parts.
+        ("\u{AC00}", "\u{1100}\u{1161}"), ("\u{AC01}", "\u{1100}\u{1161}\u{11A8}"), ("\u{AC01}", "\u{AC00}\u{11A8}"),
+        // Several accents, in either order.
+        ("\u{1E69}", "s\u{307}\u{323}"), ("\u{1E69}", "\u{1E61}\u{323}"), ("q\u{323}\u{307}", "q\u{307}\u{323}"),
+        // The preferred form is the longer one.
+        ("\u{915}\u{93C}", "\u{958}"), ("\u{1D157}\u{1D165}", "\u{1D15E}"),
+        ("\u{304C}", "\u{304B}\u{3099}"), ("\u{2260}", "=\u{338}"), ("\u{8C48}", "\u{F900}"),
+    ]
+
+    /// How many random pairs a property is tried with: `SOUK_IDENTITIES`, or `standard`.
+    ///
+    /// - Parameter cost: how many comparisons a round takes as long as; there are fewer rounds then.
+    public static func rounds(_ standard: Int, cost: Int = 1) -> Int {
+        ProcessInfo.processInfo.environment["SOUK_IDENTITIES"].flatMap { Int($0) }.map { $0 / cost } ?? standard
+    }
+
+    /// A pair of 1 to 12 parts, at least one of which differs.
+    public static func random(using numbers: inout some RandomNumberGenerator) -> UnicodeForms {
+        var (composed, other) = ("", "")
+        for _ in 0..<Int.random(in: 0...11, using: &numbers) {
+            // Each part begins with a letter that combines with nothing before it.
+            if Bool.random(using: &numbers) {
+                let letters = String("abcXYZ0129-._ /%".shuffled(using: &numbers).prefix(3))
+                (composed, other) = (composed + letters, other + letters)
+            } else {
+                let pair = pairs[Int.random(in: 0..<pairs.count, using: &numbers)]
+                let isSame = Bool.random(using: &numbers)
+                (composed, other) = (composed + pair.composed, other + (isSame ? pair.composed : pair.other))
+            }
+        }
+        let last = pairs[Int.random(in: 0..<pairs.count, using: &numbers)]
+        return UnicodeForms(composed: composed + last.composed, other: other + last.other)
+    }
+}
