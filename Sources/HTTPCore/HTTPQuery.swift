@@ -1,3 +1,5 @@
+import Primitives
+
 /// The items of a query as forms write them (`a=1&b=x%20y`): decoded, in order, names may repeat, `+` is a space.
 ///
 ///     request.query?["limit"]               // "20"
@@ -33,10 +35,10 @@ public struct HTTPQuery: Sendable, Hashable {
     }
 
     /// The first value of `name`.
-    public subscript(name: String) -> String? { items.first { $0.name == name }?.value }
+    public subscript(name: String) -> String? { items.first { $0.name.hasSameBytes(as: name) }?.value }
 
     /// Every value of `name`, in order.
-    public func values(_ name: String) -> [String] { items.filter { $0.name == name }.map(\.value) }
+    public func values(_ name: String) -> [String] { items.filter { $0.name.hasSameBytes(as: name) }.map(\.value) }
 
     /// As it stands after the `?` of a URL.
     public var encoded: String {

@@ -172,7 +172,7 @@ private enum Callbacks {
         let service = Unmanaged<Service>.fromOpaque(context).takeUnretainedValue()
         let exchange = Exchange(
             service: service, connection: Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue(),
-            target: target.map { String(cString: $0) } ?? "")
+            target: target.map { String(validatingCString: $0) } ?? "")
         service.underWay.enter()
         return Unmanaged.passRetained(exchange).toOpaque()
     }

@@ -19,7 +19,8 @@ final class Exchange: @unchecked Sendable {
 
     private let service: Service
     private let connection: Connection
-    private let target: String
+    /// `nil` where it is not UTF-8.
+    private let target: String?
     private var step = Step.headers
     private var request = HTTPRequest(method: .get, url: "")
     private var body: [UInt8] = []
@@ -27,7 +28,7 @@ final class Exchange: @unchecked Sendable {
     private var refusal: HTTPProblem?
     private let answer = Locked(Answer())
 
-    init(service: Service, connection: Connection, target: String) {
+    init(service: Service, connection: Connection, target: String?) {
         self.service = service
         self.connection = connection
         self.target = target
@@ -58,7 +59,7 @@ final class Exchange: @unchecked Sendable {
             target: target, version: version, headers: headers, size: souk_mhd_header_size(handle.pointer))
         switch head.check(service.limits) {
         case .accept(let length):
-            request = HTTPRequest(method: .init(method), url: target, headers: headers)
+            request = HTTPRequest(method: .init(method), url: target ?? "", headers: headers)
             step = .body
             if let length { body.reserveCapacity(min(length, 1 << 16)) }
         case .discard(let problem):

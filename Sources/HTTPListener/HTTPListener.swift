@@ -10,7 +10,9 @@ import Primitives
 ///     await listener.stop()
 ///
 /// Replies that are `.ready` are sent from the listener's own thread; `.suspended` ones run as tasks meanwhile. The
-/// request target reaches the handler byte for byte. Bodies are read whole before the handler is called.
+/// request target reaches the handler byte for byte; one that is not UTF-8 is refused. In a header's value, bytes that are
+/// not UTF-8 arrive as U+FFFD: a value that identifies something must not contain it. Bodies are read whole before the
+/// handler is called.
 ///
 /// A request that breaks a limit or a rule is refused with a problem (RFC 9457) before the handler is called. What the
 /// listener cannot parse at all is answered by libmicrohttpd, in HTML and without `refusalHeaders`: a request line that

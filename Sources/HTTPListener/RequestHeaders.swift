@@ -12,7 +12,8 @@ struct RequestHeaders {
         case refuse(HTTPProblem)
     }
 
-    let target: String
+    /// `nil` where it is not UTF-8.
+    let target: String?
     /// As in the request line: `HTTP/1.1`.
     let version: String
     let headers: HTTPHeaders
@@ -47,6 +48,10 @@ struct RequestHeaders {
 
     private func problem(within limits: HTTPListener.Configuration) -> HTTPProblem? {
         let limit = limits.maximumHeaderBytes
+        // To repair it would make one resource of different targets.
+        guard let target else {
+            return Self.malformed("The request target is not UTF-8; bytes outside ASCII are percent-encoded.")
+        }
         guard target.utf8.count <= limit else {
             return HTTPProblem(
                 status: 414, code: "target_too_long", title: "Target too long",

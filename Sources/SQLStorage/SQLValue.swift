@@ -1,9 +1,11 @@
+import Primitives
+
 /// One value of a row or of a placeholder.
 ///
 /// Literals stand for themselves, variables are wrapped: `[.text(name), 3, nil, SQLValue(expiry)]`. Truth is stored as
 /// the integers 0 and 1. A text with U+0000 and a number that is not a number are refused where they are bound: not
-/// every dialect can hold them.
-public enum SQLValue: Sendable, Hashable {
+/// every dialect can hold them. Texts are equal when their bytes are, as in the database.
+public enum SQLValue: Sendable {
     case null
     case integer(Int64)
     case real(Double)
@@ -23,6 +25,29 @@ public enum SQLValue: Sendable, Hashable {
         case .real: "a real number"
         case .text: "a text"
         case .blob: "a blob"
+        }
+    }
+}
+
+extension SQLValue: Hashable {
+    public static func == (left: SQLValue, right: SQLValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.integer(let left), .integer(let right)): left == right
+        case (.real(let left), .real(let right)): left == right
+        case (.text(let left), .text(let right)): left.hasSameBytes(as: right)
+        case (.blob(let left), .blob(let right)): left == right
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .integer(let value): hasher.combine(value)
+        case .real(let value): hasher.combine(value)
+        case .text(let value): hasher.combine(ExactString(value))
+        case .blob(let value): hasher.combine(value)
         }
     }
 }

@@ -145,4 +145,29 @@ import Testing
             try await transport.send(HTTPRequest(method: .get, url: "http://a/", timeout: .milliseconds(20)))
         }
     }
+
+    @Test(arguments: UnicodeForms.pairs)
+    func `a parameter keeps its bytes, whatever its form`(pair: UnicodeForms) async {
+        for text in [pair.composed, pair.other] {
+            for url in ["/v1/customers/\(PercentEncoding.encode(text))", "/v1/customers/\(text)"] {
+                #expect(await answer(.get, url).body.hasSameBytes(as: "customer \(text)"))
+            }
+        }
+    }
+
+    @Test(arguments: ["%FF", "%fe", "a%80", "%C3", "%C0%80", "%ED%A0%80", "%F5%80%80%80", "caf%E9"])
+    func `bytes that are not UTF-8 are refused, in a path and in a query`(escaped: String) async {
+        #expect(await answer(.get, "/v1/customers/\(escaped)").status == 400)
+        #expect(await answer(.delete, "/v1/customers/a/grants/\(escaped)").status == 400)
+        #expect(HTTPRequest(method: .get, url: "/?q=\(escaped)").query == nil)
+        #expect(HTTPRequest(method: .get, url: "/?\(escaped)=q").query == nil)
+    }
+
+    @Test(arguments: UnicodeForms.pairs)
+    func `an item of a query is found by the bytes of its name`(pair: UnicodeForms) throws {
+        let text = "\(PercentEncoding.encode(pair.composed))=1&\(PercentEncoding.encode(pair.other))=2"
+        let query = try #require(HTTPQuery(parsing: text))
+        #expect(query[pair.composed] == "1" && query[pair.other] == "2")
+        #expect(query.values(pair.other) == ["2"])
+    }
 }

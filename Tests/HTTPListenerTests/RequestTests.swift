@@ -33,6 +33,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [[0xFF], [0xFE], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80]] as [[UInt8]])
+    func `a request target that is not UTF-8 is refused, since to repair it makes one of two`(bytes: [UInt8])
+        async throws
+    {
+        try await withListener(echo) { address, _ in
+            for path in ["/", "/?q="] {
+                let client = try await RawClient(port: address.port)
+                await client.send(
+                    Array("GET \(path)".utf8) + bytes + Array(" HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
+                var reader = AnswerReader(client)
+                let answer = try await reader.next()
+                #expect(answer.status == 400)
+                #expect(answer.body.contains("malformed_request") && answer.body.contains("UTF-8"))
+            }
+        }
+    }
+
     @Test func `headers reach the handler with spelling, order and repeats`() async throws {
         let seen = Locked(HTTPHeaders())
         let handler = AnyHTTPHandler { request in

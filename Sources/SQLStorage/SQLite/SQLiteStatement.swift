@@ -108,7 +108,9 @@ final class SQLiteStatement {
     func step(on connection: SQLiteConnection) throws(SQLError) -> SQLRow? {
         guard try advance(on: connection) else { return nil }
         let layout = currentLayout()
-        let values = (0..<CInt(layout.names.count)).map(column)
+        var values: [SQLValue] = []
+        values.reserveCapacity(layout.names.count)
+        for index in layout.names.indices { values.append(try column(index, of: layout)) }
         return SQLRow(layout: layout, values: values)
     }
 
@@ -134,16 +136,24 @@ final class SQLiteStatement {
         return layout
     }
 
-    private func column(_ index: CInt) -> SQLValue {
+    /// Throws `unexpectedValue` for text that is not UTF-8: to repair it would make two different values equal.
+    private func column(_ place: Int, of layout: SQLRow.Layout) throws(SQLError) -> SQLValue {
+        let index = CInt(place)
         switch sqlite3_column_type(pointer, index) {
         case SQLITE_INTEGER:
             return .integer(sqlite3_column_int64(pointer, index))
         case SQLITE_FLOAT:
             return .real(sqlite3_column_double(pointer, index))
         case SQLITE_TEXT:
-            let text = sqlite3_column_text(pointer, index)
-            let count = Int(sqlite3_column_bytes(pointer, index))
-            return .text(String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self))
+            let bytes = UnsafeBufferPointer(
+                start: sqlite3_column_text(pointer, index), count: Int(sqlite3_column_bytes(pointer, index)))
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw SQLError(
+                    .unexpectedValue,
+                    "The column \(layout.names[place]) holds text that is not UTF-8; another program wrote it, or the file is damaged."
+                )
+            }
+            return .text(text)
         case SQLITE_BLOB:
             let bytes = sqlite3_column_blob(pointer, index)
             let count = Int(sqlite3_column_bytes(pointer, index))
