@@ -32,8 +32,13 @@ enum Souk {
     static func main() async {
         // Whoever reads our output may leave; what was begun is still ended properly.
         signal(SIGPIPE, SIG_IGN)
-        let status = await run(Array(CommandLine.arguments.dropFirst()))
-        exit(status.rawValue)
+        do throws(Misuse) {
+            let typed = try TypedArguments.read(CommandLine.argc, CommandLine.unsafeArgv)
+            exit(await run(typed).rawValue)
+        } catch {
+            Terminal.note("souk: \(error.sentence)")
+            exit(ExitStatus.misuse.rawValue)
+        }
     }
 
     /// Finds the command by its leading words, parses what follows and runs it.

@@ -1,4 +1,5 @@
 import Foundation
+import HostTestSupport
 import Primitives
 import Testing
 
@@ -207,5 +208,21 @@ import Testing
             #expect(help.status == 0)
             #expect(help.output.contains("Usage: souk \(words)"))
         }
+    }
+
+    @Test(arguments: [#"\377"#, #"a\303"#, #"\355\240\200"#])
+    func `an argument that is not UTF-8 is refused, since to repair it makes one name of two`(
+        bytes: String
+    ) async throws {
+        // A shell, because an argument of ours is a string.
+        let outcome = try await ChildProgram.run(
+            "/bin/sh",
+            [
+                "-c", #"exec "$0" store --url http://127.0.0.1:1 subscriptions "$(printf "$1")""#,
+                SoukExecutable.path(),
+                bytes,
+            ])
+        #expect(outcome.status == 2)
+        #expect(outcome.errors.contains("argument 5 is not UTF-8"))
     }
 }

@@ -1,0 +1,19 @@
+/// What was typed after the program's name.
+///
+/// `CommandLine.arguments` repairs bytes that are not UTF-8, which makes one identifier of two. Those are refused here.
+enum TypedArguments {
+    /// The arguments after the first. Throws `Misuse` for one that is not UTF-8.
+    static func read(
+        _ count: Int32, _ values: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+    ) throws(Misuse) -> [String] {
+        var arguments: [String] = []
+        for index in 1..<max(1, Int(count)) {
+            guard let value = values[index] else { break }
+            guard let text = String(validatingCString: value) else {
+                throw Misuse("argument \(index) is not UTF-8: \"\(String(cString: value))\"")
+            }
+            arguments.append(text)
+        }
+        return arguments
+    }
+}
