@@ -2,9 +2,9 @@ import Foundation
 import Primitives
 
 /// A text that names something: 1 to 255 bytes of UTF-8 without control characters, or what a type's own rule says.
-public protocol Identifier: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible,
-    ExpressibleByStringLiteral
-where RawValue == String {
+///
+/// Two identifiers are equal when their bytes are (``ExactText``), as they are in the database, in tokens and in URLs.
+public protocol Identifier: ExactText, Codable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// Without looking at the text: for texts that were looked at before.
     init(unchecked rawValue: String)
     /// Whether a text can be such a name.
@@ -24,15 +24,7 @@ extension Identifier {
     }
 
     /// The control characters are those of ASCII and of Latin-1, U+0080 to U+009F.
-    public static func isValid(_ text: String) -> Bool {
-        guard (1...255).contains(text.utf8.count) else { return false }
-        var before: UInt8 = 0
-        for byte in text.utf8 {
-            if byte < 0x20 || byte == 0x7F || before == 0xC2 && byte < 0xA0 { return false }
-            before = byte
-        }
-        return true
-    }
+    public static func isValid(_ text: String) -> Bool { IdentifierRule.hasNoControl(text) }
 
     public static var rule: String { "1 to 255 bytes and no control characters" }
 
@@ -57,14 +49,36 @@ extension Identifier {
         try container.encode(rawValue)
     }
 
-    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     public var description: String { rawValue }
 }
 
-/// What is sold, as the store names it: `com.example.darkroom.pro.monthly`.
+private enum IdentifierRule {
+    /// Whether a text has 1 to 255 bytes and no control characters.
+    static func hasNoControl(_ text: String) -> Bool {
+        guard (1...255).contains(text.utf8.count) else { return false }
+        var before: UInt8 = 0
+        for byte in text.utf8 {
+            if byte < 0x20 || byte == 0x7F || before == 0xC2 && byte < 0xA0 { return false }
+            before = byte
+        }
+        return true
+    }
+}
+
+/// What is sold, as the store names it: `com.example.darkroom.pro.monthly`. Features, credits and their items have names
+/// of the same form.
+///
+/// A name in another form than Unicode's NFC is refused: people who type it see the same letters, so it must have one
+/// spelling only.
 public struct ProductID: Identifier {
     public let rawValue: String
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
+
+    public static func isValid(_ text: String) -> Bool {
+        IdentifierRule.hasNoControl(text) && text.isInNormalFormC
+    }
+
+    public static var rule: String { "1 to 255 bytes in Unicode's form NFC and no control characters" }
 }
 
 /// One transaction of the store.
@@ -107,7 +121,7 @@ public struct PaymentID: Identifier {
 }
 
 /// Who may use what was bought, as the app names its customers. A UUID in any case is the same customer and is kept in
-/// lower case; any other text is kept as it is.
+/// lower case; any other text is kept as it is, and two that differ in one byte are two customers.
 public struct CustomerID: Identifier {
     public let rawValue: String
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
@@ -130,7 +144,7 @@ public struct CustomerID: Identifier {
 }
 
 /// Where a signed fact comes from. Facts and answers of different environments never mix.
-public struct StoreEnvironment: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
+public struct StoreEnvironment: ExactText, Codable, CustomStringConvertible {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 

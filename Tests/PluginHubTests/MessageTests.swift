@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import PluginHub
 import Testing
@@ -23,6 +24,21 @@ import Testing
     func `names that are empty, too long or have control characters are refused`(name: String) {
         #expect(throws: PluginError(.invalidName, "")) { _ = try Message(name) }
         #expect(throws: PluginError(.invalidName, "")) { _ = try MessageID(name) }
+    }
+
+    @Test(arguments: UnicodeForms.pairs)
+    func `a name has one spelling, and another Unicode form of it is refused`(pair: UnicodeForms) throws {
+        #expect(try Message(pair.composed).name == pair.composed)
+        for make: (String) throws -> Void in [{ _ = try Message($0) }, { _ = try MessageID($0) }] {
+            do {
+                try make(pair.other)
+                Issue.record("it should be refused")
+            } catch let error as PluginError {
+                #expect(error.code == .invalidName && error.sentence.contains("NFC"))
+            }
+        }
+        let json: JSONValue = ["name": "a", "id": .string(pair.other)]
+        #expect(throws: (any Error).self) { try json.decode(Message.self) }
     }
 
     @Test(arguments: ["a", "store.purchase", "ein Name", "名前", String(repeating: "a", count: 255)])

@@ -8,14 +8,14 @@ import Testing
 /// Keychain items in memory, found as Apple's are: by service, account and access group. Refuses on request.
 private final class MemoryKeychain: Keychain {
     private struct Place: Hashable {
-        var service: String
-        var account: String
-        var accessGroup: String?
+        var service: ExactString
+        var account: ExactString
+        var accessGroup: ExactString?
 
         init(_ item: KeychainItem) {
-            service = item.service
-            account = item.account
-            accessGroup = item.accessGroup
+            service = ExactString(item.service)
+            account = ExactString(item.account)
+            accessGroup = item.accessGroup.map { ExactString($0) }
         }
     }
 

@@ -22,27 +22,28 @@ extension Books {
     // MARK: - Families
 
     struct Family: Sendable, Hashable {
-        var name: String
+        var name: FamilyName
         var organizer: Int64
     }
 
-    func family(_ name: String) throws -> Family? {
-        try sql.first("SELECT * FROM family WHERE name = ?1", [.text(name)]).map(Self.family)
+    func family(_ name: FamilyName) throws -> Family? {
+        try sql.first("SELECT * FROM family WHERE name = ?1", [.text(name.rawValue)]).map(Self.family)
     }
 
     func families() throws -> [Family] { try sql.query("SELECT * FROM family ORDER BY name").map(Self.family) }
 
     func add(_ family: Family) throws {
         try sql.execute(
-            "INSERT INTO family (name, organizer) VALUES (?1, ?2)", [.text(family.name), .integer(family.organizer)])
+            "INSERT INTO family (name, organizer) VALUES (?1, ?2)",
+            [.text(family.name.rawValue), .integer(family.organizer)])
     }
 
-    func remove(family name: String) throws {
-        try sql.execute("DELETE FROM family WHERE name = ?1", [.text(name)])
+    func remove(family name: FamilyName) throws {
+        try sql.execute("DELETE FROM family WHERE name = ?1", [.text(name.rawValue)])
     }
 
     private static func family(_ row: SQLRow) throws -> Family {
-        Family(name: try row["name"], organizer: try row["organizer"])
+        Family(name: FamilyName(unchecked: try row["name"]), organizer: try row["organizer"])
     }
 
     // MARK: - What is shared

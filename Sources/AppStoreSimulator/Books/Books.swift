@@ -16,7 +16,7 @@ struct Books {
         var createdAt: Date
         /// When something last happened to it.
         var lastEvent: Date
-        var family: String?
+        var family: FamilyName?
         /// The country where it shops; `nil`: the catalogue's.
         var storefront: String?
         var canMakePayments: Bool
@@ -53,8 +53,8 @@ struct Books {
     }
 
     /// The members of a family, oldest account first.
-    func accounts(inFamily family: String) throws -> [Account] {
-        try sql.query("SELECT * FROM account WHERE family = ?1 ORDER BY id", [.text(family)]).map(Self.account)
+    func accounts(inFamily family: FamilyName) throws -> [Account] {
+        try sql.query("SELECT * FROM account WHERE family = ?1 ORDER BY id", [.text(family.rawValue)]).map(Self.account)
     }
 
     /// An account and the rest of its family.
@@ -81,7 +81,7 @@ struct Books {
             WHERE id = ?1
             """,
             [
-                .integer(account.id), SQLValue(account.family), SQLValue(account.storefront),
+                .integer(account.id), SQLValue(account.family?.rawValue), SQLValue(account.storefront),
                 SQLValue(account.canMakePayments), SQLValue(account.asksToBuy), SQLValue(account.isInterrupted),
             ])
     }
@@ -106,11 +106,12 @@ struct Books {
     }
 
     private static func account(_ row: SQLRow) throws -> Account {
-        Account(
+        let family: String? = try row["family"]
+        return Account(
             id: try row["id"], name: AccountName(unchecked: try row["name"]),
             appTransactionID: try row["app_transaction"], createdAt: try row.date("created_at"),
-            lastEvent: try row.date("last_at"), family: try row["family"], storefront: try row["storefront"],
-            canMakePayments: try row["can_pay"], asksToBuy: try row["asks_to_buy"],
+            lastEvent: try row.date("last_at"), family: family.map { FamilyName(unchecked: $0) },
+            storefront: try row["storefront"], canMakePayments: try row["can_pay"], asksToBuy: try row["asks_to_buy"],
             isInterrupted: try row["is_interrupted"])
     }
 

@@ -86,7 +86,7 @@ public struct Catalogue: Sendable, Equatable {
     public subscript(id: ProductID) -> CatalogueItem? { places[id].map { items[$0] } }
 
     /// The subscription group of that id.
-    public func group(_ id: String) -> CatalogueGroup? { groups.first { $0.id == id } }
+    public func group(_ id: String) -> CatalogueGroup? { groups.first { $0.id.hasSameBytes(as: id) } }
 
     /// The subscriptions of a group in the order of the file.
     public func items(inGroup id: String) -> [CatalogueItem] { group(id)?.products.compactMap { self[$0] } ?? [] }

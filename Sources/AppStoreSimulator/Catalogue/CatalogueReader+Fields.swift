@@ -19,6 +19,16 @@ extension CatalogueReader {
         return member.value.stringValue
     }
 
+    /// A text that names something: in Unicode's form NFC, so that it has one spelling.
+    mutating func name(_ place: JSONPlace, _ name: String) -> String? {
+        guard let text = text(place, name) else { return nil }
+        if text.isInNormalFormC { return text }
+        fail(
+            .badIdentifier, "\(place.pointer)/\(name)",
+            "the \(name) is not in Unicode's form NFC; write its letters with their accents composed")
+        return nil
+    }
+
     mutating func flag(_ place: JSONPlace, _ name: String) -> Bool? {
         guard let member = place[name] else { return nil }
         if member.value.boolValue == nil {

@@ -10,7 +10,7 @@ extension CatalogueReader {
                 fail(.wrongShape, place.pointer, "a subscription group is a JSON object")
                 continue
             }
-            guard let id = text(place, "id"), !id.isEmpty else {
+            guard let id = name(place, "id"), !id.isEmpty else {
                 if place["id"] == nil || place["id"]?.value.stringValue?.isEmpty == true {
                     fail(.missingField, "\(place.pointer)/id", "the id of the subscription group is missing")
                 }
@@ -41,7 +41,7 @@ extension CatalogueReader {
         if let type = text(place, "type"), type != "RecurringSubscription" {
             warn(.unknownType, "\(place.pointer)/type", "\(type) in a subscription group is read as a subscription")
         }
-        if let stated = text(place, "subscriptionGroupID"), stated != group.id {
+        if let stated = name(place, "subscriptionGroupID"), stated != group.id {
             warn(
                 .groupMismatch, "\(place.pointer)/subscriptionGroupID",
                 "\(whom) names the group \(stated) but stands in \(group.id), where it is sold")
@@ -181,8 +181,8 @@ extension CatalogueReader {
             fail(.wrongShape, place.pointer, "an offer is a JSON object")
             return nil
         }
-        let reference = text(place, "referenceName")
-        let stated = text(place, "offerID").flatMap { $0.isEmpty ? nil : $0 }
+        let reference = naming == .byReference ? name(place, "referenceName") : text(place, "referenceName")
+        let stated = name(place, "offerID").flatMap { $0.isEmpty ? nil : $0 }
         let internalID = naming == .none ? text(place, "internalID") : internalID(place)
         let id: String? =
             switch naming {

@@ -185,7 +185,7 @@ struct CatalogueReader {
             return nil
         }
         guard let id = ProductID(rawValue: text) else {
-            fail(.badIdentifier, pointer, "a productID has 1 to 255 bytes and no control characters")
+            fail(.badIdentifier, pointer, "a productID has \(ProductID.rule)")
             return nil
         }
         if let first = places[id] {

@@ -64,10 +64,10 @@ extension SimulatedAppStore {
     public func createFamily(_ name: FamilyName, organizer: AccountName) async throws -> StoreControlWire.Family {
         try await enter({ try $0.known(organizer) }) { entry in
             let books = entry.books
-            guard try books.family(name.rawValue) == nil else {
+            guard try books.family(name) == nil else {
                 throw SimulatorError(.familyExists, "There is a family \(name) already.")
             }
-            let family = Books.Family(name: name.rawValue, organizer: entry.account.id)
+            let family = Books.Family(name: name, organizer: entry.account.id)
             try books.add(family)
             try books.enter(entry.account, into: family)
             return try books.describe(family)
@@ -161,17 +161,17 @@ extension Books {
             canMakePayments: account.canMakePayments,
             askToBuy: try account.asksToBuy ?? setting(for: .askToBuy)?.boolValue ?? false,
             interruptedPurchases: try account.isInterrupted ?? setting(for: .interruptedPurchases)?.boolValue ?? false,
-            family: account.family)
+            family: account.family?.rawValue)
     }
 
     fileprivate func describe(_ family: Family) throws -> StoreControlWire.Family {
         StoreControlWire.Family(
-            name: family.name, organizer: try account(family.organizer)?.name.rawValue ?? "",
+            name: family.name.rawValue, organizer: try account(family.organizer)?.name.rawValue ?? "",
             members: try accounts(inFamily: family.name).map(\.name.rawValue))
     }
 
     fileprivate func known(_ name: FamilyName) throws -> Family {
-        guard let family = try family(name.rawValue) else {
+        guard let family = try family(name) else {
             throw SimulatorError(.unknownFamily, "There is no family \(name); create it first.")
         }
         return family

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import StoreKitAdapter
 import StoreModel
 
@@ -224,16 +225,18 @@ extension Catalogue {
     /// Throws `invalidCode`.
     func offer(forCode code: String, of product: ProductID?) throws(StoreFailure) -> (ProductID, String) {
         let candidates = items.filter { product == nil || $0.id == product }
-        let named = candidates.filter { $0.codeOffers.contains { $0.id == code } }
+        let named = candidates.filter { $0.codeOffers.contains { $0.id.hasSameBytes(as: code) } }
         if let only = named.first, named.count == 1 { return (only.id, code) }
         guard named.isEmpty else {
             throw StoreFailure(
                 code: .invalidCode,
                 reason: "Several products have an offer \(code): write \(named[0].id):\(code), for example.")
         }
-        for item in candidates where code.hasPrefix("\(item.id):") {
-            let offer = String(code.dropFirst("\(item.id):".count))
-            if item.codeOffers.contains(where: { $0.id == offer }) { return (item.id, offer) }
+        for item in candidates {
+            let prefix = "\(item.id):".utf8
+            guard code.utf8.starts(with: prefix) else { continue }
+            let offer = String(Substring(code.utf8.dropFirst(prefix.count)))
+            if item.codeOffers.contains(where: { $0.id.hasSameBytes(as: offer) }) { return (item.id, offer) }
         }
         throw StoreFailure(code: .invalidCode, reason: "The store knows no code \(code).")
     }

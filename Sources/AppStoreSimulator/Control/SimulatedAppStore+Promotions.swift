@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import SQLStorage
 import StoreKitAdapter
 import StoreModel
@@ -15,7 +16,7 @@ extension SimulatedAppStore {
             guard let item = entry.life.catalogue[request.productID] else {
                 throw SimulatorError(.unknownProduct, "The catalogue has no product \(request.productID).")
             }
-            if let offer = request.offerID, !item.winBackOffers.contains(where: { $0.id == offer }) {
+            if let offer = request.offerID, !item.winBackOffers.contains(where: { $0.id.hasSameBytes(as: offer) }) {
                 throw StoreFailure(
                     code: .invalidOffer, reason: "The product \(item.id) has no win-back offer \(offer) to show.")
             }

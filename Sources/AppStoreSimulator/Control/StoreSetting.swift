@@ -102,7 +102,7 @@ public struct StoreSetting: Sendable, Hashable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    public static func named(_ name: String) -> StoreSetting? { byName[name] }
+    public static func named(_ name: String) -> StoreSetting? { byName[exactly: name] }
 
     /// What it is until it is set.
     var off: JSONValue {

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import StoreModel
 
 /// Buying and changing a subscription.
@@ -71,13 +72,16 @@ extension StoreLife {
             return Terms(first: introductory, following: offer)
         }
         let kind = order.offerKind
-        if kind == nil || kind == .promotional, let offer = terms.promotionalOffers.first(where: { $0.id == id }) {
+        if kind == nil || kind == .promotional,
+            let offer = terms.promotionalOffers.first(where: { $0.id.hasSameBytes(as: id) })
+        {
             guard course != nil else {
                 throw Self.ineligible("Promotional offers are for those who subscribe or have subscribed.")
             }
             return Terms(first: AppliedOffer(.promotional, offer))
         }
-        if kind == nil || kind == .winBack, let offer = item.winBackOffers.first(where: { $0.id == id }) {
+        if kind == nil || kind == .winBack, let offer = item.winBackOffers.first(where: { $0.id.hasSameBytes(as: id) })
+        {
             guard let course, offer.isEligible, course.status == .expired else {
                 throw Self.ineligible("The offer \(id) is for those whose subscription has ended.")
             }
@@ -87,7 +91,7 @@ extension StoreLife {
     }
 
     private func codeOffer(_ id: String, _ item: CatalogueItem, _ course: Course?) throws(StoreFailure) -> CodeOffer {
-        guard let offer = item.codeOffers.first(where: { $0.id == id }) else {
+        guard let offer = item.codeOffers.first(where: { $0.id.hasSameBytes(as: id) }) else {
             throw StoreFailure(code: .invalidOffer, reason: "\(item.id) has no offer \(id) for codes.")
         }
         let customer: CodeOffer.Customer =
@@ -166,7 +170,7 @@ extension Course {
     /// Whether the customer was sold an offer for codes, or is to be.
     fileprivate func hasTaken(code id: String, of product: ProductID) -> Bool {
         func isIt(_ offer: AppliedOffer?, _ plan: Plan) -> Bool {
-            offer?.kind == .code && offer?.id == id && plan.productID == product
+            offer?.kind == .code && (offer?.id).hasSameBytes(as: id) && plan.productID == product
         }
         return isIt(record.renewal.offer, record.renewal.plan) || runs.contains { isIt($0.offer, $0.plan) }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import StoreModel
 
 /// A customer of the simulated store, by name.

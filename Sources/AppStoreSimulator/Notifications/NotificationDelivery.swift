@@ -53,7 +53,7 @@ struct NotificationDelivery: Sendable {
 struct RedirectTrail: Sendable {
     /// Where the next request goes.
     private(set) var url: String
-    private var visited: Set<String>
+    private var visited: Set<ExactString>
 
     /// Those that leave a POST what it is. 302 is among them, as it is for most clients of an API.
     static let statuses: Set<Int> = [301, 302, 307, 308]
@@ -61,7 +61,7 @@ struct RedirectTrail: Sendable {
 
     init(from url: String) {
         self.url = url
-        visited = [url]
+        visited = [ExactString(url)]
     }
 
     /// Goes on where `location`, the header's value, points; or returns how the attempt ends because it cannot.
@@ -69,7 +69,9 @@ struct RedirectTrail: Sendable {
         guard let target = Self.resolve(location ?? "", against: url) else { return .invalidResponse }
         // Who is to be reached over TLS is not sought elsewhere: the redirect stands as the answer.
         if Self.isSecure(url), !Self.isSecure(target) { return .unsuccessfulHttpResponseCode }
-        guard visited.count <= Self.limit, visited.insert(target).inserted else { return .circularRedirect }
+        guard visited.count <= Self.limit, visited.insert(ExactString(target)).inserted else {
+            return .circularRedirect
+        }
         url = target
         return nil
     }

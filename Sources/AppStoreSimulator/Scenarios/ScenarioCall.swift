@@ -44,8 +44,8 @@ struct ScenarioCall: Sendable {
                 body[name] = value
                 continue
             }
-            guard let text = value.stringValue, ProductID.isValid(text) else {
-                throw here.flaw("the \(name) should have \(ProductID.rule)")
+            guard let text = value.stringValue, AccountName.isValid(text) else {
+                throw here.flaw("the \(name) should have \(AccountName.rule)")
             }
             if Self.isNamed(name) { try Self.check(text, at: here, names) }
             values[name] = text

@@ -51,7 +51,7 @@ struct OfferJudge: Sendable {
         guard !offer.id.isEmpty, offer.compactJWS != "" else { throw Self.missing }
         if let signature = offer.signature {
             guard !signature.keyID.isEmpty, !signature.signature.isEmpty else { throw Self.missing }
-            guard let key = keys[signature.keyID] else {
+            guard let key = keys[exactly: signature.keyID] else {
                 throw Self.invalid("The store does not know the key \(signature.keyID) that signed the offer.")
             }
             let given = PromotionalOfferSignature(

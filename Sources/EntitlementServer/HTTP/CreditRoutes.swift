@@ -25,7 +25,7 @@ struct CreditRoutes: Sendable {
 
     private func credit(_ visit: Visit) throws -> (type: String, credit: CreditTable.Credit) {
         let type = visit.path["type"]
-        guard let credit = credits[visit.caller.app]?.credits[type] else { throw Refusal.unknownCredit }
+        guard let credit = credits[visit.caller.app]?.credits[exactly: type] else { throw Refusal.unknownCredit }
         return (type, credit)
     }
 
@@ -62,7 +62,7 @@ struct CreditRoutes: Sendable {
             guard ProductID.isValid(item.id) else {
                 throw Refusal.invalid("items/\(index)/id", "should have \(ProductID.rule)")
             }
-            guard credit.prices[item.type] != nil else {
+            guard credit.prices[exactly: item.type] != nil else {
                 throw Refusal.invalid("items/\(index)/type", "has no price in this kind of credit")
             }
         }

@@ -55,7 +55,7 @@ struct CustomerCareRoutes: Sendable {
                 let alias = try RequestBody.decode(AliasRequest.self, from: body).alias
                 // Who may act for one customer only knows the anonymous names of their own device, and nobody else's: they
                 // cannot be guessed. Any other name would be somebody else's purchases.
-                guard visit.caller.kind == .secret || alias.rawValue.hasPrefix(AliasRequest.anonymousPrefix) else {
+                guard visit.caller.kind == .secret || alias.isAnonymous else {
                     throw Refusal.aliasNotAnonymous
                 }
                 do {

@@ -171,7 +171,9 @@ struct Gate: Sendable {
 
     private func environment(of request: HTTPRequest) throws -> StoreEnvironment {
         guard let named = request.headers[Self.environmentHeader] else { return environments[0] }
-        if let environment = environments.first(where: { $0.rawValue == named }) { return environment }
+        if let environment = environments.first(where: { $0 == StoreEnvironment(rawValue: named) }) {
+            return environment
+        }
         let accepted = environments.map(\.rawValue).joined(separator: " or ")
         throw Refusal.invalid(Self.environmentHeader, "should be \(accepted), the environments of this server")
     }

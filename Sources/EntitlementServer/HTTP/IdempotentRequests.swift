@@ -8,7 +8,7 @@ final class IdempotentRequests: Sendable {
     private struct Running: Hashable {
         let book: Book
         let sender: KeyKind
-        let key: String
+        let key: ExactString
     }
 
     private static let header = "Idempotency-Key"
@@ -35,7 +35,11 @@ final class IdempotentRequests: Sendable {
         guard (1...255).contains(key.utf8.count) else {
             throw Refusal.invalid(Self.header, "should have 1 to 255 characters")
         }
-        let name = Running(book: visit.book, sender: visit.caller.kind, key: key)
+        // The listener puts U+FFFD where bytes are not UTF-8, and so makes one key of two.
+        guard !key.unicodeScalars.contains("\u{FFFD}") else {
+            throw Refusal.invalid(Self.header, "should be UTF-8 without the replacement character U+FFFD")
+        }
+        let name = Running(book: visit.book, sender: visit.caller.kind, key: ExactString(key))
         guard running.withLock({ $0.insert(name).inserted }) else { throw Refusal.idempotencyInProgress }
         defer { running.withLock { _ = $0.remove(name) } }
 

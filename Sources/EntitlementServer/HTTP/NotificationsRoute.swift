@@ -46,8 +46,9 @@ struct NotificationsRoute: Sendable {
     private func reader(of signed: String) throws -> StoreReader {
         let said = try? UnverifiedJWS(unverified: signed).unverifiedPayload
         let parts = ["data", "summary", "externalPurchaseToken", "appData"]
-        let bundle = parts.lazy.compactMap { said?[$0]?["bundleId"]?.stringValue }.first
-        guard let reader = readers.first(where: { $0.app.rawValue == bundle }) ?? readers.first else {
+        let bundle = parts.lazy.compactMap { said?[$0]?["bundleId"]?.stringValue }.first.flatMap(
+            BundleID.init(rawValue:))
+        guard let reader = readers.first(where: { $0.app == bundle }) ?? readers.first else {
             throw Refusal.unavailable("This server serves no app.")
         }
         return reader

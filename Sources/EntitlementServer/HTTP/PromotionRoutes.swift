@@ -90,15 +90,16 @@ struct PromotionRoutes: Sendable {
 
     /// A code as it is kept: in upper case. Throws 400.
     private static func canonical(_ code: String) throws -> String {
-        let code = code.uppercased()
+        // Before the case is changed: letters of other alphabets have capitals in ASCII.
         let isCode =
             (4...64).contains(code.utf8.count)
             && code.utf8.allSatisfy { byte in
                 (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
                     || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
             }
-        guard isCode else { throw Refusal.invalid("code", "should have 4 to 64 letters, digits and hyphens") }
-        return code
+        guard isCode else { throw Refusal.invalid("code", "should have 4 to 64 letters of ASCII, digits and hyphens") }
+        return code.uppercased()
     }
 
     /// 12 signs of 5 bits each: nobody guesses one.

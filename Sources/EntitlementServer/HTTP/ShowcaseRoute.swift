@@ -1,4 +1,5 @@
 import HTTPCore
+import Primitives
 import StoreModel
 
 /// POST `/showcase/get-price-points` in Palta's format: what an app sells, and for how much.
@@ -25,10 +26,10 @@ struct ShowcaseRoute: Sendable {
             }
             _ = try visit.key(of: customer)
             let sold = pricePoints[visit.caller.app] ?? []
-            var seen: Set<String> = []
+            var seen: Set<ExactString> = []
             let answer = PricePointsResponse(
-                pricePoints: asked.ident.filter { seen.insert($0).inserted }.compactMap { ident in
-                    sold.first { $0.ident == ident }
+                pricePoints: asked.ident.filter { seen.insert(ExactString($0)).inserted }.compactMap { ident in
+                    sold.first { $0.ident.hasSameBytes(as: ident) }
                 })
             return HTTPResponse(
                 status: 200, headers: ["Content-Type": "application/json"],

@@ -21,7 +21,8 @@ struct WebPurchaseRoute: Sendable {
     }
 
     @Sendable private func respond(to call: Call) throws -> HTTPReply {
-        guard let source = sources.first(where: { $0.name == call.path["source"] }) else {
+        let name = call.path["source"]
+        guard let source = sources.first(where: { $0.name.hasSameBytes(as: name) }) else {
             throw Refusal.unknownSource
         }
         return call.later {

@@ -63,8 +63,8 @@ extension LedgerTransaction {
                 """,
                 values(
                     .text(customer.rawValue), .text(type), .text(item.id), .text(item.type),
-                    .integer(Int64(credit.prices[item.type] ?? 0)), .integer(now.milliseconds)))
-            let cost = isNew > 0 ? credit.prices[item.type] ?? 0 : 0
+                    .integer(Int64(credit.prices[exactly: item.type] ?? 0)), .integer(now.milliseconds)))
+            let cost = isNew > 0 ? credit.prices[exactly: item.type] ?? 0 : 0
             redeemed.append(.init(id: item.id, type: item.type, cost: cost))
         }
         let after = try balance(of: customer, type: type, in: credit)

@@ -65,7 +65,7 @@ extension Ledger {
             let ids = try transaction.customers(query, after: cursor, limit: limit + 1)
             let page = try ids.prefix(limit).map(transaction.entry(of:))
             return CustomerList(
-                customers: page.compactMap(\.self), nextCursor: ids.count > limit ? ids[limit - 1] : nil)
+                customers: page.compactMap(\.self), nextCursor: ids.count > limit ? ids[limit - 1].rawValue : nil)
         }
     }
 }
@@ -222,12 +222,11 @@ extension LedgerTransaction {
         ).map { CustomerID(unchecked: try $0["alias"]) }
     }
 
-    fileprivate func entry(of id: String) throws -> CustomerList.Entry? {
+    fileprivate func entry(of customer: CustomerID) throws -> CustomerList.Entry? {
         try connection.first(
             "SELECT first_seen_at, erased_at FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3",
-            values(.text(id))
+            values(.text(customer.rawValue))
         ).map { row in
-            let customer = CustomerID(unchecked: id)
             let erasedAt: Int64? = try row["erased_at"]
             return CustomerList.Entry(
                 customer: customer, aliases: try aliases(of: customer),
@@ -237,7 +236,7 @@ extension LedgerTransaction {
     }
 
     /// Ids of customers in their order, at most `limit`.
-    fileprivate func customers(_ query: String?, after cursor: String, limit: Int) throws -> [String] {
+    fileprivate func customers(_ query: String?, after cursor: String, limit: Int) throws -> [CustomerID] {
         let page: [SQLValue] = [.text(cursor), .integer(Int64(limit))]
         guard let query else {
             return try ids(
@@ -271,10 +270,10 @@ extension LedgerTransaction {
                     ORDER BY holder.customer LIMIT ?4
                     """, values() + page + [.text(query)])
             }
-        return Array(Set(found).sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }.prefix(limit))
+        return Array(Set(found).sorted().prefix(limit))
     }
 
-    private func ids(_ sql: String, _ values: [SQLValue]) throws -> [String] {
-        try connection.query(sql, values).map { try $0["id"] }
+    private func ids(_ sql: String, _ values: [SQLValue]) throws -> [CustomerID] {
+        try connection.query(sql, values).map { CustomerID(unchecked: try $0["id"]) }
     }
 }

@@ -110,8 +110,8 @@ public struct LedgerReplay: Sendable {
     private func checkRules() throws {
         let rows = try database.read { try $0.query("SELECT bundle_id, rules_digest FROM app") }
         for row in rows {
-            let name: String = try row["bundle_id"]
-            guard let app = apps.first(where: { $0.bundleID.rawValue == name }) else {
+            let name = BundleID(unchecked: try row["bundle_id"])
+            guard let app = apps.first(where: { $0.bundleID == name }) else {
                 throw EntitlementServerError(
                     .invalidConfiguration, "The ledger keeps the app \(name) too: name it with its feature map.")
             }

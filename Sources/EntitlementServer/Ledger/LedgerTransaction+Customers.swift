@@ -100,9 +100,9 @@ extension LedgerTransaction {
             try connection.query(
                 "SELECT first_seen_at, id FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3",
                 values(.text(token.wireText))
-            ).map { (try $0["first_seen_at"] as Int64, try $0["id"] as String) }
-            + newcomers.filter { $0.value == token }.map { (now.milliseconds, $0.key.rawValue) }
-        if let first = bearers.min(by: <) { return CustomerID(unchecked: first.1) }
+            ).map { (try $0["first_seen_at"] as Int64, CustomerID(unchecked: try $0["id"])) }
+            + newcomers.filter { $0.value == token }.map { (now.milliseconds, $0.key) }
+        if let first = bearers.min(by: <) { return first.1 }
         return try connection.first(
             "SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3 ORDER BY alias",
             values(.text(token.wireText))

@@ -7,7 +7,7 @@ import StoreModel
 extension WireSchema {
     /// An identifier of a customer, a product, a transaction. JSON Schema counts characters, the server bytes.
     static let identifier = text(
-        ProductID.rule, pattern: #"^[^\u0000-\u001F\u007F-\u009F]+$"#, length: 1...255, ProductID.isValid)
+        TransactionID.rule, pattern: #"^[^\u0000-\u001F\u007F-\u009F]+$"#, length: 1...255, TransactionID.isValid)
     static let source = text.described("appStore, web, grant or googlePlay; more may come")
     static let period = text(
         "one component of ISO 8601 such as \"P1M\"", pattern: "^P([1-9][0-9]{0,3}[DWMY]|T[1-9][0-9]{0,3}[HMS])$"

@@ -4,14 +4,14 @@ import StoreModel
 /// The right to be the one store on a storage, held while the store lives: under a name in this process, and at the
 /// storage itself where that can tell.
 final class StoreClaim: Sendable {
-    private static let taken = Locked<Set<String>>([])
+    private static let taken = Locked<Set<ExactString>>([])
     private let name: String
     private let isHeld = Locked(true)
     private let place: (any StorageClaim)?
 
     /// Throws `alreadyInUse`, or `storageFailed` when the storage cannot be claimed.
     init(_ name: String, storage: any SecureStorage) throws {
-        guard Self.taken.withLock({ $0.insert(name).inserted }) else {
+        guard Self.taken.withLock({ $0.insert(ExactString(name)).inserted }) else {
             throw StoreError(
                 .alreadyInUse, "A store named \"\(name)\" is running already; share it, or give this one another name.")
         }
@@ -19,7 +19,7 @@ final class StoreClaim: Sendable {
         do {
             place = try Self.claim(storage)
         } catch {
-            Self.taken.withLock { _ = $0.remove(name) }
+            Self.taken.withLock { _ = $0.remove(ExactString(name)) }
             throw error
         }
     }
@@ -33,7 +33,7 @@ final class StoreClaim: Sendable {
         }
         guard wasHeld else { return }
         place?.release()
-        Self.taken.withLock { _ = $0.remove(name) }
+        Self.taken.withLock { _ = $0.remove(ExactString(name)) }
     }
 
     private static func claim(_ storage: any SecureStorage) throws -> (any StorageClaim)? {

@@ -35,7 +35,7 @@ public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
 
     /// Switches all mappings of this name on or off, from the next request on.
     public func setMapping(_ name: String, enabled: Bool) {
-        let indices = mappings.indices.filter { mappings[$0].name == name }
+        let indices = mappings.indices.filter { mappings[$0].name.hasSameBytes(as: name) }
         off.withLock { if enabled { $0.subtract(indices) } else { $0.formUnion(indices) } }
     }
 

@@ -160,7 +160,7 @@ public final class Hub: Sendable {
 
     /// The running plugin called `named`.
     public func plugin(named: String) -> (any PluginProtocol)? {
-        state.withLock { state in state.members.first { $0.name == named } }?.plugin
+        state.withLock { state in state.members.first { $0.name.hasSameBytes(as: named) } }?.plugin
     }
 
     /// What runs and what is wrong, now.

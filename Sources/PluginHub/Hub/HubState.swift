@@ -1,3 +1,5 @@
+import Primitives
+
 /// Which plugins are registered and which run: a value, changed under the hub's lock, that calls nobody.
 struct HubState: Sendable {
     /// How a plugin is made.
@@ -114,7 +116,7 @@ struct HubState: Sendable {
 
     /// The plugin that leaves, and what changes for the others.
     mutating func remove(_ name: String) -> (Member, Change)? {
-        guard let index = members.firstIndex(where: { $0.name == name }) else { return nil }
+        guard let index = members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else { return nil }
         let member = members.remove(at: index)
         member.channel.scope.leave()
         warnings.removeAll { $0.plugin == name }

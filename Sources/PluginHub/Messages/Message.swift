@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// What is said: a name, by convention in parts joined with dots, and an id when the sender wants to recognise the answers.
 ///
@@ -9,7 +10,7 @@ import Foundation
 ///     subscription = infos.filter(correlationId: id).sink { show($0) }
 ///     try messageSender.send(command: Message("info.refresh", id: id), payload: nil, sender: self)
 ///
-/// A name is 1 to 255 bytes of UTF-8 without control characters. The throwing initialiser refuses another with
+/// A name is 1 to 255 bytes of UTF-8 in Unicode's form NFC, without control characters. The throwing initialiser refuses another with
 /// `PluginError` code `invalidName`; a literal that breaks the rule is a programming error and stops the program.
 public struct Message: Hashable, Sendable, ExpressibleByStringLiteral {
     public let name: String
@@ -124,6 +125,8 @@ enum NameRule {
         if count == 0 { return "must not be empty" }
         if count > longest { return "must not be longer than \(longest) bytes (it has \(count))" }
         let hasControl = name.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
-        return hasControl ? "must not contain control characters" : nil
+        if hasControl { return "must not contain control characters" }
+        // Of names that look the same one is allowed, so that comparing strings is comparing bytes.
+        return name.isInNormalFormC ? nil : "must be in Unicode's form NFC: compose its letters with their accents"
     }
 }

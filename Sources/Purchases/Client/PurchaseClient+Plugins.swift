@@ -169,7 +169,7 @@ extension PurchaseClient {
         _ call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
     ) async throws -> Value {
         let plugin = member.plugin
-        let deadline = configuration.pluginDeadlines[plugin.name] ?? configuration.pluginDeadline
+        let deadline = configuration.pluginDeadlines[exactly: plugin.name] ?? configuration.pluginDeadline
         do {
             return try await Patience.answer(
                 within: hasDeadline ? deadline : nil, sleep: configuration.sleep, asking: plugin.name,

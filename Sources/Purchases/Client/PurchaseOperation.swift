@@ -1,3 +1,5 @@
+import Primitives
+
 /// What a `PurchaseClient` can be asked or told.
 ///
 /// `all` is the table of Documentation/Purchases.md: the client asks, joins and forgives as an operation's rule says.
@@ -158,11 +160,11 @@ protocol ListedAnswer: Equatable, Sendable {
 extension Subscription: ListedAnswer {
     struct Purchase: Hashable {
         let origin: Origin
-        let transaction: String
+        let transaction: ExactString
     }
 
     static var joining: MergeRule.Joining { .eachPurchaseOnce }
-    var identity: Purchase? { originalTransactionID.map { Purchase(origin: type, transaction: $0) } }
+    var identity: Purchase? { originalTransactionID.map { Purchase(origin: type, transaction: ExactString($0)) } }
 }
 
 extension WebPricePoint: ListedAnswer {

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// What a `PurchaseClient` knows: its plugins, whose questions they answer, and what each said last. Pure: every change
 /// is one call, and nothing waits.
@@ -191,9 +192,9 @@ struct PurchaseSession {
 
     /// It counts until the plugins say something.
     private mutating func recall(_ kept: KeptAnswers) {
-        var named: Set<String> = []
-        for member in registered ?? [] where named.insert(member.plugin.name).inserted {
-            guard let said = kept.plugins[member.plugin.name] else { continue }
+        var named: Set<ExactString> = []
+        for member in registered ?? [] where named.insert(ExactString(member.plugin.name)).inserted {
+            guard let said = kept.plugins[exactly: member.plugin.name] else { continue }
             if let known = said.paidFeatures {
                 let value = PaidFeatures(features: known.value.compactMap(\.feature))
                 paidFeatures.recall(value, from: member.index, asOf: known.asOf)

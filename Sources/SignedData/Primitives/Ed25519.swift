@@ -1,4 +1,5 @@
 import COpenSSL
+import Primitives
 import StoreModel
 
 /// Ed25519 (RFC 8032): short keys, short signatures, the same signature for the same message every time.
@@ -152,7 +153,7 @@ public struct Ed25519AnswerVerifier: AnswerVerifier {
 
     /// Throws `SignedDataError`: `unknownKey` or `signatureInvalid`.
     public func verify(_ signature: [UInt8], of message: [UInt8], keyID: String) throws {
-        guard let key = keys[keyID] else {
+        guard let key = keys[exactly: keyID] else {
             throw SignedDataError(
                 .unknownKey, "The answer is signed with the key \(Excerpt(keyID)), which is not among those trusted.")
         }

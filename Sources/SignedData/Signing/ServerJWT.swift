@@ -28,7 +28,7 @@ struct ServerJWT {
         }
         let parts = try CompactJWS(Array(token.utf8))
         keyID = try Self.keyID(inHeader: try parts.header())
-        guard let key = keys[keyID] else {
+        guard let key = keys[exactly: keyID] else {
             throw SignedDataError(
                 .unknownKey, "The token is signed with the key \(Excerpt(keyID)), which is not known.")
         }

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// What the entitlement server answers about one customer (WIRE.md, `Customer`).
 public struct Customer: Codable, Hashable, Sendable {
@@ -43,7 +44,7 @@ public struct Customer: Codable, Hashable, Sendable {
 }
 
 /// Where a purchase was made.
-public struct PurchaseSource: RawRepresentable, Hashable, Sendable, Codable {
+public struct PurchaseSource: ExactText, Codable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
     public static let appStore = PurchaseSource(rawValue: "appStore")

@@ -11,6 +11,11 @@ public struct AliasRequest: Codable, Hashable, Sendable {
     public init(alias: CustomerID) { self.alias = alias }
 }
 
+extension CustomerID {
+    /// Whether this is the name of a customer who did not log in.
+    package var isAnonymous: Bool { rawValue.utf8.starts(with: AliasRequest.anonymousPrefix.utf8) }
+}
+
 /// POST `/v1/customers/{customer}/tokens`: the request.
 public struct CustomerTokenRequest: Codable, Hashable, Sendable {
     /// How long it holds, in real time; an hour when absent, 90 days at most.

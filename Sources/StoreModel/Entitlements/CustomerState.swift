@@ -10,7 +10,7 @@ import Primitives
 public struct CustomerState: Hashable, Sendable {
     private(set) var transactions: [TransactionID: KnownTransaction] = [:]
     private(set) var renewals: [TransactionID: [RenewalFact]] = [:]
-    private(set) var grants: [String: Grant] = [:]
+    private(set) var grants: [ExactString: Grant] = [:]
 
     /// A transaction as it was said last, and since when it is known to exist.
     struct KnownTransaction: Hashable, Sendable {
@@ -57,7 +57,7 @@ public struct CustomerState: Hashable, Sendable {
     }
 
     /// Grants are told apart by id; a withdrawn one is simply not applied.
-    public mutating func apply(_ grant: Grant) { grants[grant.id] = grant }
+    public mutating func apply(_ grant: Grant) { grants[ExactString(grant.id)] = grant }
 }
 
 extension TransactionFact {

@@ -116,14 +116,15 @@ private struct Ledger {
     /// One entry for each feature of each purchase and grant; of two reports of one purchase the one that gives more.
     private static func merged(_ features: [CustomerFeature]) -> [CustomerFeature] {
         struct Key: Hashable {
-            let name: String
+            let name: ExactString
             let source: PurchaseSource
-            let origin: String
+            let origin: ExactString
         }
         var best: [Key: CustomerFeature] = [:]
         for feature in features {
             let origin = feature.originalTransactionID?.rawValue ?? feature.grantID ?? ""
-            let key = Key(name: feature.name, source: feature.source, origin: origin)
+            let key = Key(
+                name: ExactString(feature.name), source: feature.source, origin: ExactString(origin))
             if let other = best[key], !feature.givesMore(than: other) { continue }
             best[key] = feature
         }
@@ -131,7 +132,7 @@ private struct Ledger {
             let (one, other) = (left.key, right.key)
             if one.name != other.name { return one.name < other.name }
             if left.value.isActive != right.value.isActive { return left.value.isActive }
-            return (one.source.rawValue, one.origin) < (other.source.rawValue, other.origin)
+            return (one.source, one.origin) < (other.source, other.origin)
         }.map(\.value)
     }
 }

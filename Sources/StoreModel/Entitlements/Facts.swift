@@ -197,7 +197,7 @@ private func possible(_ quantity: Int?) throws(AppStorePayloadError) -> Int {
 
 private func identifier<ID: Identifier>(_ text: String?, _ name: String) throws(AppStorePayloadError) -> ID {
     guard let text, let id = ID(rawValue: text) else {
-        throw missing(name, "a text of 1 to 255 bytes without control characters")
+        throw missing(name, "a text with \(ID.rule)")
     }
     return id
 }

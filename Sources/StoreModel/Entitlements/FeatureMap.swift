@@ -67,7 +67,7 @@ extension FeatureMap {
             let pointer = FeatureMapError.pointer("/features", name)
             guard ProductID(rawValue: name) != nil else {
                 throw FeatureMapError(
-                    pointer: pointer, reason: "should have a name of 1 to 255 bytes without control characters")
+                    pointer: pointer, reason: "should have a name with \(ProductID.rule)")
             }
             features[name] = try Self.products(value, at: pointer)
         }
@@ -83,7 +83,7 @@ extension FeatureMap {
             guard let text = element.stringValue, let product = ProductID(rawValue: text) else {
                 throw FeatureMapError(
                     pointer: "\(pointer)/\(index)",
-                    reason: "should be a product id: a text of 1 to 255 bytes without control characters")
+                    reason: "should be a product id: a text with \(ProductID.rule)")
             }
             guard !products.contains(product) else {
                 throw FeatureMapError(pointer: "\(pointer)/\(index)", reason: "names \(product) a second time")

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// A feature somebody paid for: what was bought, how, and until when it may be used.
 public struct PaidFeature: Sendable {
@@ -143,7 +144,7 @@ extension PaidFeature: Hashable {
     }
 }
 
-/// Names one subscription to the plugin that can cancel it.
+/// Names one subscription to the plugin that can cancel it. Two are equal when the bytes of both texts are.
 public struct CancellationToken: Hashable, Sendable {
     public var pluginName: String
     /// The plugin's own name for the subscription.
@@ -152,5 +153,14 @@ public struct CancellationToken: Hashable, Sendable {
     public init(pluginName: String, rawValue: String) {
         self.pluginName = pluginName
         self.rawValue = rawValue
+    }
+
+    public static func == (left: CancellationToken, right: CancellationToken) -> Bool {
+        left.pluginName.hasSameBytes(as: right.pluginName) && left.rawValue.hasSameBytes(as: right.rawValue)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ExactString(pluginName))
+        hasher.combine(ExactString(rawValue))
     }
 }

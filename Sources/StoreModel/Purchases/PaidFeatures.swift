@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// What a customer paid for, from every source, each purchase once. Equality does not depend on order.
 ///
@@ -56,12 +57,14 @@ public struct PaidFeatures: Equatable, Sendable {
 
     /// What makes two reports the same purchase; without an original transaction, only full equality does.
     private enum Purchase: Hashable {
-        case transaction(feature: String, source: PaidFeature.TransactionType, originalID: String)
+        case transaction(feature: ExactString, source: PaidFeature.TransactionType, originalID: ExactString)
         case unnamed(PaidFeature)
 
         init(_ feature: PaidFeature) {
             if let originalID = feature.originalTransactionID {
-                self = .transaction(feature: feature.name, source: feature.transactionType, originalID: originalID)
+                self = .transaction(
+                    feature: ExactString(feature.name), source: feature.transactionType,
+                    originalID: ExactString(originalID))
             } else {
                 self = .unnamed(feature)
             }

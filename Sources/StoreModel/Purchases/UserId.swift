@@ -1,6 +1,8 @@
 import Foundation
+import Primitives
 
 /// Who the app's user is, as the app knows them. In JSON `{"type": "merchant-uuid", "value": "…"}`, or `merchant-str`.
+/// Two strings are the same user when their bytes are equal, as for ``CustomerID``.
 public enum UserId: Hashable, Sendable {
     case uuid(UUID)
     case string(String)
@@ -16,6 +18,23 @@ public enum UserId: Hashable, Sendable {
     /// The same person as the entitlement server names them; `nil` for a text that cannot name a customer (empty, over
     /// 255 bytes, or with control characters).
     public var customerID: CustomerID? { CustomerID(rawValue: stringValue) }
+}
+
+extension UserId {
+    public static func == (left: UserId, right: UserId) -> Bool {
+        switch (left, right) {
+        case (.uuid(let left), .uuid(let right)): left == right
+        case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
+        case (.uuid, .string), (.string, .uuid): false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .uuid(let uuid): hasher.combine(uuid)
+        case .string(let text): hasher.combine(ExactString(text))
+        }
+    }
 }
 
 extension UserId: Codable {

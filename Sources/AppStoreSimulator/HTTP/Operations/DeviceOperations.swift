@@ -5,7 +5,7 @@ import StoreModel
 extension StoreOperation {
     private static let device1 = "/store/v1/devices/{device}"
     private static let productIDs = QueryParameter(
-        name: "id", schema: .name, summary: "only these products; without one all", repeats: true)
+        name: "id", schema: .product, summary: "only these products; without one all", repeats: true)
     private static let wait = QueryParameter(
         name: "wait", schema: .number(0...3600),
         summary: "how many seconds to wait for news; the store waits at most 30")

@@ -101,7 +101,7 @@ extension StoreControlWire.Receipt: WireModel {
 extension StoreControlWire.Buy: WireModel {
     static let schemaName = "Buy"
     static let schema = WireSchema.object([
-        .required("productID", .name),
+        .required("productID", .product),
         .optional("quantity", .integer(1...1_000_000).described("more than 10 are not sold at once")),
         .optional("offerID", .text),
         .optional("offerKind", .choice(["promotional", "winBack"]).described("promotional unless given")),
@@ -112,7 +112,7 @@ extension StoreControlWire.Buy: WireModel {
 extension StoreControlWire.Promotion: WireModel {
     static let schemaName = "Promotion"
     static let schema = WireSchema.object([
-        .required("productID", .name), .optional("offerID", .text.described("a win-back offer of the product")),
+        .required("productID", .product), .optional("offerID", .text.described("a win-back offer of the product")),
     ])
 }
 
@@ -120,18 +120,18 @@ extension StoreControlWire.Redeem: WireModel {
     static let schemaName = "Redeem"
     static let schema = WireSchema.object([
         .required("code", .name.described("the identifier of a code offer of the catalogue")),
-        .optional("productID", .name), .optional("appAccountToken", .uuid),
+        .optional("productID", .product), .optional("appAccountToken", .uuid),
     ])
 }
 
 extension StoreControlWire.OfProduct: WireModel {
     static let schemaName = "OfProduct"
-    static let schema = WireSchema.object([.required("productID", .name)])
+    static let schema = WireSchema.object([.required("productID", .product)])
 }
 
 extension StoreControlWire.Resume: WireModel {
     static let schemaName = "Resume"
-    static let schema = WireSchema.object([.required("productID", .name), .optional("renewsTo", .name)])
+    static let schema = WireSchema.object([.required("productID", .product), .optional("renewsTo", .product)])
 }
 
 extension StoreControlWire.RefundRequest: WireModel {
@@ -159,7 +159,7 @@ extension StoreControlWire.AskToBuy: WireModel {
 extension StoreControlWire.Transaction: WireModel {
     static let schemaName = "ControlTransaction"
     static let schema = WireSchema.object([
-        .required("transactionID", .name), .required("originalTransactionID", .name), .required("productID", .name),
+        .required("transactionID", .name), .required("originalTransactionID", .name), .required("productID", .product),
         .required(
             "state", .choice(["purchased", "expired", "revoked", "deferred", "interrupted", "declined"])),
         .required("signedTransaction", .text.described("empty of an order that nothing was sold for")),
@@ -187,7 +187,7 @@ extension StoreControlWire.PendingOrder: WireModel {
     static let schemaName = "PendingOrder"
     static let schema = WireSchema.object([
         .required("transactionID", .name.described("the number its transaction will have")),
-        .required("account", .name), .required("productID", .name), .required("quantity", .integer(1...10)),
+        .required("account", .name), .required("productID", .product), .required("quantity", .integer(1...10)),
         .required("state", .choice(["deferred", "interrupted"])), .required("orderedAt", .date),
     ])
 }
@@ -201,9 +201,9 @@ extension StoreControlWire.Subscription: WireModel {
     static let schemaName = "Subscription"
     static let schema = WireSchema.object([
         .required("originalTransactionID", .name), .required("transactionID", .name.described("the latest")),
-        .required("productID", .name), .required("groupID", .text), .required("status", .choice(Status.self)),
+        .required("productID", .product), .required("groupID", .text), .required("status", .choice(Status.self)),
         .required("startedAt", .date), .required("expiresAt", .date), .required("autoRenews", .flag),
-        .required("renewsTo", .name), .optional("gracePeriodUntil", .date), .optional("billingRetryUntil", .date),
+        .required("renewsTo", .product), .optional("gracePeriodUntil", .date), .optional("billingRetryUntil", .date),
         .optional("revokedAt", .date), .optional("expirationIntent", .integer(1...5)),
         .optional("priceIncrease", .choice(["pending", "agreed"])), .optional("sharedBy", .text),
         .required("signedTransaction", .text), .required("signedRenewalInfo", .text),
@@ -228,7 +228,7 @@ extension StoreControlWire.NewPrice: WireModel {
 extension StoreControlWire.PriceIncrease: WireModel {
     static let schemaName = "PriceIncrease"
     static let schema = WireSchema.object([
-        .required("productID", .name), .required("at", .date), .required("price", .of(Price.self)),
+        .required("productID", .product), .required("at", .date), .required("price", .of(Price.self)),
         .required("needsConsent", .flag),
     ])
 }
@@ -242,5 +242,5 @@ extension StoreControlWire.PriceIncreases: WireModel {
 
 extension StoreControlWire.PriceConsent: WireModel {
     static let schemaName = "PriceConsent"
-    static let schema = WireSchema.object([.required("productID", .name), .required("agrees", .flag)])
+    static let schema = WireSchema.object([.required("productID", .product), .required("agrees", .flag)])
 }

@@ -30,7 +30,7 @@ extension Payment: WireModel {
     static let schemaName = "Payment"
     static let schema = WireSchema.object([
         .required("id", .name.described("made by the caller; the same again buys nothing")),
-        .required("productID", .name),
+        .required("productID", .product),
         .optional("quantity", .integer(1...1_000_000).described("more than 10 are not sold at once; 1 unless given")),
         .optional("appAccountToken", .uuid), .optional("offer", .of(PaymentOffer.self)),
         .optional("offerID", .text.described("in place of an unsigned promotional offer")),
@@ -79,14 +79,14 @@ extension StoreWire.Updates: WireModel {
 extension PromotedPurchase: WireModel {
     static let schemaName = "PromotedPurchase"
     static let schema = WireSchema.object([
-        .required("productID", .name), .optional("offer", .of(PaymentOffer.self)),
+        .required("productID", .product), .optional("offer", .of(PaymentOffer.self)),
     ])
 }
 
 extension StoreWire.Update: WireModel {
     static let schemaName = "Update"
     static let schema = WireSchema.object([
-        .optional("paymentID", .name), .required("productID", .name),
+        .optional("paymentID", .name), .required("productID", .product),
         .required("state", .choice(["purchased", "deferred", "failed", "revoked", "renewalChanged"])),
         .optional("transaction", .of(StoreTransaction.self)), .optional("alreadyOwned", .flag),
         .optional("failure", .of(StoreFailure.self)),
@@ -101,7 +101,7 @@ extension StoreFailure: WireModel {
 extension StoreMessage: WireModel {
     static let schemaName = "StoreMessage"
     static let schema = WireSchema.object([
-        .required("id", .text), .required("reason", .text), .optional("productID", .name),
+        .required("id", .text), .required("reason", .text), .optional("productID", .product),
     ])
 }
 
@@ -127,7 +127,7 @@ extension StoreWire.Transactions: WireModel {
 extension StoreTransaction: WireModel {
     static let schemaName = "Transaction"
     static let schema = WireSchema.object([
-        .required("id", .name), .required("originalID", .name), .required("productID", .name),
+        .required("id", .name), .required("originalID", .name), .required("productID", .product),
         .required("kind", .text), .required("purchaseDate", .date), .optional("expiresDate", .date),
         .optional("revocationDate", .date), .required("quantity", .integer(1...10)),
         .optional("appAccountToken", .uuid), .optional("originalPurchaseDate", .date), .optional("reason", .text),

@@ -7,7 +7,7 @@ extension StoreControlWire.Notification: WireModel {
         .required("number", .integer.described("its place in the order of all; grows")), .required("uuid", .uuid),
         .required("at", .date.described("when it happened, which is when it is signed")),
         .required("type", .text.described("Apple's name")), .optional("subtype", .text), .optional("account", .text),
-        .optional("productID", .name), .optional("transactionID", .name), .optional("originalTransactionID", .name),
+        .optional("productID", .product), .optional("transactionID", .name), .optional("originalTransactionID", .name),
         .optional("signedPayload", .text.described("as it is sent; absent until the first time")),
         .required("attempts", .array(of: Attempt.self)),
         .optional("due", .date.described("when it is sent next; absent when it is sent no more")),

@@ -17,9 +17,11 @@ extension WireSchema {
 // MARK: - The store's own kinds
 
 extension WireSchema {
-    /// A name of an account, a product, a transaction and so on. JSON Schema counts characters, the simulator bytes.
-    static let name = text(
-        ProductID.rule, pattern: #"^[^\u0000-\u001F\u007F-\u009F]+$"#, length: 1...255, ProductID.isValid)
+    /// A name of an account, a transaction and so on. JSON Schema counts characters, the simulator bytes.
+    static let name = text(AccountName.rule, pattern: printable, length: 1...255, AccountName.isValid)
+    /// The identifier of a product.
+    static let product = text(ProductID.rule, pattern: printable, length: 1...255, ProductID.isValid)
+    private static let printable = #"^[^\u0000-\u001F\u007F-\u009F]+$"#
     static let period = text(
         "one component of ISO 8601 such as \"P1M\"", pattern: "^P([1-9][0-9]{0,3}[DWMY]|T[1-9][0-9]{0,3}[HMS])$"
     ) { text in

@@ -1,0 +1,174 @@
+import BaseTestSupport
+import Foundation
+import HTTPCore
+import Primitives
+import StoreKitAdapter
+import StoreModel
+import Testing
+
+@testable import AppStoreSimulator
+
+/// Names in two Unicode forms, and bytes that are no text, at every operation of the store.
+struct IdentityTests {
+    private static func escaped(_ text: String) -> String { PercentEncoding.encode(text) }
+
+    private static func path(_ operation: StoreOperation, _ name: String) -> String {
+        operation.pathParameters.reduce(operation.path) { path, parameter in
+            let isName = ["account", "member", "family"].contains(parameter)
+            return path.replacingOccurrences(of: "{\(parameter)}", with: isName ? escaped(name) : "1")
+        }
+    }
+
+    private static func body(_ operation: StoreOperation) -> String {
+        switch operation.id {
+        case "answerPriceIncrease": #"{"productID":"monthly","agrees":true}"#
+        case "redeem": #"{"code":"spring"}"#
+        case "joinFamily": #"{"account":"guest"}"#
+        default: operation.body == nil ? "" : #"{"productID":"monthly"}"#
+        }
+    }
+
+    @Test func `an account or a family in another form is a stranger, at every operation`() async throws {
+        try await TestStore.with { test in
+            let client = StoreRoutesTests.Client(test)
+            let named = StoreOperation.all.filter { operation in
+                !Set(operation.pathParameters).isDisjoint(with: ["account", "member", "family"])
+            }
+            #expect(named.count > 15)
+            _ = try await client.ask(.post, "/control/v1/accounts", #"{"name":"guest"}"#)
+            for (index, pair) in UnicodeForms.pairs.enumerated() {
+                let (owner, other) = ("\(index) \(pair.composed)", "\(index) \(pair.other)")
+                for (path, body) in [
+                    ("accounts", ["name": .string(owner)]),
+                    ("families", ["name": .string(owner), "organizer": .string(owner)]),
+                    ("accounts/\(Self.escaped(owner))/buy", ["productID": "monthly"]),
+                ] as [(String, JSONValue)] {
+                    let (status, _) = try await client.ask(.post, "/control/v1/" + path, body.text())
+                    #expect((200...201).contains(status))
+                }
+                let before = try await Self.all(about: owner, client)
+                for operation in named {
+                    let told = try await client.ask(operation.method, Self.path(operation, other), Self.body(operation))
+                    let strange = try await client.ask(
+                        operation.method, Self.path(operation, "stranger"), Self.body(operation))
+                    #expect(told.status == strange.status && told.status == 404, "\(operation.id) \(pair)")
+                    #expect(told.json["code"] == strange.json["code"], "\(operation.id) \(pair)")
+                }
+                #expect(try await Self.all(about: owner, client) == before, "\(pair)")
+            }
+        }
+    }
+
+    private static func all(about account: String, _ client: StoreRoutesTests.Client) async throws -> [JSONValue] {
+        var all = [try await client.ask(.get, "/control/v1/families").json]
+        for operation in StoreOperation.all where operation.method == .get && operation.pathParameters == ["account"] {
+            let (status, json) = try await client.ask(.get, path(operation, account))
+            #expect(status == 200)
+            all.append(unsigned(json))
+        }
+        return all
+    }
+
+    /// Without what is signed, which is signed anew for each reader.
+    private static func unsigned(_ json: JSONValue) -> JSONValue {
+        switch json {
+        case .string(let text): text.utf8.count > 200 ? "signed" : json
+        case .array(let elements): .array(elements.map(unsigned))
+        case .object(let members): .object(JSONMembers(members.map { ($0.key, unsigned($0.value)) }))
+        default: json
+        }
+    }
+
+    @Test(arguments: UnicodeForms.pairs)
+    func `two accounts and two families in two forms are two`(pair: UnicodeForms) async throws {
+        try await TestStore.with { test in
+            let client = StoreRoutesTests.Client(test)
+            for name in [pair.composed, pair.other] {
+                let account: JSONValue = ["name": .string(name)]
+                #expect(try await client.ask(.post, "/control/v1/accounts", account.text()).status == 201)
+                let family: JSONValue = ["name": .string(name), "organizer": .string(name)]
+                #expect(try await client.ask(.post, "/control/v1/families", family.text()).status == 201)
+            }
+            let listed = try await client.ask(.get, "/control/v1/accounts").json["accounts"]?.arrayValue
+            let names = (listed ?? []).compactMap { $0["name"]?.stringValue }.map { Array($0.utf8) }
+            #expect(names.count == 2 && names == names.sorted { $0.lexicographicallyPrecedes($1) })
+            let (one, two) = (Self.escaped(pair.composed), Self.escaped(pair.other))
+            let left = try await client.ask(.delete, "/control/v1/families/\(one)/members/\(two)")
+            #expect(left.status == 409 && left.json["code"] == "notInFamily")
+            #expect(try await client.ask(.delete, "/control/v1/families/\(two)/members/\(two)").status == 200)
+            let families = try await client.ask(.get, "/control/v1/families").json["families"]?.arrayValue ?? []
+            #expect(families.count == 1 && families[0]["name"]?.stringValue.hasSameBytes(as: pair.composed) == true)
+        }
+    }
+
+    @Test(arguments: ["%FF", "%FE", "a%C3", "%C0%80", "%ED%A0%80"])
+    func `an escape that is not UTF-8 is refused, in every parameter of every operation`(bytes: String) async throws {
+        try await TestStore.with { test in
+            let client = StoreRoutesTests.Client(test)
+            for operation in StoreOperation.all {
+                for parameter in operation.pathParameters {
+                    let path = operation.path.replacingOccurrences(of: "{\(parameter)}", with: bytes)
+                        .replacing(/\{[a-z]+\}/, with: "1")
+                    let response = try await client.transport.send(
+                        HTTPRequest(
+                            method: operation.method, url: "http://store.test" + path,
+                            body: .text(Self.body(operation))))
+                    #expect(response.status == 400, "\(operation.method) \(path)")
+                }
+                for parameter in operation.query {
+                    let path = operation.path.replacing(/\{[a-z]+\}/, with: "1")
+                    let response = try await client.transport.send(
+                        HTTPRequest(
+                            method: operation.method, url: "http://store.test\(path)?\(parameter.name)=\(bytes)"))
+                    #expect(response.status == 400, "\(operation.method) \(path)?\(parameter.name)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: UnicodeForms.pairs)
+    func `what a catalogue sells has one spelling`(pair: UnicodeForms) throws {
+        func catalogue(product: String = "a", group: String = "g", offer: String = "o", code: String = "c") -> JSONValue
+        {
+            let free: JSONValue = ["paymentMode": "free", "subscriptionPeriod": "P1W"]
+            var (promotional, coded) = (free, free)
+            promotional["offerID"] = .string(offer)
+            coded["referenceName"] = .string(code)
+            let subscription: JSONValue = [
+                "productID": .string(product), "displayPrice": "1.00", "recurringSubscriptionPeriod": "P1M",
+                "groupNumber": 1, "adHocOffers": .array([promotional]), "codeOffers": .array([coded]),
+            ]
+            let sold: JSONValue = ["id": .string(group), "name": "G", "subscriptions": .array([subscription])]
+            return ["version": ["major": 4, "minor": 0], "subscriptionGroups": .array([sold])]
+        }
+        for good in [
+            catalogue(product: pair.composed), catalogue(group: pair.composed), catalogue(offer: pair.composed),
+            catalogue(code: pair.composed),
+        ] {
+            #expect(throws: Never.self) { try Catalogue(parsing: good.encoded(), file: "test.storekit") }
+        }
+        for bad in [
+            catalogue(product: pair.other), catalogue(group: pair.other), catalogue(offer: pair.other),
+            catalogue(code: pair.other),
+        ] {
+            let findings = Catalogue.lint(bad.encoded(), file: "test.storekit")
+            #expect(findings.contains { $0.code == .badIdentifier && $0.reason.contains("NFC") })
+            #expect(throws: CatalogError.self) { try Catalogue(parsing: bad.encoded(), file: "test.storekit") }
+        }
+    }
+
+    @Test func `random names of accounts are kept byte for byte`() async throws {
+        try await TestStore.with { test in
+            var numbers = SeededNumbers(state: 41)
+            for round in 0..<UnicodeForms.rounds(60, cost: 40) {
+                let pair = UnicodeForms.random(using: &numbers)
+                let names = ["\(round) \(pair.composed)", "\(round) \(pair.other)"].compactMap(
+                    AccountName.init(rawValue:))
+                guard names.count == 2, names[0] != names[1] else { continue }
+                for name in names { try await test.store.createAccount(name, with: .init()) }
+                for name in names { #expect(try test.store.account(name).name.hasSameBytes(as: name.rawValue)) }
+                #expect(try test.store.accounts().count { names.contains($0) } == 2)
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+/// `String` is compared by canonical equivalence. A dictionary or a set of names from outside is keyed by an identifier
+/// or by `ExactString`; the rest is listed here, with the reason why `String` does no harm.
+struct StringKeyTests {
+    /// How many there may be in a file.
+    private static let allowed: [String: (count: Int, reason: String)] = [
+        "EntitlementServer/Ledger/Ledger.swift": (2, "kinds of facts: our own words"),
+        "EntitlementServer/Ledger/LedgerTransaction.swift": (1, "kinds of facts: our own words"),
+        "EntitlementServer/Observability/Figures.swift": (1, "labels of figures: our own words"),
+        "EntitlementServer/OpenAPI/EndpointDescription.swift": (7, "ids of endpoints: our own words"),
+        "AppStoreSimulator/Books/Books+Settings.swift": (2, "settings, found by StoreSetting.named"),
+        "AppStoreSimulator/Catalogue/CatalogueReader+Subscriptions.swift": (3, "refuses what is equal; our own words"),
+        "AppStoreSimulator/Catalogue/CatalogueReader.swift": (2, "warns of what is equal; our own words"),
+        "AppStoreSimulator/Catalogue/CatalogueSettings+Store.swift": (1, "settings: our own words"),
+        "AppStoreSimulator/Catalogue/Markets.swift": (1, "countries that the table of storefronts has"),
+        "AppStoreSimulator/Catalogue/Storefronts.swift": (1, "countries: our own words"),
+        "AppStoreSimulator/Control/InjectedFaults.swift": (1, "settings: our own words"),
+        "AppStoreSimulator/Control/SimulatedAppStore+Fixtures.swift": (1, "tables: our own words"),
+        "AppStoreSimulator/Control/SimulatedAppStore+State.swift": (1, "settings: our own words"),
+        "AppStoreSimulator/Control/StoreSetting.swift": (1, "settings: our own words"),
+        "AppStoreSimulator/HTTP/StoreOperation.swift": (1, "parameters of paths: our own words"),
+        "AppStoreSimulator/Notifications/NotificationDelivery.swift": (1, "charsets: our own words"),
+        "AppStoreSimulator/Notifications/SendingRules.swift": (1, "settings: our own words"),
+        "AppStoreSimulator/Scenarios/ScenarioCall.swift": (8, "a tester's own names in one file"),
+        "AppStoreSimulator/Scenarios/ScenarioExpectation.swift": (6, "a tester's own names in one file"),
+        "AppStoreSimulator/Scenarios/ScenarioMatch.swift": (2, "a tester's own names in one file"),
+        "AppStoreSimulator/Scenarios/ScenarioReader.swift": (1, "a tester's own names in one file"),
+        "AppStoreSimulator/Scenarios/ScenarioReceiver.swift": (3, "a tester's own words in one file"),
+        "AppStoreSimulator/Scenarios/ScenarioRun.swift": (3, "a tester's own names in one file"),
+        "AppStoreSimulator/Scenarios/ScenarioShape.swift": (3, "a tester's own names in one file"),
+        "AppStoreSimulator/Scenarios/ScenarioStep.swift": (9, "a tester's own names in one file"),
+        "AppStoreSimulator/ServerAPI/ServerRules.swift": (2, "settings and endpoints: our own words"),
+        "AppStoreSimulator/Signing/OfferJudge.swift": (1, "keys, looked up with [exactly:]"),
+        "AppStoreSimulator/VerifyReceipt/ReceiptEndpoint.swift": (1, "paths: our own words"),
+        "AppStoreSimulator/VerifyReceipt/SimulatedAppStore+VerifyReceipt.swift": (2, "settings: our own words"),
+        "StoreModel/API/CustomersAPI.swift": (2, "prices as the feature file has them, for display"),
+        "StoreModel/AppStoreServerAPI/AppStorePayload.swift": (2, "members of Apple's payloads: our own words"),
+        "StoreModel/Entitlements/CreditTable.swift": (7, "names in form NFC, looked up with [exactly:]"),
+        "StoreModel/Entitlements/FeatureMap.swift": (3, "names in form NFC"),
+    ]
+
+    @Test func `a dictionary or set that is keyed by String is listed with its reason`() throws {
+        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Sources")
+        var found: [String: Int] = [:]
+        for module in ["EntitlementServer", "AppStoreSimulator", "StoreModel"] {
+            let folder = sources.appendingPathComponent(module)
+            let files = try #require(FileManager.default.enumerator(atPath: folder.path))
+            for case let file as String in files where file.hasSuffix(".swift") {
+                let text = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
+                let lines = text.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("///") }
+                let count = lines.reduce(0) { $0 + $1.matches(of: /\[String ?:|Set<String>|Dictionary<String/).count }
+                if count > 0 { found["\(module)/\(file)"] = count }
+            }
+        }
+        #expect(found.count > 20)
+        for (file, count) in found.sorted(by: { $0.key < $1.key }) {
+            #expect(
+                count <= Self.allowed[file]?.count ?? 0,
+                "\(file): key it by an identifier or ExactString, or list it in StringKeyTests with the reason")
+        }
+        for (file, entry) in Self.allowed { #expect(found[file] == entry.count, "\(file): \(entry.reason)") }
+    }
+}
