@@ -231,7 +231,10 @@ private struct Workshop {
                 ["keys", "revoke", revocable, "--json"] + ledger,
                 ["migrate", "plan"] + ledger, ["migrate", "verify"] + ledger, ["migrate", "apply"] + ledger,
                 ["ledger", "replay"] + ledger, ["backup", folder.file("backup-\(UUID()).sqlite")] + ledger,
-                ["restore", folder.file("backup.sqlite"), "--database", "sqlite:" + folder.file("restored.sqlite")],
+                [
+                    "restore", folder.file("backup.sqlite"), "--database", "sqlite:" + folder.file("restored.sqlite"),
+                    "--accept-revived",
+                ],
                 ["import", folder.file("empty.jsonl")] + sender,
                 ["sync", "--environment", "sandbox", "--app-store-url", simulator.url] + sender
                     + (try signer("--app-store-key")),
