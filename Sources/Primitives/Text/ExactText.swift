@@ -48,8 +48,7 @@ public struct ExactString: ExactText, ExpressibleByStringLiteral, CustomStringCo
 extension String {
     /// Whether both strings have the same UTF-8 bytes.
     @inlinable public func hasSameBytes(as other: String) -> Bool {
-        if hasSameStorage(as: other) { return true }
-        return utf8.withContiguousStorageIfAvailable { mine in
+        utf8.withContiguousStorageIfAvailable { mine in
             other.utf8.withContiguousStorageIfAvailable { theirs in
                 guard mine.count == theirs.count, let first = mine.baseAddress, let second = theirs.baseAddress else {
                     return mine.count == theirs.count
@@ -57,20 +56,6 @@ extension String {
                 return memcmp(first, second, mine.count) == 0
             }
         }.flatMap { $0 } ?? utf8.elementsEqual(other.utf8)
-    }
-
-    /// Whether both are one string in memory, or both hold the same few bytes in place of a reference; `false` may be
-    /// wrong.
-    @inlinable func hasSameStorage(as other: String) -> Bool {
-        #if arch(arm64) || arch(x86_64)
-            // The two words of which a string consists there.
-            let (mine, theirs) = (
-                unsafeBitCast(self, to: (UInt64, UInt64).self), unsafeBitCast(other, to: (UInt64, UInt64).self)
-            )
-            return mine == theirs
-        #else
-            return false
-        #endif
     }
 
     /// Whether the UTF-8 bytes of this string come before those of `other`.
