@@ -105,12 +105,16 @@ import Testing
         }
     }
 
+    /// With `SOUK_EXTREMES` every state that is taken is lived with after a restart, otherwise one for each number.
+    private static let livesWithAll = ProcessInfo.processInfo.environment["SOUK_EXTREMES"] != nil
+
     @Test(arguments: ColumnRange.all.keys.sorted())
     func `a state with an extreme number is refused, or lives on after a restart`(table: String) async throws {
         let folder = try ScratchFolder()
         var state: JSONValue = nil
         try await TestStore.with(change: Self.sending) { state = try await Self.furnish($0) }
         var test = try await TestStore.open(in: folder, change: Self.sending)
+        var tried: Set<[String]> = []
         for (path, number, mutated) in ExtremeNumbers.mutations(of: state["tables"]?[table] ?? []) {
             var changed = state
             changed["tables"]?[table] = mutated
@@ -123,6 +127,7 @@ import Testing
             }
             let told = try await client.ask(.get, "/control/v1/accounts/anna/subscriptions")
             #expect(told.status < 500, "\(what): \(told)")
+            guard tried.insert(path).inserted || Self.livesWithAll else { continue }
             await test.store.close()
             test = try await TestStore.open(in: folder, change: Self.sending)
             try await Self.live(StoreRoutesTests.Client(test), what)
