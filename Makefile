@@ -11,7 +11,7 @@ GATES := check-format check-imports check-waiting check-build check-apple check-
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-all self-test format bench crash chaos api lives archives secrets fuzz shake clean $(GATES)
+.PHONY: help run test check check-all self-test format bench crash chaos api lives archives secrets values extremes identities fuzz shake clean $(GATES)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -81,9 +81,13 @@ values: ## Present, move, share, merge, erase, refund and redeem at random, VALU
 	@Scripts/install-dependencies test
 	@SOUK_VALUES=$(or $(VALUES),500) SOUK_VALUE_STEPS=$(or $(STEPS),120) Scripts/run-tests --filter ValueTests
 
-identities: ## Compare IDENTITIES=100000 random pairs of names that look alike, in every type and route
+extremes: ## Put every extreme number in the place of every number of states, requests and catalogues of the simulator
 	@Scripts/install-dependencies test
-	@SOUK_IDENTITIES=$(or $(IDENTITIES),100000) Scripts/run-tests --filter 'Identity|ExactText'
+	@SOUK_EXTREMES=all Scripts/run-tests --filter ExtremeNumberTests
+
+identities: ## Compare IDENTITIES=20000 random pairs of names that look alike, in every type and route
+	@Scripts/install-dependencies test
+	@SOUK_IDENTITIES=$(or $(IDENTITIES),20000) Scripts/run-tests --filter 'IdentityTests|ExactTextTests|NormalFormTests'
 
 fuzz: ## Look for bytes that crash us, TIME=600 seconds in each of six paths (the tests replay what it found before)
 	@Scripts/install-dependencies test

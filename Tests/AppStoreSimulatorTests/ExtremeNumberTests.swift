@@ -105,16 +105,14 @@ import Testing
         }
     }
 
-    /// With `SOUK_EXTREMES` every state that is taken is lived with after a restart, otherwise one for each number.
-    private static let livesWithAll = ProcessInfo.processInfo.environment["SOUK_EXTREMES"] != nil
-
+    /// With `SOUK_EXTREMES` every state that is taken is lived with after a restart, otherwise every eighth.
     @Test(arguments: ColumnRange.all.keys.sorted())
     func `a state with an extreme number is refused, or lives on after a restart`(table: String) async throws {
         let folder = try ScratchFolder()
         var state: JSONValue = nil
         try await TestStore.with(change: Self.sending) { state = try await Self.furnish($0) }
         var test = try await TestStore.open(in: folder, change: Self.sending)
-        var tried: Set<[String]> = []
+        var taken = 0
         for (path, number, mutated) in ExtremeNumbers.mutations(of: state["tables"]?[table] ?? []) {
             var changed = state
             changed["tables"]?[table] = mutated
@@ -127,7 +125,8 @@ import Testing
             }
             let told = try await client.ask(.get, "/control/v1/accounts/anna/subscriptions")
             #expect(told.status < 500, "\(what): \(told)")
-            guard tried.insert(path).inserted || Self.livesWithAll else { continue }
+            taken += 1
+            guard taken % 8 == 1 || ExtremeNumbers.isWhole else { continue }
             await test.store.close()
             test = try await TestStore.open(in: folder, change: Self.sending)
             try await Self.live(StoreRoutesTests.Client(test), what)
@@ -249,6 +248,8 @@ import Testing
             _ = try await Self.furnish(test)
             let client = StoreRoutesTests.Client(test)
             let server = try ServerClient(test)
+            // The clock that it would wait by stands still.
+            try await test.store.set(.latency(.finish), to: 0)
             let device = try await test.device("dora").rawValue
             for number in ExtremeNumbers.all.map(\.text) {
                 for path in [

@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 
 /// Every number in a JSON document, and what it is replaced by to try the limits of arithmetic.
@@ -59,11 +60,15 @@ struct ExtremeNumbers {
         }
     }
 
-    /// Each number replaced by each extreme, one at a time.
+    /// With `SOUK_EXTREMES` each number is replaced by each extreme.
+    static let isWhole = ProcessInfo.processInfo.environment["SOUK_EXTREMES"] != nil
+
+    /// Each number replaced by the largest and by every fifth other extreme, in turn, one at a time.
     static func mutations(of value: JSONValue, sample: Int = 1) -> [(path: Path, number: JSONNumber, value: JSONValue)]
     {
-        paths(in: value, sample: sample).flatMap { path in
-            all.map { (path, $0, replace(path, in: value, with: $0)) }
+        paths(in: value, sample: sample).enumerated().flatMap { index, path in
+            all.enumerated().filter { isWhole || $0.offset == 0 || ($0.offset + index) % 5 == 0 }
+                .map { (path, $0.element, replace(path, in: value, with: $0.element)) }
         }
     }
 }
