@@ -220,8 +220,10 @@ import Testing
 
     @Test func `where every connection is being answered, another one waits until one is free`() async throws {
         let gate = Signal()
+        let begun = Locked(0)
         let handler = AnyHTTPHandler { request in
             guard request.url == "/slow" else { return echo.respond(to: request) }
+            begun.withLock { $0 += 1 }
             return .suspended {
                 await gate.wait()
                 return HTTPResponse(status: 200, body: .text("slow"))
@@ -235,6 +237,7 @@ import Testing
         } body: { address, _ in
             let clients = [try await RawClient(port: address.port), try await RawClient(port: address.port)]
             for client in clients { await client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n") }
+            try await until("both are being answered") { begun.withLock { $0 } == 2 }
             let third = try await RawClient(port: address.port)
             let isAnswered = Locked(false)
             let answer = Task {
