@@ -64,7 +64,8 @@ public final class SimulatedAppStore: Sendable {
     public static func open(_ configuration: Configuration) async throws -> SimulatedAppStore {
         let folder = configuration.dataDirectory
         do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw SimulatorError(.dataFolder, "The data folder \(folder) cannot be made.", underlying: error)
         }

@@ -242,6 +242,7 @@ public final class EntitlementService: HTTPHandler {
             deliveries.endpoints,
             measuring,
             open.endpoints,
+            IndexRoute(version: configuration.version).endpoints,
         ].flatMap(\.self)
         return all + DocumentRoutes(describing: all, of: configuration.environments).endpoints
     }

@@ -4,8 +4,8 @@
 /// name after that name was pointed to 127.0.0.1 (DNS rebinding). Two checks stop both:
 ///
 /// - **Host**: the request names the server as `localhost`, `127.0.0.1`, `[::1]`, by the address it is bound to, or by a
-///   name that the operator allowed. A rebound name is none of these. A request without `Host` passes: browsers always
-///   send one.
+///   name that the operator allowed, in `Host` and in a target that names a host. A rebound name is none of these. A
+///   request without `Host` passes: browsers always send one.
 /// - **Site**: `Sec-Fetch-Site` and `Origin`, which a page cannot change, name the server itself. A link to a page of
 ///   the server passes, because the site with the link cannot read the answer.
 ///
@@ -51,11 +51,17 @@ package struct LocalRequestGate: Sendable {
     /// Checks the name only. For what any site may ask, once it is asked under a name of this server.
     package func refusalOfHost(_ request: HTTPRequest) -> HTTPProblem? {
         guard let names, let host = request.headers["Host"] else { return nil }
-        if let name = Self.name(of: host), names.contains(name) || takesAddresses && Self.isAddress(name) { return nil }
-        return Self.forbidden(
-            "foreign_host",
-            "This server does not go by the name \"\(host.prefix(255))\". Call it as localhost or 127.0.0.1, or allow "
-                + "the name when it is started.")
+        // A target may name a host too, and then it is that one which is meant.
+        for host in [host, request.authority].compactMap(\.self) {
+            if let name = Self.name(of: host), names.contains(name) || takesAddresses && Self.isAddress(name) {
+                continue
+            }
+            return Self.forbidden(
+                "foreign_host",
+                "This server does not go by the name \"\(host.prefix(255))\". Call it as localhost or 127.0.0.1, or allow "
+                    + "the name when it is started.")
+        }
+        return nil
     }
 
     /// The name in a `Host` header, in lower case; `nil` for a header that is malformed.

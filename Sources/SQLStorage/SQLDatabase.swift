@@ -45,7 +45,7 @@ public protocol SQLDatabase: Sendable {
     func removeDeleted() async throws -> Bool
 
     /// Throws `storageFailed` when the files are no longer those that were opened: they were removed, or others have
-    /// their names, and what is written reaches nobody.
+    /// their names, and what is written reaches nobody. `write` throws it too.
     func checkFiles() throws
 
     /// Lets the queued writes and running reads end and closes the files; everything afterwards throws `closed`.

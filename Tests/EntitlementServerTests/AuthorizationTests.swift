@@ -28,6 +28,7 @@ import Testing
         "GET /v1/signing-keys": .open,
         "GET /healthz": .open,
         "GET /readyz": .open,
+        "GET /": .open,
         "GET /metrics": .open,
         "GET /openapi.json": .open,
         "GET /openapi.yaml": .open,

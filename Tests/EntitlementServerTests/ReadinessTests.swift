@@ -126,6 +126,23 @@ import Testing
         await bench.close()
     }
 
+    @Test func `nothing is acknowledged once the folder of the ledger has another's place`() async throws {
+        let bench = try await ServerBench()
+        #expect(try await bench.grant("product").status == 201)
+        let place = bench.folder.url
+        let (copy, former) = (place.appendingPathExtension("copy"), place.appendingPathExtension("former"))
+        try FileManager.default.copyItem(at: place, to: copy)
+        try FileManager.default.moveItem(at: place, to: former)
+        try FileManager.default.moveItem(at: copy, to: place)
+        defer { try? FileManager.default.removeItem(at: former) }
+        let refused = try await bench.grant("another")
+        #expect(refused.status == 503 && refused.code == "unavailable")
+        try FileManager.default.removeItem(at: place)
+        try FileManager.default.moveItem(at: former, to: place)
+        #expect(try await bench.grant("another").status == 201)
+        await bench.close()
+    }
+
     @Test func `a disk that takes no more is found out`() async throws {
         let folder = try ServerBench.Folder()
         let disk = try FaultyDisk(folder.url)

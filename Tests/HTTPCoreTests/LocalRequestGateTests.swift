@@ -27,6 +27,18 @@ import Testing
         #expect(code(LocalRequestGate(), [:]) == nil)
     }
 
+    @Test func `a target that names another host is refused, whatever the header says`() {
+        for (target, isKnown) in [
+            ("http://localhost/", true), ("HTTP://127.0.0.1:80/x?u=http://evil.example/", true),
+            ("/x?u=http://evil.example/", true), ("http://evil.example/", false),
+            ("http://localhost@evil.example/", false),
+            ("http://evil.example:80?x", false),
+        ] {
+            let request = HTTPRequest(method: .get, url: target, headers: ["Host": "localhost"])
+            #expect(LocalRequestGate().refusal(of: request)?.code == (isKnown ? nil : "foreign_host"), "\(target)")
+        }
+    }
+
     @Test func `the address that a server is bound to is a name of it`() {
         let gate = LocalRequestGate(boundTo: "192.168.1.2")
         #expect(code(gate, ["Host": "192.168.1.2:8080"]) == nil)

@@ -163,6 +163,29 @@ import Testing
         #expect(try JSONValue(parsing: printed.output)["format"] == "souk-store")
     }
 
+    @Test func `whatever the mask, what a store makes is its owner's alone but for the certificate that others trust`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let service = try await SoukService(
+            ["simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("new/store"), "--stop-with-parent"],
+            mask: "000")
+        let export = [SoukExecutable.path(), "store", "--url", service.url, "export", folder.file("new/state.json")]
+        let outcome = try await ChildProgram.run("/bin/sh", ["-c", "umask 000; exec \"$@\"", "sh"] + export)
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(try await store(service, ["export", folder.file("new/store/state.json")]).status == 0)
+        var modes: [String: Int] = [:]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder.path) {
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.file(name))
+            modes[name] = attributes[.posixPermissions] as? Int
+        }
+        #expect(modes["new/store"] == 0o700 && modes["new/state.json"] == 0o600 && modes.count > 6)
+        for (name, mode) in modes where name != "new/store" {
+            #expect(mode == (name == "new" ? 0o700 : name.hasSuffix("root.der") ? 0o644 : 0o600), "\(name)")
+        }
+        #expect(await service.stop() == 0)
+    }
+
     private func signIn(_ account: String, at url: String) async throws -> String? {
         let body = JSONValue.object(["account": .string(account)] as JSONMembers)
         let request = HTTPRequest(method: .post, url: url + "/store/v1/devices", json: body)

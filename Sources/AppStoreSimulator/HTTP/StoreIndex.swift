@@ -18,54 +18,24 @@ struct StoreIndex: Sendable, Encodable, WireModel {
     var bundleID: BundleID
     var links = Self.parts
 
-    struct Link: Sendable, Encodable {
-        var path: String
-        var summary: String
-    }
-
-    private static let parts = [
-        Link(path: "/openapi.yaml", summary: "The API of the store and of its control, as OpenAPI 3.1"),
-        Link(path: "/openapi.json", summary: "The same as JSON"),
-        Link(path: "/control/v1/products", summary: "What the store sells"),
-        Link(path: "/control/v1/accounts", summary: "The accounts"),
-        Link(path: "/control/v1/clock", summary: "The store's time"),
-        Link(path: "/control/v1/settings", summary: "The settings"),
+    private static let parts: [IndexPage.Link] = [
+        .init(path: "/openapi.yaml", summary: "The API of the store and of its control, as OpenAPI 3.1"),
+        .init(path: "/openapi.json", summary: "The same as JSON"),
+        .init(path: "/control/v1/products", summary: "What the store sells"),
+        .init(path: "/control/v1/accounts", summary: "The accounts"),
+        .init(path: "/control/v1/clock", summary: "The store's time"),
+        .init(path: "/control/v1/settings", summary: "The settings"),
     ]
 
-    /// For a browser. Nothing in it has to be escaped: a bundle id has letters, digits, hyphens and periods.
+    /// For a browser.
     var page: HTTPResponse {
-        let rows = links.map { "<li><a href=\"\($0.path)\"><code>\($0.path)</code></a> \($0.summary)</li>\n" }
-        let text = """
-            <!DOCTYPE html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <meta name="color-scheme" content="light dark">
-            <title>\(name)</title>
-            </head>
-            <body>
-            <main>
-            <h1>\(name)</h1>
-            <p>\(description)</p>
-            <p>The app: <code>\(bundleID.rawValue)</code></p>
-            <ul>
-            \(rows.joined())</ul>
-            <p>Apple's App Store Server API is below <code>/inApps/</code>, receipts are checked at <code>/verifyReceipt</code>. \
-            The files Simulator.md, ControlAPI.md and ServerAPI.md in the folder Documentation of Souk describe all of it.</p>
-            </main>
-            </body>
-            </html>
-
-            """
-        return HTTPResponse(
-            status: 200,
-            headers: [
-                "Content-Type": "text/html; charset=utf-8", "Vary": "Accept",
-                "Content-Security-Policy":
-                    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-                "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
-            ], body: .text(text))
+        IndexPage(
+            name: name, description: description, details: [("The app", bundleID.rawValue)], links: links,
+            note: """
+                Apple's App Store Server API is below /inApps/, receipts are checked at /verifyReceipt. The files \
+                Simulator.md, ControlAPI.md and ServerAPI.md in the folder Documentation of Souk describe all of it.
+                """
+        ).response
     }
 }
 

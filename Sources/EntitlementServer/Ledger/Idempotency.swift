@@ -28,6 +28,13 @@ struct KeptAnswer: Sendable, Equatable {
     let status: Int
     let contentType: String
     let body: [UInt8]
+    /// How many bytes at the beginning and at the end of the body no other request gets, such as its time. They are kept
+    /// with the key, so that the rest is kept once.
+    var own = (beginning: 0, ending: 0)
+
+    static func == (left: KeptAnswer, right: KeptAnswer) -> Bool {
+        left.status == right.status && left.contentType == right.contentType && left.body == right.body
+    }
 }
 
 extension IdempotentRequest {
@@ -38,8 +45,9 @@ extension IdempotentRequest {
             let row = try connection.first(
                 """
                 SELECT idempotency_key.request_digest AS request_digest, idempotency_key.status AS status,
-                    idempotency_key.content_type AS content_type, kept_answer.digest AS digest,
-                    kept_answer.body AS body
+                    idempotency_key.content_type AS content_type, idempotency_key.beginning AS beginning,
+                    idempotency_key.ending AS ending, idempotency_key.own_digest AS own_digest,
+                    kept_answer.digest AS digest, kept_answer.body AS body
                 FROM idempotency_key LEFT JOIN kept_answer ON kept_answer.id = idempotency_key.answer
                 WHERE idempotency_key.app = ?1 AND idempotency_key.environment = ?2 AND idempotency_key.asker = ?3
                     AND idempotency_key.key = ?4 AND idempotency_key.created_at > ?5
@@ -47,11 +55,18 @@ extension IdempotentRequest {
         else { return nil }
         guard try row["request_digest"] == digest else { throw Refusal.idempotencyMismatch }
         let (body, digest): ([UInt8]?, [UInt8]?) = (try row["body"], try row["digest"])
-        guard let body, digest == nil || digest == SHA256.hash(body) else {
+        let (first, last, ownDigest): ([UInt8]?, [UInt8]?, [UInt8]?) =
+            (try row["beginning"], try row["ending"], try row["own_digest"])
+        let (beginning, ending) = (first ?? [], last ?? [])
+        guard let body, digest == nil || digest == SHA256.hash(body),
+            Self.digest(ofOwn: beginning, ending) == ownDigest
+        else {
             throw EntitlementServerError(
                 .damagedAnswer, "The ledger is damaged: an answer kept for repetitions is not what was answered.")
         }
-        return KeptAnswer(status: try row["status"], contentType: try row["content_type"], body: body)
+        return KeptAnswer(
+            status: try row["status"], contentType: try row["content_type"], body: beginning + body + ending,
+            own: (beginning.count, ending.count))
     }
 
     /// Keeps the first answer, and forgets what is older than a day. The bytes of an answer are kept once for a customer,
@@ -62,16 +77,26 @@ extension IdempotentRequest {
             "SELECT 1 AS one FROM idempotency_key WHERE app = ?1 AND environment = ?2 AND asker = ?3 AND key = ?4",
             identity)
         guard isKept == nil else { return }
+        let (beginning, ending) = (answer.body.prefix(answer.own.beginning), answer.body.suffix(answer.own.ending))
+        let rest = Array(answer.body[beginning.endIndex..<ending.startIndex])
         try connection.execute(
             """
             INSERT INTO idempotency_key (app, environment, asker, key, request_digest, status, content_type, answer,
-                created_at, customer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+                created_at, customer, beginning, ending, own_digest)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
             """,
             identity + [
                 .blob(digest), .integer(Int64(answer.status)), .text(answer.contentType),
-                .integer(try number(of: answer.body, connection)), .integer(now.milliseconds),
-                .text(customer?.rawValue ?? ""),
+                .integer(try number(of: rest, connection)), .integer(now.milliseconds),
+                .text(customer?.rawValue ?? ""), beginning.isEmpty ? .null : .blob(Array(beginning)),
+                ending.isEmpty ? .null : .blob(Array(ending)),
+                Self.digest(ofOwn: Array(beginning), Array(ending)).map { .blob($0) } ?? .null,
             ])
+    }
+
+    /// `nil` for an answer of which nothing is the key's own.
+    private static func digest(ofOwn beginning: [UInt8], _ ending: [UInt8]) -> [UInt8]? {
+        beginning.isEmpty && ending.isEmpty ? nil : SHA256.hash(beginning + [0] + ending)
     }
 
     /// The row of these bytes, which are kept from now on.
@@ -182,6 +207,17 @@ extension Schema {
             CREATE INDEX idempotency_key_by_age ON idempotency_key (created_at);
             CREATE INDEX idempotency_key_of_customer ON idempotency_key (app, environment, customer);
             CREATE INDEX idempotency_key_of_answer ON idempotency_key (answer);
+            """
+        ])
+
+    /// What of an answer only one key has.
+    static let ownParts = SQLMigration(
+        "0012 own parts of answers",
+        [
+            .sqlite: """
+            ALTER TABLE idempotency_key ADD COLUMN beginning BLOB;
+            ALTER TABLE idempotency_key ADD COLUMN ending BLOB;
+            ALTER TABLE idempotency_key ADD COLUMN own_digest BLOB;
             """
         ])
 }

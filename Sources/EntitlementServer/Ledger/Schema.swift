@@ -120,6 +120,7 @@ enum Schema {
         erasures,
         keptAnswers,
         readiness,
+        ownParts,
     ]
 }
 

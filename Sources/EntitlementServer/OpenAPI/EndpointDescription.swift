@@ -159,6 +159,7 @@ extension EndpointDescription {
             query: [
                 .init("for", in: .query, .choice(OpenRoutes.Need.allCases.map(\.rawValue)), "what must work; reads")
             ], answer: .readiness),
+        "getIndex": .init(tag: .server, answer: .index),
         "getDocument": .init(tag: .server, answer: .document),
         "getDocumentYAML": .init(tag: .server, answer: .document, type: "application/yaml"),
     ]

@@ -250,6 +250,17 @@ extension WireSchema {
     static let readiness = named("Readiness") {
         .object([.required("status", .text), .required("reads", .flag), .required("writes", .flag)])
     }
+    static let index = named("Index") {
+        .object([
+            .required("name", .text), .required("description", .text), .optional("version", .text),
+            .required(
+                "links",
+                .array(
+                    .object([
+                        .required("path", .text), .required("summary", .text.described("what is there")),
+                    ]))),
+        ])
+    }
     static let signingKeys = named("SigningKeys") {
         .object([
             .required(

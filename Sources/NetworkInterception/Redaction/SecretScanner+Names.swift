@@ -29,7 +29,15 @@ extension SecretScanner {
     /// The name that ends before the colon or equals sign at `place`.
     func name(before place: Int) -> SecretName? {
         var end = place
-        while end > 0, text[end - 1] <= 0x20, place - end < Self.longestName { end -= 1 }
+        while end > 0, place - end < Self.longestName {
+            if text[end - 1] <= 0x20 {
+                end -= 1
+            } else if let start = startOfComment(before: end) {
+                end = start
+            } else {
+                break
+            }
+        }
         guard end > 0 else { return nil }
         if let quote = quote(endingAt: end) { return quotedName(before: quote) }
         let limit = max(0, end - Self.longestName)
@@ -169,6 +177,29 @@ extension SecretScanner {
             place += 1
         }
         return text.count
+    }
+
+    /// Where the comment ends that begins at `start`, as JSON with comments has them; longer ones are none.
+    func endOfComment(from start: Int) -> Int? {
+        guard text[start] == UInt8(ascii: "/") else { return nil }
+        let limit = min(text.count, start + Self.longestName)
+        var place = start + 2
+        if stands("//", at: start) {
+            while place < limit, !text[place].isLineEnd { place += 1 }
+            return place < limit ? place + 1 : nil
+        }
+        guard stands("/*", at: start) else { return nil }
+        while place < limit, !stands("*/", at: place) { place += 1 }
+        return place < limit ? place + 2 : nil
+    }
+
+    /// Where the comment begins that ends before `end`.
+    private func startOfComment(before end: Int) -> Int? {
+        guard stands("*/", at: end - 2) else { return nil }
+        let limit = max(0, end - Self.longestName)
+        var place = end - 4
+        while place >= limit, !stands("/*", at: place) { place -= 1 }
+        return place >= limit ? place : nil
     }
 
     /// The next line end, also one that is written as an escape; or what `isEnd` says before it.

@@ -26,6 +26,7 @@ extension SecretScanner {
             if begun(shape) { return }
         }
         if let end = scheme(at: start), credentials(after: start..<end, isWhole: false) { return }
+        if let end = passwordWord(at: start), password(after: end) { return }
         position = max(position, start + 1)
     }
 
@@ -133,6 +134,72 @@ extension SecretScanner {
     }
 }
 
+// MARK: - Passwords of commands and statements
+
+extension SecretScanner {
+    private static let longestUser = 64
+
+    /// The end of the word at `start` after which SQL and netrc write a password.
+    private func passwordWord(at start: Int) -> Int? {
+        for word in SecretShapes.passwordWords where isScheme(word, at: start) { return start + word.count }
+        return nil
+    }
+
+    /// `PASSWORD 'secret'` and `IDENTIFIED BY 'secret'` of SQL, `login anna password secret` of netrc.
+    private mutating func password(after end: Int) -> Bool {
+        let start = self.end(from: end) { $0 > 0x20 }
+        guard start > end, start < text.count, !isMarked(start) else { return false }
+        if let quote = quote(startingAt: start) {
+            // A quote that ends something: `"Your password "`.
+            guard quote.range.upperBound < text.count, !Self.afterQuote.contains(text[quote.range.upperBound]) else {
+                return false
+            }
+            let content = quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))
+            guard !content.isEmpty, !isMarked(content.lowerBound) else { return false }
+            hide(content)
+            return true
+        }
+        guard followsLogin(end) else { return false }
+        hide(start..<self.end(from: start) { $0 <= 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") })
+        return true
+    }
+
+    /// Whether `login` and a name are before the word that ends at `end`.
+    private func followsLogin(_ end: Int) -> Bool {
+        func before(_ place: Int, _ isPart: (UInt8) -> Bool) -> Int {
+            var start = place
+            while start > 0, place - start < Self.longestUser, isPart(text[start - 1]) { start -= 1 }
+            return start
+        }
+        let word = before(end) { $0.isASCIILetter }
+        let user = before(before(word) { $0 <= 0x20 }) { $0 > 0x20 }
+        let login = before(user) { $0 <= 0x20 }
+        return login < user && user < word && stands("login", at: login - 5)
+    }
+
+    /// At a hyphen: `-u anna:secret`, as curl takes credentials?
+    private mutating func user() {
+        let letter = position + 1
+        position += 1
+        guard byte(letter) | 0x20 == UInt8(ascii: "u"), byte(letter - 2) <= 0x20 else { return }
+        userAndPassword(from: letter + 1)
+    }
+
+    /// What follows the first colon of the word that begins here after blanks and a quote.
+    private mutating func userAndPassword(from place: Int) {
+        var start = end(from: place) { !$0.isBlank }
+        if let quote = quote(startingAt: start) { start = quote.range.upperBound }
+        let limit = min(text.count, start + Self.longestUser)
+        var colon = start
+        while colon < limit, text[colon] > 0x20, !":\"'`<>\\/".utf8.contains(text[colon]) { colon += 1 }
+        guard colon > start, byte(colon) == UInt8(ascii: ":"), !isMarked(colon + 1) else { return }
+        let end = end(from: colon + 1) { $0 <= 0x20 || "\"'`<>\\".utf8.contains($0) }
+        // A port, or the number of a group.
+        guard !stands("//", at: colon + 1), !text[colon + 1..<end].allSatisfy(\.isDigit) else { return }
+        hide(colon + 1..<end)
+    }
+}
+
 // MARK: - Signed and encoded
 
 extension SecretScanner {
@@ -165,8 +232,9 @@ extension SecretScanner {
         return place
     }
 
-    /// At two hyphens: the first line of a private key in PEM, or an option of a command (`--password …`)?
+    /// At a hyphen: the first line of a private key in PEM, or an option of a command (`--password …`)?
     mutating func hyphens() {
+        guard byte(position + 1) == UInt8(ascii: "-") else { return user() }
         guard stands("-----BEGIN ", at: position) else { return option() }
         var start = position + 11
         while start < text.count, start < position + 60, !stands("PRIVATE KEY", at: start) { start += 1 }
@@ -187,6 +255,9 @@ extension SecretScanner {
         while end < limit, text[end].isAlphanumeric || text[end] == UInt8(ascii: "-") || text[end] == UInt8(ascii: "_")
         {
             end += 1
+        }
+        if stands("user", at: end - 4), byte(end).isBlank || byte(end) == UInt8(ascii: "=") {
+            return userAndPassword(from: end + 1)
         }
         guard byte(end).isBlank, rules.meaning(of: text, start..<end).contains(.member) else { return }
         let value = self.end(from: end) { !$0.isBlank }

@@ -10,7 +10,7 @@ extension SecretScanner {
     private static let afterNumber = ASCIISet.blank.union("\"'`<>,]}")
     private static let afterWord = ASCIISet(",;)]}.")
     /// What follows a quote that ends something.
-    private static let afterQuote = ASCIISet.blank.union(",;:)]}>/+")
+    static let afterQuote = ASCIISet.blank.union(",;:)]}>/+")
     /// What says that there is no secret, or of which type one is.
     private static let literals: Set<String> = [
         "null", "nil", "none", "true", "false", "undefined", "~", "string", "str", "text", "number", "integer",
@@ -83,12 +83,14 @@ extension SecretScanner {
         }
     }
 
-    /// Past white space, which is written with escapes where quotes are.
+    /// Past white space, which is written with escapes where quotes are, and past comments.
     private func afterSpace(from start: Int, escapes: Int) -> Int {
         var place = start
         while place < text.count {
             if text[place] <= 0x20 {
                 place += 1
+            } else if let end = endOfComment(from: place) {
+                place = end
             } else if escapes > 0, text[place] == UInt8(ascii: "\\") {
                 let letter = end(from: place) { $0 != UInt8(ascii: "\\") }
                 guard "nrt".utf8.contains(byte(letter)) else { return place }
@@ -109,9 +111,24 @@ extension SecretScanner {
     }
 
     private mutating func string(_ quote: SecretQuote) {
-        let content = quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))
+        let content = tripleQuoted(quote) ?? quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))
         if isLiteral(content) { return position = content.upperBound }
         hide(content)
+    }
+
+    /// What is in three quotes on either side, as TOML, Python and Swift write texts of several lines; `nil` where there
+    /// is one.
+    private func tripleQuoted(_ quote: SecretQuote) -> Range<Int>? {
+        guard quote.escapes == 0, quote.mark == .double || quote.mark == .single else { return nil }
+        let mark = text[quote.range.lowerBound]
+        let quotes = [mark, mark, mark]
+        guard stands(quotes, at: quote.range.lowerBound) else { return nil }
+        let start = quote.range.lowerBound + 3
+        var end = start
+        while end < text.count, text[end] != mark || !stands(quotes, at: end) || text[end - 1] == UInt8(ascii: "\\") {
+            end += 1
+        }
+        return start..<end
     }
 
     private func isLiteral(_ range: Range<Int>) -> Bool {

@@ -75,6 +75,8 @@ final class SecretShapes: Sendable {
         "dpop",
         "sso-key",
     ].map { Array($0.utf8) }
+    /// The words before a password in statements of SQL and in netrc, in lower case.
+    static let passwordWords = ["password", "passwd", "identified by"].map { Array($0.utf8) }
     /// The beginnings of an object of JSON in base64.
     static let objects = ["eyJ", "eyAi", "ewog", "ewoi", "ewoJ", "ew0K"].map { Array($0.utf8) }
 
@@ -88,7 +90,7 @@ final class SecretShapes: Sendable {
         signs = .allocate(capacity: 256)
         signs.initialize(repeating: 0, count: 256)
         for sign in ":=<>%/".utf8 { signs[Int(sign)] = .max }
-        signs[Int(UInt8(ascii: "-"))] = 1 << UInt32(UInt8(ascii: "-") & 31)
+        for next in "-u".utf8 { signs[Int(UInt8(ascii: "-"))] |= 1 << UInt32(next & 31) }
         for digit in "4562".utf8 { for next: UInt32 in 16...25 { signs[Int(digit)] |= 1 << next } }
         signs[Int(UInt8(ascii: "3"))] = 1 << 20 | 1 << 23
         var (byFirst, schemesByFirst) = (
@@ -99,6 +101,9 @@ final class SecretShapes: Sendable {
             for first in [scheme[0], scheme[0] & 0xDF] { schemesByFirst[Int(first)].append(scheme) }
         }
         (self.byFirst, self.schemesByFirst) = (byFirst, schemesByFirst)
+        for word in Self.passwordWords {
+            for first in [word[0], word[0] & 0xDF] { signs[Int(first)] |= 1 << UInt32(word[1] & 31) }
+        }
         let upper = Self.schemes.map { $0.map { $0.isASCIILetter ? $0 & 0xDF : $0 } }
         let mixed = zip(Self.schemes, upper).map { [$1[0]] + $0.dropFirst() }
         let der = [Array("MI".utf8)]

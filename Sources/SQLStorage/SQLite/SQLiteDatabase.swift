@@ -88,12 +88,16 @@ public final class SQLiteDatabase: SQLDatabase {
             throw error
         }
         self.file = file
-        readers = SQLiteReaders(path: path, limits: limits, idleLimit: configuration.idleReaders)
-        let folding = SQLiteLogFolding(pages: configuration.foldedPages) {
-            try SQLiteConnection(path: path, mode: .write(durability), limits: limits)
+        /// Another connection to the file that is open.
+        let connect = { @Sendable (mode: SQLiteConnection.Mode) in
+            let another = try SQLiteConnection(path: path, mode: mode, limits: limits)
+            try file.check()
+            return another
         }
+        readers = SQLiteReaders(path: path, idleLimit: configuration.idleReaders) { try connect(.read) }
+        let folding = SQLiteLogFolding(pages: configuration.foldedPages) { try connect(.write(durability)) }
         writer = SQLiteWriter(
-            connection: connection, groupLimit: configuration.groupLimit, whenCommitted: folding.committed
+            connection: connection, file: file, groupLimit: configuration.groupLimit, whenCommitted: folding.committed
         ) { [readers] in
             // The readers go first: the last connection to close must be one that may fold the log into the file.
             readers.close()
@@ -135,14 +139,8 @@ public final class SQLiteDatabase: SQLDatabase {
         try await writer.runBetweenCommits { try $0.cutLog() }
     }
 
-    /// Looks at the file's name and at nothing in it.
-    public func checkFiles() throws {
-        guard file.isAt(path) else {
-            throw SQLError(
-                .storageFailed,
-                "The database \(path) was removed or replaced while it is open. Stop the server and put the file back.")
-        }
-    }
+    /// Looks at the names of the file and its log, and at nothing in them. Every write does the same.
+    public func checkFiles() throws { try file.check() }
 
     /// Writes the file anew, without free room and with nothing that was deleted. Takes as much of the disk again for as
     /// long as it runs, and keeps writers waiting.

@@ -1,7 +1,8 @@
 import Foundation
 import Primitives
 
-/// The claim of this process on a database file: held by one database at a time.
+/// The claim of this process on a database file: held by one database at a time. Knows the file and its log, so that
+/// others which get their names are not taken for them.
 ///
 /// Two writers in a process would not share commits, and each would wait for the other's lock without need.
 struct OpenFile: Sendable {
@@ -11,7 +12,10 @@ struct OpenFile: Sendable {
     }
 
     private static let open = Locked<Set<Identity>>([])
-    private let identity: Identity
+    private let path: String
+    private let database: Identity
+    /// From the first commit on, which makes it, until all connections are closed.
+    private let log = Locked<Identity?>(nil)
 
     /// Claims the file at `path`, which exists.
     init(path: String) throws(SQLError) {
@@ -23,15 +27,31 @@ struct OpenFile: Sendable {
             throw SQLError(
                 .alreadyOpen, "The database \(path) is open in this process already; share it or close it first.")
         }
-        self.identity = identity
+        self.path = path
+        database = identity
     }
 
     func release() {
-        _ = Self.open.withLock { $0.remove(identity) }
+        _ = Self.open.withLock { $0.remove(database) }
     }
 
-    /// Whether the file that has the name `path` now is this one.
-    func isAt(_ path: String) -> Bool { Self.identity(of: path) == identity }
+    /// Throws `storageFailed` when the database or its log is no longer at its name: what is written reaches nobody who
+    /// opens them anew, and who opens them now reads others.
+    func check() throws(SQLError) {
+        guard Self.identity(of: path) == database else { throw lost("The database \(path)") }
+        let present = Self.identity(of: path + "-wal")
+        let known = log.withLock { log in
+            log = log ?? present
+            return log
+        }
+        guard present == known else { throw lost("The log \(path)-wal of the database") }
+    }
+
+    private func lost(_ what: String) -> SQLError {
+        SQLError(
+            .storageFailed,
+            "\(what) was removed or replaced while it is open. Stop the server and put the file back.")
+    }
 
     private static func identity(of path: String) -> Identity? {
         var status = stat()

@@ -13,15 +13,16 @@ final class SQLiteReaders: Sendable {
     }
 
     private let path: String
-    private let limits: SQLiteConnection.Limits
     private let idleLimit: Int
+    private let open: @Sendable () throws -> SQLiteConnection
     private let state = Locked(State())
     private let lastReturned = DispatchSemaphore(value: 0)
 
-    init(path: String, limits: SQLiteConnection.Limits, idleLimit: Int) {
+    /// - Parameter open: makes a connection, when none is idle.
+    init(path: String, idleLimit: Int, open: @escaping @Sendable () throws -> SQLiteConnection) {
         self.path = path
-        self.limits = limits
         self.idleLimit = idleLimit
+        self.open = open
     }
 
     func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
@@ -40,7 +41,7 @@ final class SQLiteReaders: Sendable {
         }
         if let idle { return idle }
         do {
-            return try SQLiteConnection(path: path, mode: .read, limits: limits)
+            return try open()
         } catch {
             countReturned()
             throw error

@@ -23,6 +23,7 @@ final class SQLiteWriter: Sendable {
     }
 
     private let path: String
+    private let file: OpenFile
     private let groupLimit: Int
     private let state = Locked(State())
     private let wake = DispatchSemaphore(value: 0)
@@ -31,10 +32,11 @@ final class SQLiteWriter: Sendable {
     /// Starts the thread, which owns `connection` until it ends by calling `whenEnded`; after each commit, with everybody
     /// answered, it calls `whenCommitted`.
     init(
-        connection: SQLiteConnection, groupLimit: Int, whenCommitted: @escaping @Sendable (SQLiteConnection) -> Void,
-        whenEnded: @escaping @Sendable () -> Void
+        connection: SQLiteConnection, file: OpenFile, groupLimit: Int,
+        whenCommitted: @escaping @Sendable (SQLiteConnection) -> Void, whenEnded: @escaping @Sendable () -> Void
     ) {
         path = connection.path
+        self.file = file
         self.groupLimit = max(1, groupLimit)
         let thread = Thread { [self] in
             state.withLock { $0.thread = ObjectIdentifier(Thread.current) }
@@ -184,12 +186,16 @@ final class SQLiteWriter: Sendable {
     ///
     /// A savepoint for each would cost a copy of every page it touches. So there are none, until a member fails that has
     /// changed something: then all is undone, and everybody runs again in a savepoint of their own.
+    ///
+    /// Nobody is answered for a file that lost its name. Whoever took it away while the commit was under way has a file
+    /// with what is refused here.
     private func commit(_ members: [any SQLiteWriteMember], on connection: SQLiteConnection) {
         var waiting = members
         var inTransaction: [any SQLiteWriteMember] = []
         var lost: [any SQLiteWriteMember] = []
         var hasSavepoints = false
         do {
+            try file.check()
             try connection.run(.beginImmediate)
             while !waiting.isEmpty {
                 let member = waiting.removeFirst()
@@ -221,6 +227,7 @@ final class SQLiteWriter: Sendable {
                 }
             }
             try connection.run(.commit)
+            try file.check()
             for member in lost + inTransaction { member.answer(commitFailedWith: nil) }
         } catch {
             connection.endQuietly()

@@ -11,7 +11,7 @@ import Primitives
 
 /// Writes files that a person named on the command line.
 enum OutputFile {
-    /// Writes `bytes` to `path`, `-` being standard output, which must not be a terminal then.
+    /// Writes `bytes` that others may read to `path`, `-` being standard output, which must not be a terminal then.
     ///
     /// Throws `Misuse` for a terminal, and for a file that exists when `overwriting` is false; otherwise as `replace`.
     static func write(_ bytes: [UInt8], to path: String, overwriting: Bool) throws {
@@ -24,18 +24,19 @@ enum OutputFile {
         if !overwriting, isRegular(path) ?? false {
             throw Misuse("\(path): the file exists; give another name, or --force to replace it")
         }
-        try replace(path, with: bytes)
+        try replace(path, with: bytes, isPublic: true)
     }
 
     /// Writes `text` to `path`: whole or not at all where that is a file or nothing yet, and into it where it is a
-    /// device or a pipe, such as `/dev/stdout`. A symbolic link stays, and what it leads to is written.
+    /// device or a pipe, such as `/dev/stdout`. A symbolic link stays, and what it leads to is written. A file that is
+    /// there keeps its permissions; a new one is its owner's alone, or what the process's mask says when it is `isPublic`.
     ///
     /// Throws `OutputFailure` with the path and the system's reason.
-    static func replace(_ path: String, with text: String) throws(OutputFailure) {
-        try replace(path, with: Array(text.utf8))
+    static func replace(_ path: String, with text: String, isPublic: Bool = false) throws(OutputFailure) {
+        try replace(path, with: Array(text.utf8), isPublic: isPublic)
     }
 
-    static func replace(_ path: String, with bytes: [UInt8]) throws(OutputFailure) {
+    static func replace(_ path: String, with bytes: [UInt8], isPublic: Bool = false) throws(OutputFailure) {
         guard isRegular(path) ?? true else { return try append(bytes, to: path, O_WRONLY | O_CLOEXEC) }
         let file =
             realpath(path, nil).map { name in
@@ -47,7 +48,9 @@ enum OutputFile {
         // A file of this name can only be what a process of the same number left behind when it was killed.
         unlink(temporary)
         do throws(OutputFailure) {
-            try append(bytes, to: temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode: mode ?? 0o666, named: path)
+            try append(
+                bytes, to: temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode: mode ?? (isPublic ? 0o666 : 0o600),
+                named: path)
             if let mode { chmod(temporary, mode) }
             guard rename(temporary, file) == 0 else { throw OutputFailure(path, errno) }
         } catch {

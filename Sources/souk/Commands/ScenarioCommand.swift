@@ -28,7 +28,9 @@ enum ScenarioCommand {
             return try await group.next() ?? nil
         }
         guard let reports else { throw Failure("the scenarios were stopped before they ended") }
-        if let path = arguments.text("junit") { try OutputFile.replace(path, with: Scenario.junit(reports)) }
+        if let path = arguments.text("junit") {
+            try OutputFile.replace(path, with: Scenario.junit(reports), isPublic: true)
+        }
         let failed = reports.count { !$0.holds }
         if arguments.has("json") {
             try Terminal.print(json: ["ok": .bool(failed == 0), "scenarios": .array(reports.map(\.json))])

@@ -93,6 +93,7 @@ struct ServePlan {
     ) async throws -> EntitlementService {
         var configuration = EntitlementService.Configuration(
             database: database, apps: apps, environments: environments)
+        configuration.version = VersionCommand.version
         configuration.trustAnchors = anchors
         configuration.clock = clock
         configuration.makeRequestID = makeRequestID

@@ -110,5 +110,9 @@ enum HarmlessCorpus {
         "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----", "see https://example.com/a?b=c&d=e.",
         "é ü ß 漢字 🎉",
         "com.example.pro.yearly,9.99,EUR\ncom.example.coins,0.99,EUR\n", "The value of pi: 3.14159",
+        "docker run -u 1000:1000 image", "tool -u https://example.com/a", "sort -u file", "run --user 1000:1000 image",
+        "the password is set", "[\"Your password \",\"b\"]", "login anna, then the password page", "identified by name",
+        "ssh -u h:22",
+        "a password that nobody knows", "path and passwords", "text = \"\"\"\na\n\"\"\"\n",
     ].map { Planted(place: .body("text/plain"), template: $0) }
 }

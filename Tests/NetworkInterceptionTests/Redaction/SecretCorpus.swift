@@ -199,6 +199,9 @@ enum SecretCorpus {
             #"{"jwt":"eyJhbGciOiJIUzI1NiJ9.§.x"}"#,
             #"{"receipts":["MIIUVQYJKoZIhvcNAQcCoIIURjCCFEICAQExDzANBglghkgBZQMEAgEFADCCA4s§"]}"#,
             "{\"b64\":\"ewogICJwYXNzd29yZCI6ICJ§\"}", #"{"password"=>"§"}"#, #"{:password=>"§"}"#, #"password := "§""#,
+            #"{"token"/* mine */:"§"}"#, #"{"token": /* mine */ "§"}"#, "{\"password\": // mine\n  \"§\"}",
+            #"{"/* a */password" /**/ : /**/ "§"}"#, #"{"command":"curl -u anna:§ https://h/"}"#,
+            #"{"sql":"ALTER USER a PASSWORD '§'"}"#,
         ])
 
     static let markup = list(
@@ -252,6 +255,12 @@ enum SecretCorpus {
                 "sent Basic § to h",
                 "using token §a1", "GET /x?token=§ HTTP/1.1", "secret:§", "otp=¤ user=a", "{'password': b'§'}",
                 "$password = '§';", "the passphrase is set, secret=§.", "Password := \"§\"", "x-api-key:§\nb:1",
+                "password = \"\"\"§\"\"\"\n", "a = 1\ntoken = \"\"\"\nline\n§\nmore \"quoted\"\n\"\"\"\nb = 2\n",
+                "secret = '''\n§\n'''\n", "curl -u anna:§ https://h/", "curl -sS -u 'anna:§' https://h/",
+                "curl -uanna:§ https://h/", "curl --user anna:§ https://h/", "curl --proxy-user=anna:§ https://h/",
+                "machine h login anna password §\n", "machine h\n  login anna\n  password §\n",
+                "create user anna with password '§';", "CREATE USER anna IDENTIFIED BY \"§\"",
+                "ALTER ROLE anna PASSWORD '§' VALID UNTIL '2027-01-01'",
             ])
         + list(.body(""), ["password=§&n=a+b", "password=§ and more", "[db]\npassword = §\nport = 1\n", "token: §"])
 

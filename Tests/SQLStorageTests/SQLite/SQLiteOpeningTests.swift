@@ -84,18 +84,50 @@ import Testing
         }
     }
 
-    @Test func `a database tells when its file was removed or replaced`() async throws {
+    @Test(arguments: ["", "-wal"])
+    func `nothing is written to a file, nor read from another, once its name was taken`(_ suffix: String) async throws {
+        let folder = try TestFolder()
+        var configuration = SQLiteDatabase.Configuration()
+        configuration.idleReaders = 0
+        let database = try SQLiteDatabase(path: folder.file(), configuration: configuration)
+        try await database.write { try $0.execute("CREATE TABLE t (v INTEGER NOT NULL) STRICT") }
+        try await database.write { try $0.execute("INSERT INTO t (v) VALUES (1)") }
+        try database.checkFiles()
+        let (path, moved) = (folder.file() + suffix, folder.file("moved" + suffix))
+        func expectRefused() async throws {
+            let error = #expect(throws: SQLError.self) { try database.checkFiles() }
+            #expect(error?.code == .storageFailed && error?.message.contains("put the file back") == true)
+            await #expect(throws: SQLError(.storageFailed, "")) {
+                try await database.write { try $0.execute("INSERT INTO t (v) VALUES (2)") }
+            }
+        }
+        try FileManager.default.moveItem(atPath: path, toPath: moved)
+        try await expectRefused()
+        try FileManager.default.copyItem(atPath: moved, toPath: path)
+        try await expectRefused()
+        #expect(throws: SQLError(.storageFailed, "")) { try database.read { try $0.query("SELECT v FROM t") } }
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: moved, toPath: path)
+        try database.checkFiles()
+        try await database.write { try $0.execute("INSERT INTO t (v) VALUES (3)") }
+        await database.close()
+        let again = try SQLiteDatabase(path: folder.file())
+        let values: [Int64] = try again.read { try $0.query("SELECT v FROM t ORDER BY v", []).map { try $0["v"] } }
+        #expect(values == [1, 3])
+        await again.close()
+    }
+
+    @Test func `a commit is not answered when the file loses its name meanwhile`() async throws {
         let folder = try TestFolder()
         let database = try SQLiteDatabase(path: folder.file())
-        try database.checkFiles()
-        try FileManager.default.moveItem(atPath: folder.file(), toPath: folder.file("moved"))
-        #expect(throws: SQLError(.storageFailed, "")) { try database.checkFiles() }
-        try Data("another".utf8).write(to: URL(fileURLWithPath: folder.file()))
-        let error = #expect(throws: SQLError.self) { try database.checkFiles() }
-        #expect(error?.message.contains("put the file back") == true)
-        try FileManager.default.removeItem(atPath: folder.file())
-        try FileManager.default.moveItem(atPath: folder.file("moved"), toPath: folder.file())
-        try database.checkFiles()
+        try await database.write { try $0.execute("CREATE TABLE t (v INTEGER NOT NULL) STRICT") }
+        let (path, moved) = (folder.file(), folder.file("moved"))
+        await #expect(throws: SQLError(.storageFailed, "")) {
+            try await database.write { connection in
+                try connection.execute("INSERT INTO t (v) VALUES (1)")
+                try FileManager.default.moveItem(atPath: path, toPath: moved)
+            }
+        }
         await database.close()
     }
 

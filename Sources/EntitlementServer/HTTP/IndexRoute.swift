@@ -1,0 +1,45 @@
+import HTTPCore
+import Primitives
+import StoreModel
+
+/// GET `/`: what answers here, and where its documentation is; a page for a browser.
+struct IndexRoute: Sendable {
+    private static let links: [IndexPage.Link] = [
+        .init(path: "/openapi.yaml", summary: "What the server can be asked, as OpenAPI 3.1"),
+        .init(path: "/openapi.json", summary: "The same as JSON"),
+        .init(path: "/healthz", summary: "Whether the server is alive"),
+        .init(path: "/readyz", summary: "Whether it can read and write its ledger"),
+        .init(path: "/v1/signing-keys", summary: "The public keys of signed answers"),
+    ]
+
+    private let json: [UInt8]
+    private let page: HTTPResponse
+
+    init(version: String?) {
+        let page = IndexPage(
+            name: "Souk entitlement server",
+            description: "Verifies what the stores signed, keeps it, and answers what each customer may use.",
+            details: version.map { [("Version", $0)] } ?? [], links: Self.links,
+            note: """
+                Purchases come in as FactsIn.md says, Entitlements.md and Customers.md say what is answered, Events.md \
+                how changes are told. These files are in the folder Documentation of Souk.
+                """)
+        self.page = page.response
+        var members: JSONMembers = ["name": .string(page.name), "description": .string(page.description)]
+        if let version { members["version"] = .string(version) }
+        members["links"] = .array(page.links.map { ["path": .string($0.path), "summary": .string($0.summary)] })
+        json = JSONValue.object(members).encoded()
+    }
+
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(open: .get, "/", "getIndex", "Which server this is, and where its documentation is") { call in
+                guard !call.request.prefersHTML else { return .ready(page) }
+                return .ready(
+                    HTTPResponse(
+                        status: 200, headers: ["Content-Type": "application/json", "Vary": "Accept"],
+                        body: .bytes(json)))
+            }
+        ]
+    }
+}

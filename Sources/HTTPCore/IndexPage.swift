@@ -1,0 +1,83 @@
+/// What a server shows a browser at `/`: what it is, and where its parts are.
+public struct IndexPage: Sendable {
+    public struct Link: Sendable, Encodable {
+        /// A path of the same server.
+        public var path: String
+        public var summary: String
+
+        public init(path: String, summary: String) {
+            self.path = path
+            self.summary = summary
+        }
+    }
+
+    public var name: String
+    public var description: String
+    /// What else is to be known, by its label.
+    public var details: [(label: String, value: String)]
+    public var links: [Link]
+    /// Where to read on.
+    public var note: String
+
+    public init(
+        name: String, description: String, details: [(label: String, value: String)] = [], links: [Link], note: String
+    ) {
+        self.name = name
+        self.description = description
+        self.details = details
+        self.links = links
+        self.note = note
+    }
+
+    /// The page: HTML that runs no script and loads nothing.
+    public var response: HTTPResponse {
+        let facts = details.map { "<p>\(Self.escaped($0.label)): <code>\(Self.escaped($0.value))</code></p>\n" }
+        let rows = links.map { link in
+            let path = Self.escaped(link.path)
+            return "<li><a href=\"\(path)\"><code>\(path)</code></a> \(Self.escaped(link.summary))</li>\n"
+        }
+        let text = """
+            <!DOCTYPE html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <title>\(Self.escaped(name))</title>
+            </head>
+            <body>
+            <main>
+            <h1>\(Self.escaped(name))</h1>
+            <p>\(Self.escaped(description))</p>
+            \(facts.joined())<ul>
+            \(rows.joined())</ul>
+            <p>\(Self.escaped(note))</p>
+            </main>
+            </body>
+            </html>
+
+            """
+        return HTTPResponse(
+            status: 200,
+            headers: [
+                "Content-Type": "text/html; charset=utf-8", "Vary": "Accept",
+                "Content-Security-Policy":
+                    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+                "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+            ], body: .text(text))
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var made = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "&": made += "&amp;"
+            case "<": made += "&lt;"
+            case ">": made += "&gt;"
+            case "\"": made += "&quot;"
+            default: made.unicodeScalars.append(character)
+            }
+        }
+        return made
+    }
+}
