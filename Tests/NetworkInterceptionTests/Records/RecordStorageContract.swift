@@ -18,7 +18,10 @@ import Testing
         switch kind {
         case .memory: MemoryRecordStorage(capacity: capacity, clock: clock)
         case .sqlite:
-            try SQLiteRecordStorage(path: folder.path, capacity: capacity, clock: clock) { Issue.record($0) }
+            // The folder stays until the storage has written all that it was given.
+            try SQLiteRecordStorage(path: folder.path, capacity: capacity, clock: clock) { [folder] error in
+                withExtendedLifetime(folder) { Issue.record(error) }
+            }
         }
     }
 
