@@ -1,4 +1,5 @@
 import HTTPCore
+import Primitives
 
 /// Puts an answer's header lines together as libcurl hands them over; interim answers (1xx) are passed over.
 struct ResponseHeaderParser {
@@ -38,7 +39,7 @@ struct ResponseHeaderParser {
 
     /// UTF-8, else Latin-1, the two encodings met in header values.
     private static func decoded(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
-        String(validating: bytes, as: UTF8.self)
+        String(utf8: bytes)
             ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Percent-encoding of RFC 3986 section 2.1 over UTF-8.
 public enum PercentEncoding {
     /// Escapes everything but letters, digits and `-._~`: safe as one path segment or as a query value.
@@ -20,7 +22,7 @@ public enum PercentEncoding {
 
     static func decode(_ encoded: some Sequence<UInt8>, plusIsSpace: Bool) -> String? {
         guard let bytes = decodeBytes(encoded, plusIsSpace: plusIsSpace) else { return nil }
-        return String(validating: bytes, as: UTF8.self)
+        return String(utf8: bytes)
     }
 
     static func decodeBytes(_ encoded: some Sequence<UInt8>, plusIsSpace: Bool) -> [UInt8]? {

@@ -63,11 +63,11 @@ struct ExtremeNumbers {
     /// With `SOUK_EXTREMES` each number is replaced by each extreme.
     static let isWhole = ProcessInfo.processInfo.environment["SOUK_EXTREMES"] != nil
 
-    /// Each number replaced by the largest and by every fifth other extreme, in turn, one at a time.
+    /// Each number replaced by the largest and by every tenth other extreme, in turn, one at a time.
     static func mutations(of value: JSONValue, sample: Int = 1) -> [(path: Path, number: JSONNumber, value: JSONValue)]
     {
         paths(in: value, sample: sample).enumerated().flatMap { index, path in
-            all.enumerated().filter { isWhole || $0.offset == 0 || ($0.offset + index) % 5 == 0 }
+            all.enumerated().filter { isWhole || $0.offset == 0 || ($0.offset + index) % 10 == 0 }
                 .map { (path, $0.element, replace(path, in: value, with: $0.element)) }
         }
     }

@@ -12,7 +12,7 @@ import Testing
 @Suite struct DurabilityTests {
     private static let scenario = Task { try await DurabilityScenario() }
     /// Which operations are tried: every one with `SOUK_DISK_EVERY=1`, as `make chaos` does.
-    private static let every = Int64(ProcessInfo.processInfo.environment["SOUK_DISK_EVERY"] ?? "") ?? 5
+    private static let every = Int64(ProcessInfo.processInfo.environment["SOUK_DISK_EVERY"] ?? "") ?? 7
 
     /// What a power cut would have left at one moment.
     private struct Moment: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCore
+import Primitives
 
 /// A record's request as a command for a POSIX shell: what was sent, byte for byte, when `curl` runs it.
 ///
@@ -45,7 +46,7 @@ public struct CurlCommand: Sendable, Hashable {
             (text, file) = (words.joined(separator: " "), nil)
             return
         }
-        if let body = String(validating: body, as: UTF8.self), !body.utf8.contains(0),
+        if let body = String(utf8: body), !body.utf8.contains(0),
             body.utf8.count <= Self.longestWord
         {
             (text, file) = ((words + ["--data-raw", Self.quoted(body)]).joined(separator: " "), nil)

@@ -30,7 +30,7 @@ public struct PostmanCollection: Sendable {
                 "name": .string("\(response.status)"), "originalRequest": request, "code": .number(response.status),
                 "header": headers(response.headers),
             ]
-            if let body = response.body.buffered.flatMap({ String(validating: $0, as: UTF8.self) }) {
+            if let body = response.body.buffered.flatMap({ String(utf8: $0) }) {
                 members["body"] = .string(body)
             }
             responses.append(.object(members))
@@ -82,7 +82,7 @@ public struct PostmanCollection: Sendable {
     }
 
     private static func body(_ body: [UInt8], _ headers: HTTPHeaders) -> JSONValue {
-        guard let text = String(validating: body, as: UTF8.self) else {
+        guard let text = String(utf8: body) else {
             return ["mode": "file", "file": ["src": .null]]
         }
         let type = (headers["Content-Type"] ?? "").lowercased()

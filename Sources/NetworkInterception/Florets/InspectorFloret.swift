@@ -128,7 +128,7 @@ extension HTTPBody {
         guard let bytes = buffered, !bytes.isEmpty else { return [] }
         let length = "\(passage?.byteCount ?? bytes.count) bytes" + (passage?.isCut == true ? ", cut" : "")
         let text =
-            (try? JSONValue(parsing: bytes))?.text(pretty: true) ?? String(validating: bytes, as: UTF8.self)
+            (try? JSONValue(parsing: bytes))?.text(pretty: true) ?? String(utf8: bytes)
         return [.text("Body", length)] + (text.map { [.text("Content", String($0.prefix(100_000)))] } ?? [])
     }
 }

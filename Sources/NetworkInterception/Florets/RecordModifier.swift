@@ -1,4 +1,5 @@
 import HTTPCore
+import Primitives
 
 /// One change to a record, as a value: what a `FindReplaceFloret` is made of.
 public struct RecordModifier: Sendable {
@@ -151,7 +152,7 @@ private struct BodyChange: Sendable {
         guard let bytes = body.buffered, bytes.count <= limit else {
             return "A body that failed or has more than \(limit) bytes was left as it is."
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
+        guard let text = String(utf8: bytes) else {
             return "A body that is not UTF-8 was left as it is."
         }
         let changed = pattern.replacing(in: text, with: replacement)

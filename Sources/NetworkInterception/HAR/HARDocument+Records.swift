@@ -111,7 +111,7 @@ private struct HARWriter {
         let comment = comment(body, passage)
         if isLeftOut(body) {
             members["text"] = ""
-        } else if let text = String(validating: body, as: UTF8.self) {
+        } else if let text = String(utf8: body) {
             members["text"] = .string(text)
             if type.lowercased().hasPrefix("application/x-www-form-urlencoded"), let form = HTTPQuery(parsing: text) {
                 members["params"] = .array(form.items.map { ["name": .string($0.name), "value": .string($0.value)] })
@@ -135,7 +135,7 @@ private struct HARWriter {
         // Readers expect a text, also of what is not there.
         if isLeftOut(body) {
             content["text"] = ""
-        } else if let text = String(validating: body, as: UTF8.self) {
+        } else if let text = String(utf8: body) {
             content["text"] = .string(text)
         } else {
             content["text"] = .string(Data(body).base64EncodedString())

@@ -1,4 +1,5 @@
 import HTTPCore
+import Primitives
 
 extension Redaction {
     /// The record without its secrets, its bodies looked through as what they are in a HAR: decoded, though the headers
@@ -29,7 +30,7 @@ extension Redaction {
         from headers: inout HTTPHeaders, of body: HTTPBody
     ) -> [(Int, HTTPHeaders.Field)] {
         guard headers.contains("Content-Encoding"), let bytes = body.buffered,
-            String(validating: bytes, as: UTF8.self) != nil
+            String(utf8: bytes) != nil
         else { return [] }
         let lines = headers.fields.enumerated().filter { $0.element.name.equalsIgnoringCase("Content-Encoding") }
         headers["Content-Encoding"] = nil

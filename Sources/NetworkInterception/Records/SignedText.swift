@@ -127,7 +127,7 @@ extension SignedText {
             }
             let (start, length) = (position + 7, Int(der[position + 6]))
             guard length < 128, start + length <= der.count,
-                let name = String(validating: der[start..<start + length], as: UTF8.self)
+                let name = String(utf8: der[start..<start + length])
             else { return nil }
             names.append(name)
             position = start + length

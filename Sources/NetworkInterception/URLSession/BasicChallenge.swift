@@ -49,13 +49,22 @@ struct BasicChallenge {
         let asked = Unchecked((session, task, delegate))
         session.delegateQueue.addOperation { [challenge] in
             let (session, task, delegate) = asked.value
-            delegate.urlSession(session, task: task, didReceive: challenge.value) { disposition, credential in
+            let done: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = {
+                disposition, credential in
                 switch disposition {
                 case .useCredential: answer(credential.map(Self.verdict) ?? .none)
                 case .performDefaultHandling: answer(.none)
                 default: answer(.cancelled)
                 }
             }
+            #if canImport(FoundationNetworking)
+                delegate.urlSession(session, task: task, didReceive: challenge.value, completionHandler: done)
+            #else
+                // Objective-C's delegates may lack the method.
+                let method: Void? = delegate.urlSession?(
+                    session, task: task, didReceive: challenge.value, completionHandler: done)
+                if method == nil { done(.performDefaultHandling, nil) }
+            #endif
         }
     }
 

@@ -177,7 +177,7 @@ private struct JSONParser {
         let start = position
         while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 { position += 1 }
         if next == UInt8(ascii: "\"") {
-            let text = String(validating: bytes[start..<position], as: UTF8.self)
+            let text = String(utf8: bytes[start..<position])
             guard let text else { throw failure("the text is not UTF-8") }
             position += 1
             return text
@@ -191,7 +191,7 @@ private struct JSONParser {
             switch byte {
             case UInt8(ascii: "\""):
                 position += 1
-                guard let text = String(validating: out, as: UTF8.self) else { throw failure("the text is not UTF-8") }
+                guard let text = String(utf8: out) else { throw failure("the text is not UTF-8") }
                 return text
             case UInt8(ascii: "\\"):
                 position += 1

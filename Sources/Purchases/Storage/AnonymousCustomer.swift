@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// The customer of an app whose user has not logged in: a random id, made once and kept in `SecureStorage`.
 public struct AnonymousCustomer: Hashable, Sendable {
@@ -11,7 +12,7 @@ public struct AnonymousCustomer: Hashable, Sendable {
     /// purchases hang on it.
     public init(storage: any SecureStorage, makeUUID: () -> UUID = { UUID() }) throws {
         if let bytes = try storage.data(for: Self.key) {
-            guard let text = String(validating: bytes, as: UTF8.self), let id = CustomerID(rawValue: text) else {
+            guard let text = String(utf8: bytes), let id = CustomerID(rawValue: text) else {
                 throw PurchaseError(.storageCorrupt, "The stored id of the anonymous customer is damaged; remove it.")
             }
             self.id = id

@@ -1,4 +1,5 @@
 import CSQLite
+import Primitives
 
 /// A prepared statement and the names of its columns. Used by its connection's user only.
 final class SQLiteStatement {
@@ -147,7 +148,7 @@ final class SQLiteStatement {
         case SQLITE_TEXT:
             let bytes = UnsafeBufferPointer(
                 start: sqlite3_column_text(pointer, index), count: Int(sqlite3_column_bytes(pointer, index)))
-            guard let text = String(validating: bytes, as: UTF8.self) else {
+            guard let text = String(utf8: bytes) else {
                 throw SQLError(
                     .unexpectedValue,
                     "The column \(layout.names[place]) holds text that is not UTF-8; another program wrote it, or the file is damaged."

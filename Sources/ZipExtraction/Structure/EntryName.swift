@@ -1,3 +1,4 @@
+import Primitives
 import StoreModel
 
 /// The name of an entry, which every file system takes for the same file inside the folder.
@@ -30,7 +31,7 @@ struct EntryName: Hashable {
                 .limitExceeded, "The name \(shown) has \(raw.count) bytes; at most \(limits.nameBytes) are allowed.",
                 entry: shown)
         }
-        guard let text = String(validating: raw, as: UTF8.self) else { throw refusal("is not UTF-8") }
+        guard let text = String(utf8: raw) else { throw refusal("is not UTF-8") }
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             throw refusal("has a control character")
         }

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Primitives
 
@@ -10,40 +9,80 @@ import Primitives
     import Darwin
 #endif
 
-/// The wish to stop: SIGTERM, SIGINT, SIGHUP, or the end of standard input for a process whose starter asked for that.
+/// A request to stop: SIGTERM, SIGINT, SIGHUP, or the end of standard input where the parent process asked for that.
 ///
-/// From when it is made, the first signal no longer ends the process, and is not forgotten before somebody waits. A second
-/// one ends it at once: whoever sends it does not want to wait until everything has come to its end.
+/// Signals are handled from the moment `init` returns. The first one is kept until `wait()` is called. A second one ends
+/// the process at once.
+///
+/// The handlers write to a pipe. A dispatch source would be registered asynchronously: a signal that arrives before that is
+/// lost.
 final class StopSignal: Sendable {
-    private let wishes = Broadcast<Void>(replaysLast: true)
-    private let sources = Locked<[any DispatchSourceSignal]>([])
-    private let hasCome = Locked(false)
+    private let requests = Broadcast<Void>(replaysLast: true)
 
-    init(alsoAtEndOfInput: Bool = false) {
-        let (wishes, hasCome) = (wishes, hasCome)
-        let queue = DispatchQueue(label: "StopSignal")
-        sources.withLock { sources in
-            sources = [SIGTERM, SIGINT, SIGHUP].map { number in
-                signal(number, SIG_IGN)
-                let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-                source.setEventHandler {
-                    if hasCome.withLock({ $0 }) { _exit(128 + number) }
-                    hasCome.withLock { $0 = true }
-                    wishes.send(())
-                }
-                source.resume()
-                return source
+    /// Throws `Failure` when the process can open no pipe. A process has one of these at most.
+    init(alsoAtEndOfInput: Bool = false) throws {
+        let reading = try SignalPipe.open()
+        Thread.detachNewThread { [requests] in
+            var isRequested = false
+            while let number = SignalPipe.next(from: reading) {
+                if isRequested { _exit(128 + number) }
+                isRequested = true
+                requests.send(())
             }
         }
+        for number in [SIGTERM, SIGINT, SIGHUP] { _ = signal(number) { SignalPipe.write($0) } }
         guard alsoAtEndOfInput else { return }
-        Thread.detachNewThread {
+        Thread.detachNewThread { [requests] in
             while !FileHandle.standardInput.availableData.isEmpty {}
-            wishes.send(())
+            requests.send(())
         }
     }
 
-    /// Returns when the wish has come, or when the waiting task is cancelled.
+    /// Returns after the first request, or when the waiting task is cancelled.
     func wait() async {
-        for await _ in wishes.stream() { return }
+        for await _ in requests.stream() { return }
+    }
+}
+
+/// Carries the numbers of signals from their handlers, which may do next to nothing, to a thread.
+private enum SignalPipe {
+    // Unsafe: set before the first handler is installed, and only read from then on.
+    nonisolated(unsafe) private static var writingEnd: Int32 = -1
+
+    /// Returns the end to read from.
+    static func open() throws -> Int32 {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else {
+            throw Failure(
+                "signals cannot be handled, because no pipe can be opened: \(String(cString: strerror(errno)))")
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        // A handler must not wait until there is room.
+        _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
+        writingEnd = ends[1]
+        return ends[0]
+    }
+
+    static func write(_ number: Int32) {
+        let saved = errno
+        var byte = UInt8(truncatingIfNeeded: number)
+        #if canImport(Glibc)
+            _ = Glibc.write(writingEnd, &byte, 1)
+        #elseif canImport(Musl)
+            _ = Musl.write(writingEnd, &byte, 1)
+        #else
+            _ = Darwin.write(writingEnd, &byte, 1)
+        #endif
+        errno = saved
+    }
+
+    /// The next signal's number; `nil` when the pipe cannot be read.
+    static func next(from end: Int32) -> Int32? {
+        var byte: UInt8 = 0
+        while true {
+            let count = read(end, &byte, 1)
+            if count == 1 { return Int32(byte) }
+            guard count < 0, errno == EINTR else { return nil }
+        }
     }
 }

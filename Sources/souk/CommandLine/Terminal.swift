@@ -173,7 +173,7 @@ enum InputFile {
 
     /// The text of `path` without white space at its ends.
     static func text(_ path: String) throws -> String {
-        guard let text = String(validating: try read(path), as: UTF8.self) else {
+        guard let text = String(utf8: try read(path)) else {
             throw Misuse("\(path): the file is not UTF-8 text")
         }
         return text.trimmingCharacters(in: .whitespacesAndNewlines)

@@ -15,7 +15,7 @@ enum Graphviz {
             throw Failure(
                 "dot did not finish within \(Int(patience)) seconds: give it fewer policies, or take --format html")
         }
-        guard drawing.status == 0, let text = String(validating: drawing.output, as: UTF8.self), !text.isEmpty else {
+        guard drawing.status == 0, let text = String(utf8: drawing.output), !text.isEmpty else {
             let words = String(decoding: drawing.errors, as: UTF8.self).split(separator: "\n").last ?? "it said nothing"
             throw Failure("dot could not draw the graph: \(words)")
         }

@@ -23,7 +23,7 @@ enum InspectCommand {
             memory. What another process records meanwhile appears on the page. It stops on SIGTERM and SIGINT.
             """
     ) { arguments in
-        let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
+        let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         var file: RecordsFile?
         if let path = arguments.text("records") { file = try await RecordsFile(path) }
         var configuration = Interceptor.Configuration.standard

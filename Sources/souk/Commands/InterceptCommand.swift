@@ -51,7 +51,7 @@ enum InterceptCommand {
         configuration.onReport = { Terminal.log("\($0.message)") }
         let florets = try Self.florets(arguments.text("florets"))
         let transport = CurlTransport()
-        let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
+        let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         listening.maximumHeldBytes = configuration.maximumHeldBytes
         let proxyDoor = try Doorway(listening)
         let (inspector, interceptor, records) = try await proxyDoor.whileClosed {

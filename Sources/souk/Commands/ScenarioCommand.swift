@@ -17,7 +17,7 @@ enum ScenarioCommand {
             """
     ) { arguments in
         let scenarios = try arguments.operands.map(read)
-        let stop = StopSignal()
+        let stop = try StopSignal()
         let reports = try await withThrowingTaskGroup(of: [Scenario.Report]?.self) { group in
             group.addTask { try await run(scenarios, printing: !arguments.has("json")) }
             group.addTask {

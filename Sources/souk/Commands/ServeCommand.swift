@@ -36,7 +36,7 @@ enum ServeCommand {
             throw Misuse("--clock is for a simulator: give its root certificate with --root as well")
         }
         let clock = try await FollowedClock.started(by: arguments)
-        let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
+        let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         let doorway = try Doorway(configuration)
         let figures = try await doorway.whileClosed {
             try plan.options.metrics.map { try Doorway($0) }

@@ -60,7 +60,7 @@ enum SimulateCommand {
         configuration.notificationsURL = arguments.text("notifications-url")
         configuration.notificationTransport = CurlTransport.platformDefault()
         configuration.seed = try arguments.integer("seed", in: 0...Int.max).map(UInt64.init)
-        let stop = StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
+        let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         var listening = HTTPListener.Configuration(port: try arguments.integer("port", in: 0...65535) ?? 0)
         // A whole state is imported at once; everything else has its own, lower limit.
         listening.maximumBodyBytes = 256 << 20

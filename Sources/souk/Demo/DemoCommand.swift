@@ -31,7 +31,7 @@ enum DemoCommand {
         try folder.make()
         defer { folder.removeIfTemporary() }
         let goods = try DemoGoods(arguments.text("catalog"), in: folder)
-        let stop = StopSignal()
+        let stop = try StopSignal()
         let isQuiet = arguments.has("json")
         if !isQuiet { Terminal.note("Starting an App Store simulator and an entitlement server …") }
         let inspector = arguments.has("inspect") ? try DemoInspector() : nil

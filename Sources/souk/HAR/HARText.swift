@@ -71,7 +71,7 @@ enum HARText {
         if !bytes.isEmpty {
             if let json = try? JSONValue(parsing: bytes) {
                 text = "\n\(TerminalText.json(json.text(pretty: true)))\n"
-            } else if let plain = String(validating: bytes, as: UTF8.self) {
+            } else if let plain = String(utf8: bytes) {
                 text =
                     "\n" + TerminalText.lines(plain.replacing("\r\n", with: "\n")) + (plain.hasSuffix("\n") ? "" : "\n")
             } else {

@@ -20,7 +20,7 @@ import Testing
         case .sqlite:
             // The folder stays until the storage has written all that it was given.
             try SQLiteRecordStorage(path: folder.path, capacity: capacity, clock: clock) { [folder] error in
-                withExtendedLifetime(folder) { Issue.record(error) }
+                withExtendedLifetime(folder) { _ = Issue.record(error) }
             }
         }
     }

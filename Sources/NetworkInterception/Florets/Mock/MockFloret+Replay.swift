@@ -1,4 +1,5 @@
 import HTTPCore
+import Primitives
 
 extension MockFloret {
     /// Answers requests like this record's as it was answered, in place of what was recorded for them; until this floret
@@ -50,7 +51,7 @@ extension [UInt8] {
         switch encoding.lowercased() {
         case "gzip", "x-gzip": starts(with: [0x1F, 0x8B])
         case "zstd": starts(with: [0x28, 0xB5, 0x2F, 0xFD])
-        default: String(validating: self, as: UTF8.self) == nil
+        default: String(utf8: self) == nil
         }
     }
 }

@@ -69,7 +69,7 @@ struct MockKey: Hashable {
             if case .object = json { for name in ignored { json[name] = nil } }
             return .json(json)
         }
-        if type.hasPrefix("application/x-www-form-urlencoded"), let text = String(validating: bytes, as: UTF8.self) {
+        if type.hasPrefix("application/x-www-form-urlencoded"), let text = String(utf8: bytes) {
             return .form(items(text).filter { !ignored.contains($0.name) }.inOrder)
         }
         if let form = MultipartForm(bytes, contentType: request.headers["Content-Type"] ?? "") {

@@ -139,7 +139,7 @@ extension JSONMembers {
         var members = self
         members["headers"] = .array(headers.fields.map { [.string($0.name), .string($0.value)] })
         if let bytes = body.buffered, !bytes.isEmpty {
-            if let text = String(validating: bytes, as: UTF8.self) {
+            if let text = String(utf8: bytes) {
                 members["text"] = .string(text)
             } else {
                 members["base64"] = .string(Data(bytes).base64EncodedString())

@@ -43,7 +43,7 @@ struct BodyText: Sendable, Equatable {
     /// UTF-8 without control characters but those of layout. A body cut in the middle of a character is still text.
     private static func readable(_ bytes: [UInt8]) -> String? {
         for missing in 0...min(3, bytes.count - 1) {
-            guard let text = String(validating: bytes.dropLast(missing), as: UTF8.self) else { continue }
+            guard let text = String(utf8: bytes.dropLast(missing)) else { continue }
             let isText = text.utf8.allSatisfy { $0 >= 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
             return isText ? text : nil
         }
