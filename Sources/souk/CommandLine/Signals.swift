@@ -30,7 +30,7 @@ final class StopSignal: Sendable {
                 requests.send(())
             }
         }
-        for number in [SIGTERM, SIGINT, SIGHUP] { _ = signal(number) { SignalPipe.write($0) } }
+        for number in [SIGTERM, SIGINT, SIGHUP] { _ = signal(number) { SignalPipe.send($0) } }
         guard alsoAtEndOfInput else { return }
         Thread.detachNewThread { [requests] in
             while !FileHandle.standardInput.availableData.isEmpty {}
@@ -63,16 +63,10 @@ private enum SignalPipe {
         return ends[0]
     }
 
-    static func write(_ number: Int32) {
+    static func send(_ number: Int32) {
         let saved = errno
         var byte = UInt8(truncatingIfNeeded: number)
-        #if canImport(Glibc)
-            _ = Glibc.write(writingEnd, &byte, 1)
-        #elseif canImport(Musl)
-            _ = Musl.write(writingEnd, &byte, 1)
-        #else
-            _ = Darwin.write(writingEnd, &byte, 1)
-        #endif
+        _ = write(writingEnd, &byte, 1)
         errno = saved
     }
 
