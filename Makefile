@@ -3,10 +3,12 @@
 SHELL := /bin/bash
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 export JOBS
+# A Mac builds the server and the simulator too, not only what apps take.
+export SOUK_SERVER = 1
 # The tests call the outside judges through the interpreter of this environment.
 export SOUK_PYTHON ?= $(CURDIR)/.venv/bin/python
 
-GATES := check-format check-imports check-waiting check-build check-apple check-docs check-linkage check-threads
+GATES := check-format check-imports check-waiting check-build check-apple check-docs check-linkage check-consumer check-threads
 
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:

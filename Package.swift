@@ -12,7 +12,19 @@ struct Module {
     var testImports: [String] = []
 }
 
-let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
+/// Warnings are errors where we build, and for nobody else: Xcode silences those of packages, which is a conflict.
+let isStrict = Context.environment["SOUK_STRICT"] != nil
+let strict: [SwiftSetting] =
+    (isStrict ? [.treatAllWarnings(as: .error)] : []) + [.enableUpcomingFeature("ExistentialAny")]
+
+/// A Mac builds what apps take, with nothing but Xcode. `SOUK_SERVER`, which make sets, adds the server, the simulator and
+/// their programs, with C libraries of Homebrew.
+#if os(macOS)
+    let isMac = true
+#else
+    let isMac = false
+#endif
+let isSDKOnly = isMac && Context.environment["SOUK_SERVER"] == nil
 
 let modules: [Module] = [
     Module(name: "Primitives", imports: [], testImports: ["BaseTestSupport", "HostTestSupport"]),
@@ -100,7 +112,7 @@ let systemLibraries: [Target] = [
     .systemLibrary(
         name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
     .systemLibrary(
-        name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
+        name: "CSQLite", pkgConfig: isMac ? nil : "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
     .systemLibrary(
         name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
         providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
@@ -115,7 +127,7 @@ let commit = Context.gitInformation.map { $0.currentCommit + ($0.hasUncommittedC
 
 let package = Package(
     name: "Souk",
-    platforms: [.iOS(.v17), .macOS(.v14)],
+    platforms: [.iOS(.v17), .macOS(.v14), .visionOS(.v1)],
     products: (modules + testSupport).map { .library(name: $0.name, targets: [$0.name]) } + [
         .executable(name: "souk", targets: ["souk"]),
         .executable(name: "Benchmarks", targets: ["Benchmarks"]),
@@ -231,6 +243,24 @@ let package = Package(
         ],
     swiftLanguageModes: [.v6]
 )
+
+if isSDKOnly {
+    // Of all libraries and tests those that need no C library but SQLite, which Apple's systems have, and start no program.
+    func isSDK(_ target: Target) -> Bool {
+        guard [.regular, .test].contains(target.type), target.name != "HostTestSupport" else {
+            return target.name == "CSQLite"
+        }
+        // Targets of C have no settings for Swift.
+        return target.swiftSettings != nil
+            && target.dependencies.allSatisfy { dependency in
+                guard case .byNameItem(let name, _) = dependency else { return false }
+                return package.targets.first { $0.name == name }.map(isSDK) ?? false
+            }
+    }
+    let kept = Set(package.targets.filter(isSDK).map(\.name))
+    package.targets.removeAll { !kept.contains($0.name) }
+    package.products.removeAll { !kept.contains($0.name) }
+}
 
 /// `SOUK_TESTS` names test targets, such as `PluginHub,HTTPCore`: only they are declared, and what they need. A change in
 /// one module is then tried without compiling the tests of all others, which SwiftPM links into one program.

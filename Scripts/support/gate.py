@@ -16,6 +16,9 @@ import sys
 import tempfile
 import time
 
+# Whatever a gate or the tests build: a warning is an error.
+os.environ.setdefault("SOUK_STRICT", "1")
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What the manifest needs to be read, and its targets to be built.
 PACKAGE = (
@@ -138,6 +141,16 @@ class SelfTest:
             self.wrong.append(f"{what}: the fault was not found")
         elif naming not in output:
             self.wrong.append(f"{what}: it failed without naming {naming!r}:\n{output}")
+
+    def fails_with(self, root, expected):
+        """Several faults are planted, and the gate must name each: pairs of what is planted and a regular expression."""
+        self.cases += len(expected)
+        code, output = self.gate(root)
+        if code == 0:
+            self.wrong.append("none of the planted faults was found")
+        for what, pattern in expected:
+            if not re.search(pattern, output):
+                self.wrong.append(f"{what}: it failed without naming {pattern!r}:\n{output}")
 
     def finish(self):
         return report(f"{self.name} --self-test", self.wrong, f"{self.cases} cases, every planted fault was found")

@@ -12,6 +12,8 @@ ELSEWHERE = {"Glibc", "Musl", "Bionic", "Android", "WinSDK", "CRT", "WASILibc", 
 ON_LINUX = {
     "Foundation", "FoundationEssentials", "FoundationNetworking", "FoundationXML", "Glibc", "Dispatch", "Observation",
     "Synchronization", "Testing"}
+# What can be imported on every one of Apple's systems without a stub.
+ON_APPLE = {"Foundation", "Darwin", "Dispatch", "ObjectiveC", "Observation", "Synchronization", "Testing", "SQLite3"}
 
 
 class UnreadableCondition(Exception):
@@ -38,6 +40,12 @@ class World:
 
 def linux(extra=()):
     return World("Linux", (ON_LINUX | set(extra)).__contains__)
+
+
+def retargeted(system, stubs):
+    """A system that Scripts/retarget compiles for, with these stubs."""
+    foreign = "UIKit" if system == "macOS" else "AppKit"
+    return World(system, lambda name: name in ON_APPLE or name in stubs and name != foreign)
 
 
 def apple():

@@ -38,9 +38,10 @@ final class ConnectionRegistry: Sendable {
     /// `roomMade` is called when a connection has closed after `hasRoom` said no.
     ///
     /// - Parameter patience: how long a connection may wait for its client before it can be closed for another one's.
+    /// - Parameter sweepInterval: the time between two sweeps; `nil` derives it from the deadlines.
     init(
         maximum: Int, patience: Duration, deadlines: Connection.Deadlines, clock: MonotonicClock,
-        roomMade: @escaping @Sendable () -> Void
+        sweepInterval: Duration? = nil, roomMade: @escaping @Sendable () -> Void
     ) {
         self.maximum = maximum
         self.patience = patience
@@ -49,9 +50,11 @@ final class ConnectionRegistry: Sendable {
         self.roomMade = roomMade
         timer = DispatchSource.makeTimerSource(queue: queue)
         let shortest = min(deadlines.firstHeaders, deadlines.nextHeaders, deadlines.body)
-        let interval = clock.readingInterval ?? max(.milliseconds(10), min(shortest / 8, .milliseconds(250)))
+        let interval =
+            sweepInterval ?? clock.readingInterval ?? max(.milliseconds(10), min(shortest / 8, .milliseconds(250)))
         timer.setEventHandler { [weak self] in self?.sweep() }
-        timer.schedule(deadline: .now(), repeating: .nanoseconds(Int(interval / .nanoseconds(1))))
+        let period = DispatchTimeInterval.nanoseconds(Int(interval / .nanoseconds(1)))
+        timer.schedule(deadline: .now() + period, repeating: period)
         timer.activate()
     }
 

@@ -5,7 +5,8 @@ import Testing
 
 @testable import HTTPListener
 
-/// Deadlines to the nanosecond: the tests sweep by hand, on a clock that they move.
+/// Deadlines to the nanosecond: the tests sweep by hand, on a clock that they move. The timer must not: a sweep that read the
+/// clock before a test moved it would begin a deadline in the past.
 @Suite struct ConnectionRegistryTests {
     private let time = ManualMonotonicClock()
     private let registry: ConnectionRegistry
@@ -14,7 +15,7 @@ import Testing
         registry = ConnectionRegistry(
             maximum: 10, patience: .seconds(1),
             deadlines: .init(firstHeaders: .seconds(10), nextHeaders: .seconds(70), body: .seconds(30)),
-            clock: time.clock, roomMade: {})
+            clock: time.clock, sweepInterval: .seconds(3600), roomMade: {})
     }
 
     @Test(arguments: [

@@ -3,7 +3,7 @@ extension String {
     ///
     /// `String(validating:as:)` on systems that have it; iOS 17 and macOS 14 do not.
     package init?(utf8 bytes: some Collection<UInt8>) {
-        guard #available(iOS 18, macOS 15, *) else {
+        guard #available(iOS 18, macOS 15, visionOS 2, *) else {
             guard let text = Self.comparing(bytes) else { return nil }
             self = text
             return

@@ -76,7 +76,7 @@ public struct PurchaseIntent: Sendable {
     // …/purchaseintent/product
     public let product: Product
     // …/purchaseintent/offer
-    @available(iOS 18.0, macOS 15.0, *)  // used as: intent.offer
+    @available(iOS 18.0, macOS 15.0, *)
     public var offer: Product.SubscriptionOffer? { declared() }
     // …/purchaseintent/intents
     public static var intents: PurchaseIntents { declared() }

@@ -66,7 +66,7 @@ public struct Transaction: Identifiable, Hashable, Sendable {
     // …/transaction/reason-swift.property
     public let reason: Reason
     // …/transaction/offer-swift.property
-    @available(iOS 17.2, macOS 14.2, tvOS 17.2, watchOS 10.2, visionOS 1.1, *)  // used as: transaction.offer
+    @available(iOS 17.2, macOS 14.2, tvOS 17.2, watchOS 10.2, visionOS 1.1, *)
     public var offer: Offer? { declared() }
     // …/transaction/subscriptionstatus
     public var subscriptionStatus: Product.SubscriptionInfo.Status? { get async { declared() } }
