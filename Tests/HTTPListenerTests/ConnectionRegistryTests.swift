@@ -86,19 +86,20 @@ import Testing
         registry.stop()
     }
 
-    @Test func `what a refused sender still sends is read for two seconds`() async throws {
+    @Test func `what a refused sender still sends is read for two seconds`() throws {
         let line = try Line()
         let connection = registry.open(line.server)
         connection.lingerAfterClose()
         registry.close(connection)
         line.closeServer()
         time.advance(by: .seconds(2) - .nanoseconds(1))
-        try await time.waitForReadings()
+        registry.sweep()
         #expect(line.send("more"))
-        try await time.waitForReadings()
+        registry.sweep()
         #expect(!line.hasEnded)
         time.advance(by: .nanoseconds(1))
-        try await until("the socket is closed") { line.hasEnded }
+        registry.sweep()
+        #expect(line.hasEnded)
         #expect(!line.send("too late"))
         registry.stop()
     }
