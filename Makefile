@@ -8,7 +8,7 @@ export SOUK_SERVER = 1
 # The tests call the outside judges through the interpreter of this environment.
 export SOUK_PYTHON ?= $(CURDIR)/.venv/bin/python
 
-GATES := check-format check-imports check-waiting check-build check-api check-apple check-docs check-linkage check-consumer check-threads
+GATES := check-format check-imports check-waiting check-language check-build check-api check-apple check-docs check-linkage check-consumer check-threads
 
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:

@@ -12,7 +12,7 @@ struct Module {
     var testImports: [String] = []
 }
 
-/// Warnings are errors where we build, and for nobody else: Xcode silences those of packages, which is a conflict.
+/// Warnings are errors in the gates and tests only. Xcode suppresses the warnings of packages, and both options conflict.
 let isStrict = Context.environment["SOUK_STRICT"] != nil
 let strict: [SwiftSetting] =
     (isStrict ? [.treatAllWarnings(as: .error)] : []) + [.enableUpcomingFeature("ExistentialAny")]

@@ -46,7 +46,7 @@ extension EntitlementService {
         public var apps: [App]
         /// The environments whose facts are accepted; the first answers requests that name none.
         public var environments: [StoreEnvironment]
-        /// What GET `/` says is the version of the program; nothing when `nil`.
+        /// The version of the program, for GET `/`; left out when `nil`.
         public var version: String?
         /// Shops on the web that tell what they sold.
         public var webPurchases: [WebPurchaseSource] = []

@@ -1,25 +1,27 @@
-/// What a server shows a browser at `/`: what it is, and where its parts are.
-public struct IndexPage: Sendable {
-    public struct Link: Sendable, Encodable {
+/// An HTML page for GET `/` that describes a server and links its parts.
+package struct IndexPage: Sendable {
+    /// A link to a part of the server.
+    package struct Link: Sendable, Encodable {
         /// A path of the same server.
-        public var path: String
-        public var summary: String
+        package var path: String
+        /// A phrase about the part.
+        package var summary: String
 
-        public init(path: String, summary: String) {
+        package init(path: String, summary: String) {
             self.path = path
             self.summary = summary
         }
     }
 
-    public var name: String
-    public var description: String
-    /// What else is to be known, by its label.
-    public var details: [(label: String, value: String)]
-    public var links: [Link]
-    /// Where to read on.
-    public var note: String
+    package var name: String
+    package var description: String
+    /// Further facts, such as a version, by label.
+    package var details: [(label: String, value: String)]
+    package var links: [Link]
+    /// Pointers to the documentation.
+    package var note: String
 
-    public init(
+    package init(
         name: String, description: String, details: [(label: String, value: String)] = [], links: [Link], note: String
     ) {
         self.name = name
@@ -30,7 +32,7 @@ public struct IndexPage: Sendable {
     }
 
     /// The page: HTML that runs no script and loads nothing.
-    public var response: HTTPResponse {
+    package var response: HTTPResponse {
         let facts = details.map { "<p>\(Self.escaped($0.label)): <code>\(Self.escaped($0.value))</code></p>\n" }
         let rows = links.map { link in
             let path = Self.escaped(link.path)

@@ -44,8 +44,8 @@ public protocol SQLDatabase: Sendable {
     /// done: `false` while somebody still reads or copies an older state; ask again later.
     func removeDeleted() async throws -> Bool
 
-    /// Throws `storageFailed` when the files are no longer those that were opened: they were removed, or others have
-    /// their names, and what is written reaches nobody. `write` throws it too.
+    /// Throws `storageFailed` when the files are no longer those that were opened: they were removed or replaced,
+    /// and writes would be lost. `write` throws it too.
     func checkFiles() throws
 
     /// Lets the queued writes and running reads end and closes the files; everything afterwards throws `closed`.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// What the server says of itself at `/`.
+/// The index at GET `/`.
 @Suite struct IndexRouteTests {
     @Test func `a program learns what answers here, and every link leads somewhere`() async throws {
         let bench = try await ServerBench { $0.version = "1.2.3" }

@@ -21,8 +21,8 @@ struct IndexRoute: Sendable {
             description: "Verifies what the stores signed, keeps it, and answers what each customer may use.",
             details: version.map { [("Version", $0)] } ?? [], links: Self.links,
             note: """
-                Purchases come in as FactsIn.md says, Entitlements.md and Customers.md say what is answered, Events.md \
-                how changes are told. These files are in the folder Documentation of Souk.
+                The folder Documentation of Souk has more: FactsIn.md on presenting purchases, Entitlements.md and \
+                Customers.md on answers, Events.md on changes.
                 """)
         self.page = page.response
         var members: JSONMembers = ["name": .string(page.name), "description": .string(page.description)]

@@ -210,7 +210,7 @@ extension Schema {
             """
         ])
 
-    /// What of an answer only one key has.
+    /// The parts of an answer that only one key has.
     static let ownParts = SQLMigration(
         "0012 own parts of answers",
         [

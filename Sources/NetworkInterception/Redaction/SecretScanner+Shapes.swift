@@ -185,7 +185,7 @@ extension SecretScanner {
         userAndPassword(from: letter + 1)
     }
 
-    /// What follows the first colon of the word that begins here after blanks and a quote.
+    /// Hides the text after the first colon of the word that begins here, after blanks and a quote.
     private mutating func userAndPassword(from place: Int) {
         var start = end(from: place) { !$0.isBlank }
         if let quote = quote(startingAt: start) { start = quote.range.upperBound }

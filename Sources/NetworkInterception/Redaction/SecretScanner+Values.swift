@@ -116,8 +116,8 @@ extension SecretScanner {
         hide(content)
     }
 
-    /// What is in three quotes on either side, as TOML, Python and Swift write texts of several lines; `nil` where there
-    /// is one.
+    /// The text between three quotes on either side, as TOML, Python and Swift write texts of several lines. `nil` where
+    /// there is one quote.
     private func tripleQuoted(_ quote: SecretQuote) -> Range<Int>? {
         guard quote.escapes == 0, quote.mark == .double || quote.mark == .single else { return nil }
         let mark = text[quote.range.lowerBound]

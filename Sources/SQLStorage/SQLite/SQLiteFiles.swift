@@ -35,8 +35,8 @@ struct OpenFile: Sendable {
         _ = Self.open.withLock { $0.remove(database) }
     }
 
-    /// Throws `storageFailed` when the database or its log is no longer at its name: what is written reaches nobody who
-    /// opens them anew, and who opens them now reads others.
+    /// Throws `storageFailed` when the database or its log is no longer at its path. Writes would be lost then, and a new
+    /// connection would open another file.
     func check() throws(SQLError) {
         guard Self.identity(of: path) == database else { throw lost("The database \(path)") }
         let present = Self.identity(of: path + "-wal")

@@ -187,8 +187,8 @@ final class SQLiteWriter: Sendable {
     /// A savepoint for each would cost a copy of every page it touches. So there are none, until a member fails that has
     /// changed something: then all is undone, and everybody runs again in a savepoint of their own.
     ///
-    /// Nobody is answered for a file that lost its name. Whoever took it away while the commit was under way has a file
-    /// with what is refused here.
+    /// Checks before and after the commit that the file is still at its path, and refuses all members otherwise. When the
+    /// file was moved during the commit, the moved file has the refused writes.
     private func commit(_ members: [any SQLiteWriteMember], on connection: SQLiteConnection) {
         var waiting = members
         var inTransaction: [any SQLiteWriteMember] = []
