@@ -96,6 +96,30 @@ import Testing
         }
     }
 
+    @Test func `a ledger that was founded anew does not count as the one of the backup`() async throws {
+        var server = try await serve()
+        let leaked = try await makeKey()
+        #expect(await server.stop() == 0)
+        let backup = elsewhere.file("backup")
+        #expect(try await souk("backup", backup).status == 0)
+        #expect(try await souk("keys", "revoke", leaked.id).status == 0)
+        // As after a lost disk and an automatic restart.
+        for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+            try FileManager.default.removeItem(atPath: folder.file(file))
+        }
+        server = try await serve()
+        #expect(await server.stop() == 0)
+        let before = try await souk("keys", "list").json
+        let refused = try await souk("restore", backup)
+        #expect(refused.status == 2 && refused.errors.contains("founded anew"), "\(refused.errors)")
+        #expect(refused.errors.contains("--accept-revived"))
+        #expect(try await souk("keys", "list").json == before)
+        let restored = try await souk("restore", backup, "--accept-revived")
+        #expect(restored.status == 0 && restored.errors.contains("souk keys list"), "\(restored.errors)")
+        // The restored ledger is the one of the backup again.
+        #expect(try await souk("restore", backup).status == 0)
+    }
+
     @Test func `a key revoked by another command ends its stream within a second`() async throws {
         let server = try await serve()
         let leaked = try await makeKey()

@@ -20,6 +20,9 @@ public struct RestoreAmendment: Sendable {
         public fileprivate(set) var erasedCustomers = 0
         /// How many erasures since the backup could not be repeated: earlier versions kept no digests of names.
         public fileprivate(set) var unknownErasures = 0
+        /// Whether the ledger that was read is not the one of the backup: it was founded anew, or belongs to another
+        /// server. It does not know what happened since the backup.
+        public fileprivate(set) var isOfAnotherLedger = false
 
         public init() {}
     }
@@ -72,12 +75,24 @@ public struct RestoreAmendment: Sendable {
         try await ledger.sealOpenFacts()
         let changes = try await database.write { connection in
             var changes = Changes()
+            changes.isOfAnotherLedger = try !isOfLedger(connection)
             try mergeKeys(connection, &changes)
             try repeatErasures(connection, &changes)
             return changes
         }
         if changes.erasedCustomers > 0 { try await database.compact() }
         return changes
+    }
+
+    /// Whether the ledger that was read and this backup were founded as one. Each app gets a random secret when it is
+    /// first served, which does not change. Backups of the first version have none, only the time.
+    private func isOfLedger(_ backup: any SQLConnection) throws -> Bool {
+        let own = Dictionary(uniqueKeysWithValues: apps.map { ($0.name, $0) })
+        return try backup.query("SELECT bundle_id, created_at, token_secret FROM app").allSatisfy { row in
+            guard let app = own[try row["bundle_id"]] else { return false }
+            let secret: [UInt8]? = try row["token_secret"]
+            return try secret.map { $0 == app.tokenSecret } ?? (row["created_at"] == app.createdAt)
+        }
     }
 
     // MARK: - Keys

@@ -24,8 +24,8 @@ public final class SQLiteDatabase: SQLDatabase {
         /// How many queued writes share one commit at most.
         public var groupLimit = 256
         /// Whether to refuse, with `alreadyOpen`, a file that another process has open with this set, and to be the one
-        /// that has it open until `close`. The lock is advisory, on `<file>.lock`, and ends with the process however that
-        /// ends; tools that read or copy the file are not kept out.
+        /// that has it open until `close`. The locks are advisory, on the file and on `<file>.lock`, and end with the
+        /// process however that ends. Tools that read or copy the file are not kept out.
         public var isExclusive = false
 
         /// How many pages are written to the log until it is folded into the file: 48 MiB, so that a page which many

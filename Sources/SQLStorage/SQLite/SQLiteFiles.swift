@@ -61,20 +61,28 @@ struct OpenFile: Sendable {
     }
 }
 
-/// The claim of this process on a database file against all others: an advisory lock on `<file>.lock`, held until
-/// `release`, the end of the process or its death.
+/// The claim of this process on a database file against all others: advisory locks on `<file>.lock` and on the file,
+/// held until `release`, the end of the process or its death.
 ///
-/// Not on the file itself: closing any descriptor of that would let go of SQLite's own locks. Nor by the existence of the
-/// lock file, which would outlive a killed process.
+/// The lock on the file covers its hard links, and a `<file>.lock` that was removed. The other one covers a file that is
+/// still to come. The existence of the lock file means nothing: it outlives a killed process.
 struct ProcessLock: Sendable {
     private let descriptor: CInt
     private let path: String
+    /// A descriptor of the database, kept open because closing one releases SQLite's own locks. `nil` while there is no
+    /// file.
+    private let file: CInt?
 
     /// Locks the database at `database`, which may be still to come. Links to one file share a lock. Throws `alreadyOpen`.
     init(database: String) throws(SQLError) {
         func refusal(_ code: CInt) -> SQLError {
             SQLError(
                 .cannotOpen, "The database \(database) cannot be locked: \(String(cString: strerror(code))).")
+        }
+        func inUse() -> SQLError {
+            SQLError(
+                .alreadyOpen,
+                "The database \(database) is in use by another process; end that one first or name another file.")
         }
         guard let resolved = Self.resolve(database) else { throw refusal(errno) }
         let path = resolved + ".lock"
@@ -84,20 +92,27 @@ struct ProcessLock: Sendable {
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 let code = errno
                 close(descriptor)
-                guard code == EWOULDBLOCK else { throw refusal(code) }
-                throw SQLError(
-                    .alreadyOpen,
-                    "The database \(database) is in use by another process; end that one first or name another file.")
+                throw code == EWOULDBLOCK ? inUse() : refusal(code)
             }
-            // Whoever held it may have removed it between our opening and our locking; then it locks nothing any more.
+            // A process that released the lock may have removed the file between `open` and `flock`; then this locks
+            // nothing any more.
             var (held, named) = (stat(), stat())
-            if fstat(descriptor, &held) == 0, stat(path, &named) == 0, held.st_dev == named.st_dev,
+            guard fstat(descriptor, &held) == 0, stat(path, &named) == 0, held.st_dev == named.st_dev,
                 held.st_ino == named.st_ino
-            {
-                (self.descriptor, self.path) = (descriptor, path)
-                return
+            else {
+                close(descriptor)
+                continue
             }
-            close(descriptor)
+            let file = open(resolved, O_RDONLY | O_CLOEXEC)
+            guard file < 0 || flock(file, LOCK_EX | LOCK_NB) == 0 else {
+                let code = errno
+                close(file)
+                unlink(path)
+                close(descriptor)
+                throw code == EWOULDBLOCK ? inUse() : refusal(code)
+            }
+            (self.descriptor, self.path, self.file) = (descriptor, path, file < 0 ? nil : file)
+            return
         }
     }
 
@@ -114,6 +129,7 @@ struct ProcessLock: Sendable {
     }
 
     func release() {
+        if let file { close(file) }
         unlink(path)
         close(descriptor)
     }

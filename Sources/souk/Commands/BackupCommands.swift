@@ -38,7 +38,8 @@ enum BackupCommands {
 
             Keys that were made or revoked, and customers who were erased, since the backup are read from the ledger that
             is replaced: the keys are kept, and the customers are erased again. What was changed is printed. Where there
-            is no such ledger, or it cannot be read, nobody knows what the backup brings back: --accept-revived is needed.
+            is no such ledger, it cannot be read, or it was founded anew, the backup may bring back what was revoked and
+            erased: --accept-revived is needed.
             Everything else that happened since the backup is missing then: souk sync asks the App Store for it.
             """
     ) { arguments in
@@ -58,7 +59,8 @@ enum BackupCommands {
         if let obstacle, !accepts { throw Misuse("\(obstacle) \(Self.consequence)") }
         let restored = try await replace(
             ledger.path, by: file, keepingItAs: former, isReadable: obstacle == nil, accepts: accepts)
-        if let obstacle { Terminal.note("\(obstacle) Revoke the keys that must not be valid: souk keys list.") }
+        let revived = restored.isOfAnotherLedger ? "\(ledger.path) was not the ledger of this backup." : obstacle
+        if let revived { Terminal.note("\(revived) Revoke the keys that must not be valid: souk keys list.") }
         var told: JSONMembers = ["database": .string("sqlite:\(ledger.path)"), "backup": .string(source)]
         if hadLedger { told["former"] = .string(former) }
         for (name, value) in restored.members { told[name] = value }
@@ -100,6 +102,9 @@ enum BackupCommands {
             } amending: { copy, amendment in
                 guard let amendment = amendment ?? nil else { return }
                 let changes = try await amendment.apply(to: copy)
+                guard !changes.isOfAnotherLedger || accepts else {
+                    throw Misuse("\(path) is not the ledger of this backup: it was founded anew. \(consequence)")
+                }
                 guard changes.unknownErasures == 0 || accepts else {
                     let count = LintReport.count(changes.unknownErasures, "customer")
                     throw Misuse("\(count) of \(path) cannot be found in the backup to be erased again. \(consequence)")

@@ -258,10 +258,11 @@ import Testing
         try await database.write { try $0.execute("CREATE TABLE t (v INTEGER)") }
         try FileManager.default.createSymbolicLink(
             atPath: folder.file("link.sqlite"), withDestinationPath: folder.file())
+        try FileManager.default.linkItem(atPath: folder.file(), toPath: folder.file("hard.sqlite"))
         await #expect(processExitsWith: .success) { [folder = folder.path as String] in
             var exclusive = SQLiteDatabase.Configuration()
             exclusive.isExclusive = true
-            for name in ["test.sqlite", "link.sqlite"] {
+            for name in ["test.sqlite", "link.sqlite", "hard.sqlite"] {
                 let path = "\(folder)/\(name)"
                 let error = #expect(throws: SQLError.self) {
                     _ = try SQLiteDatabase(path: path, configuration: exclusive)
@@ -274,12 +275,24 @@ import Testing
             #expect(try reader.read { try $0.query("SELECT * FROM t") }.isEmpty)
             await reader.close()
         }
+        // A lock file that was removed lets no other process in.
+        try FileManager.default.removeItem(atPath: folder.file() + ".lock")
+        await #expect(processExitsWith: .success) { [path = folder.file() as String] in
+            var exclusive = SQLiteDatabase.Configuration()
+            exclusive.isExclusive = true
+            let error = #expect(throws: SQLError.self) {
+                _ = try SQLiteDatabase(path: path, configuration: exclusive)
+            }
+            #expect(error?.code == .alreadyOpen)
+        }
         let error = #expect(throws: SQLError.self) {
             _ = try SQLiteDatabase(path: folder.file(), configuration: exclusive)
         }
         #expect(error?.code == .alreadyOpen && error?.message.contains("in this process") == true)
+        try await database.write { try $0.execute("INSERT INTO t (v) VALUES (1)") }
         await database.close()
-        #expect(try folder.contents == ["link.sqlite", "test.sqlite"])
+        try FileManager.default.removeItem(atPath: folder.file("hard.sqlite"))
+        #expect(try folder.contents.filter { !$0.hasPrefix("hard.sqlite") } == ["link.sqlite", "test.sqlite"])
         await #expect(processExitsWith: .success) { [path = folder.file() as String] in
             var exclusive = SQLiteDatabase.Configuration()
             exclusive.isExclusive = true
