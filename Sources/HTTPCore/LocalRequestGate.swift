@@ -5,7 +5,7 @@
 ///
 /// - **Host**: the request names the server as `localhost`, `127.0.0.1`, `[::1]`, by the address it is bound to, or by a
 ///   name that the operator allowed, in `Host` and in a target that names a host. A rebound name is none of these. A
-///   request without `Host` passes: browsers always send one.
+///   request that names no host passes: browsers always send `Host`.
 /// - **Site**: `Sec-Fetch-Site` and `Origin`, which a page cannot change, name the server itself. A link to a page of
 ///   the server passes, because the site with the link cannot read the answer.
 ///
@@ -50,9 +50,9 @@ package struct LocalRequestGate: Sendable {
 
     /// Checks the name only. For what any site may ask, once it is asked under a name of this server.
     package func refusalOfHost(_ request: HTTPRequest) -> HTTPProblem? {
-        guard let names, let host = request.headers["Host"] else { return nil }
+        guard let names else { return nil }
         // A target may name a host too, and then it is that one which is meant.
-        for host in [host, request.authority].compactMap(\.self) {
+        for host in [request.headers["Host"], request.authority].compactMap(\.self) {
             if let name = Self.name(of: host), names.contains(name) || takesAddresses && Self.isAddress(name) {
                 continue
             }

@@ -61,7 +61,7 @@ final class Exchange: @unchecked Sendable {
         switch head.check(service.limits) {
         case .accept(let length):
             request = HTTPRequest(
-                method: .init(String(cString: method)), url: target.text ?? "", headers: head.headers)
+                method: .init(head.method), url: target.text ?? "", headers: head.headers)
             step = .body
             if let length { body.reserveCapacity(min(length, 1 << 16)) }
         case .discard(let problem):

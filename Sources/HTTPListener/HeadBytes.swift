@@ -28,8 +28,8 @@ struct HeadBytes {
     var hasControlCharacters: Bool { bytes.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F } }
 
     /// Whether `next` begins behind this part and nothing but its end, which takes so many bytes.
-    func isFollowed(by next: UnsafeRawPointer, after gap: ClosedRange<Int>) -> Bool {
-        gap.contains(Int(bitPattern: next) - Int(bitPattern: start) - count)
+    func isFollowed(by next: UnsafeRawPointer, after gap: Int) -> Bool {
+        Int(bitPattern: next) - Int(bitPattern: start) - count == gap
     }
 }
 
@@ -37,16 +37,18 @@ struct HeadBytes {
 struct RequestTarget {
     /// `nil` where it is not UTF-8.
     let text: String?
-    /// Where it ends.
-    private let end: Int
+    /// `nil` where there is none.
+    private let bytes: HeadBytes?
 
     init(_ target: UnsafePointer<CChar>?) {
         text = target.map { String(validatingCString: $0) } ?? ""
-        end = Int(bitPattern: target) + (target.map { strlen($0) } ?? 0)
+        bytes = target.map { HeadBytes($0) }
     }
 
-    /// Whether nothing but a space stood between it and the version.
-    func isWhole(before version: UnsafePointer<CChar>) -> Bool {
-        !HeadBytes.areInPlace || Int(bitPattern: version) == end + 1
+    /// Whether nothing but a space stood between it and the method, and between it and the version.
+    func isWhole(after method: UnsafePointer<CChar>, before version: UnsafePointer<CChar>) -> Bool {
+        guard HeadBytes.areInPlace else { return true }
+        guard let bytes else { return false }
+        return HeadBytes(method).isFollowed(by: bytes.start, after: 1) && bytes.isFollowed(by: version, after: 1)
     }
 }

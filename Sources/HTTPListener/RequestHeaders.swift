@@ -12,6 +12,7 @@ struct RequestHeaders {
         case refuse(HTTPProblem)
     }
 
+    let method: String
     /// `nil` where it is not UTF-8.
     let target: String?
     /// As in the request line: `HTTP/1.1`.
@@ -20,7 +21,8 @@ struct RequestHeaders {
     /// Bytes of the request line and the header section.
     let size: Int
     /// Whether the request holds nothing but what is read here: no NUL, after which microhttpd reads on as if the rest
-    /// of a part were not there, no other control character in a value, and no line that goes on in the next.
+    /// of a part were not there, no other control character in a value, no line that goes on in the next, and none that
+    /// ends with a line feed alone, where a proxy may see no end.
     let isWhole: Bool
 
     /// The head that microhttpd has read.
@@ -28,6 +30,7 @@ struct RequestHeaders {
         of connection: MHDConnection, _ method: UnsafePointer<CChar>, _ target: RequestTarget,
         _ version: UnsafePointer<CChar>
     ) {
+        self.method = String(cString: method)
         self.target = target.text
         self.version = String(cString: version)
         size = souk_mhd_header_size(connection.pointer)
@@ -39,8 +42,8 @@ struct RequestHeaders {
         headers = collected.headers
         let end = UnsafeRawPointer(method) + size
         isWhole =
-            collected.isWhole && target.isWhole(before: version)
-            && (!HeadBytes.areInPlace || collected.last.isFollowed(by: end, after: 2...4))
+            collected.isWhole && target.isWhole(after: method, before: version)
+            && (!HeadBytes.areInPlace || collected.last.isFollowed(by: end, after: 4))
     }
 
     private struct Collected {
@@ -58,7 +61,7 @@ struct RequestHeaders {
         let field = HeadBytes(name, nameSize)
         let content = value.map { HeadBytes($0, valueSize) }
         collected.pointee.headers.add(field.text, content?.text ?? "")
-        if HeadBytes.areInPlace, !collected.pointee.last.isFollowed(by: field.start, after: 1...2) {
+        if HeadBytes.areInPlace, !collected.pointee.last.isFollowed(by: field.start, after: 2) {
             collected.pointee.isWhole = false
         }
         if content?.hasControlCharacters ?? false { collected.pointee.isWhole = false }
@@ -97,8 +100,10 @@ struct RequestHeaders {
         }
         guard isWhole else {
             return Self.malformed(
-                "The request line or a header contains a control character, or a header goes on in the next line.")
+                "The request line or a header contains a control character, a header goes on in the next line, or a line "
+                    + "does not end with CR and LF.")
         }
+        guard method.isHTTPToken else { return Self.malformed("The method must be a token, such as GET.") }
         guard headers.allSatisfy(\.name.isHTTPToken) else {
             return Self.malformed("A header name must be a token, with the colon right after it.")
         }
@@ -107,8 +112,20 @@ struct RequestHeaders {
         guard hosts == 1 || (hosts == 0 && version == "HTTP/1.0") else {
             return Self.malformed("A request has exactly one Host header.", field: "Host")
         }
+        if let name = Self.singleFields.first(where: { name in headers.count(where: { $0.name.equalsIgnoringCase(name) }) > 1 }) {
+            return Self.malformed("A request has at most one \(name) header.", field: name)
+        }
         return nil
     }
+
+    /// What decides who asks for what: each has one value (RFC 9110 section 5.3), and a second one would be hidden by the
+    /// first. Host and what states a length are checked apart.
+    private static let singleFields = [
+        "Authorization", "Proxy-Authorization", "X-Api-Key", "Content-Type", "Expect", "Range", "If-Range",
+        "If-Modified-Since", "If-Unmodified-Since", "Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest",
+        "Last-Event-ID", "Idempotency-Key", "Souk-Environment", "Souk-Customer-Token", "Souk-Webhook-Signature",
+        "X-Souk-Inspector",
+    ]
 
     /// RFC 9112 section 6.3: a message whose length can be read in two ways is refused.
     private static func ambiguity(of headers: HTTPHeaders) -> HTTPProblem? {

@@ -34,8 +34,10 @@ import Testing
             ("http://localhost@evil.example/", false),
             ("http://evil.example:80?x", false),
         ] {
-            let request = HTTPRequest(method: .get, url: target, headers: ["Host": "localhost"])
-            #expect(LocalRequestGate().refusal(of: request)?.code == (isKnown ? nil : "foreign_host"), "\(target)")
+            for headers in [["Host": "localhost"], [:]] as [HTTPHeaders] {
+                let request = HTTPRequest(method: .get, url: target, headers: headers)
+                #expect(LocalRequestGate().refusal(of: request)?.code == (isKnown ? nil : "foreign_host"), "\(target)")
+            }
         }
     }
 

@@ -131,6 +131,11 @@ import Testing
         "GET / HTTP/1.1\r\nHost: x\r\nA: b\u{7F}\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: x\r\nA: b\u{1B}[31m\r\nC: d\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n",
+        "G\u{0}ET / HTTP/1.1\r\nHost: x\r\n\r\n", "GET\u{0}/ / HTTP/1.1\r\nHost: x\r\n\r\n",
+        "G\u{1}T / HTTP/1.1\r\nHost: x\r\n\r\n", "G(T / HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\nHost: x\nA: b\n\n", "GET / HTTP/1.1\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\nA: b\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA: b\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n\n",
     ])
     func `an ambiguous or malformed request is refused with one problem, and closes`(request: String) async throws {
         let calls = Locked(0)
@@ -170,12 +175,35 @@ import Testing
             await client.send(request)
             let answer = try await client.receiveToEnd()
             #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+            // microhttpd 0.9.75 says it twice of a Content-Length, and that the connection ends.
+            #expect(answer.components(separatedBy: "HTTP/1.1 400 ").dropFirst().allSatisfy { $0.contains("Connection: close\r\n") })
+            #expect(!answer.contains("HTTP/1.1 2"))
             #expect(calls.withLock { $0 } == 0)
         }
     }
 
     @Test(arguments: [
-        "GET / HTTP/1.1\nHost: x\nA: b\n\n", "GET / HTTP/1.1\r\nHost:x\r\nA:\tb\tc\r\n\r\n",
+        "Authorization", "authorization", "Content-Type", "Origin", "Sec-Fetch-Site", "Souk-Environment", "Souk-Customer-Token",
+        "Idempotency-Key", "Last-Event-ID", "x-api-key", "Range",
+    ])
+    func `a header that has one value and comes twice is refused, whichever came first`(name: String) async throws {
+        let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200)) }
+        try await withListener(handler) { address, _ in
+            for values in [["a", "b"], ["a", "a"], ["", "a"]] {
+                let client = try await RawClient(port: address.port)
+                await client.send(
+                    "GET / HTTP/1.1\r\n\(name): \(values[0])\r\nHost: x\r\n\(name.uppercased()): \(values[1])\r\n\r\n")
+                var reader = AnswerReader(client)
+                let answer = try await reader.next()
+                #expect(answer.status == 400)
+                let problem = HTTPProblem(parsing: Array(answer.body.utf8))
+                #expect(problem?.code == "malformed_request" && problem?.field?.equalsIgnoringCase(name) == true)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "GET / HTTP/1.1\r\nHost:x\r\nA:\tb\tc\r\n\r\n",
         "GET / HTTP/1.1\r\nHost:   x\r\nA: b  \r\nB:\r\nC: \r\n\r\n", "\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
         "GET / HTTP/1.0\r\n\r\n", "GET /a?b=c&d&=%00 HTTP/1.1\r\nHost: x\r\nA: \u{E4}\u{1F600}\r\n\r\n",
         "GET / HTTP/1.1\r\nCookie: a=b; c=d\r\nHost: x\r\nCookie: e=f\r\n\r\n",
