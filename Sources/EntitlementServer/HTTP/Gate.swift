@@ -75,6 +75,11 @@ struct Visit: Sendable {
         return CustomerKey(book: book, customer: customer)
     }
 
+    /// Counts a receipt to be judged against the receipt's limit, because it names no customer. Throws 429.
+    func count(receipt: [UInt8]) throws {
+        if caller.kind == .public { try limiter.admit(receipt: receipt, of: caller.app) }
+    }
+
     /// Whether the caller may ask about this customer.
     func mayAsk(about customer: CustomerID) -> Bool { only == nil || only == customer }
 

@@ -26,8 +26,10 @@ struct ReceiptRoutes: Sendable {
     @Sendable private func validate(_ visit: Visit) throws -> HTTPReply {
         visit.later {
             let body = try await RequestBody.bytes(of: visit.request, upTo: maximumBody)
+            let presented = try PresentedReceiptData(body, of: visit.caller.app)
+            try visit.count(receipt: presented.receipt)
             return try await idempotent.respond(to: visit, body: body, namesCustomer: false) { idempotency in
-                try await validation(of: try PresentedReceiptData(body, of: visit.caller.app), visit, as: idempotency)
+                try await validation(of: presented, visit, as: idempotency)
             }
         }
     }

@@ -10,7 +10,8 @@ public struct RateLimit: Hashable, Sendable {
 
     /// The default for one customer: 50 requests a second after 1000 at once. An app asks a few times when it is opened and
     /// once for every hundred purchases that it restores, so no person comes near it. A server answers hundreds of times
-    /// as many, so no single device in a loop keeps it from the others.
+    /// as many, so no single device in a loop keeps it from the others. Each name of a customer counts for itself. A
+    /// request to judge a receipt names no customer: it counts for the receipt.
     public static let perCustomer = RateLimit(perSecond: 50, burst: 1000)
 
     /// Both are taken as they are; `EntitlementService` refuses to start with a limit that lets nobody in.
@@ -38,7 +39,7 @@ public struct RateLimit: Hashable, Sendable {
     }
 }
 
-/// Buckets of tokens, one for each key and one for each customer, on a monotonic clock: setting the date changes nothing.
+/// Buckets of tokens, one for each key and one for each customer or receipt, on a monotonic clock: setting the date changes nothing.
 /// A bucket is kept as the one instant at which it is full again.
 final class RateLimiter: Sendable {
     private let limits: [BundleID: RateLimit]
@@ -47,7 +48,7 @@ final class RateLimiter: Sendable {
     private let begun: ContinuousClock.Instant
     /// By the digest of the key. Only keys that exist get this far, so there are no more of these than keys.
     private let fullAgain = Locked<[[UInt8]: Double]>([:])
-    private let customers = CustomerBuckets()
+    private let subjects = SubjectBuckets()
 
     init(_ configuration: EntitlementService.Configuration) {
         func limits(
@@ -72,9 +73,18 @@ final class RateLimiter: Sendable {
 
     /// Takes a token from the bucket of a customer. Throws 429, saying when there is one again.
     func admit(_ customer: CustomerID, of app: BundleID) throws {
+        try admit(customer, of: app, called: "customer")
+    }
+
+    /// The same for a receipt: one device sends the same one again and again.
+    func admit(receipt: [UInt8], of app: BundleID) throws {
+        try admit(receipt, of: app, called: "receipt")
+    }
+
+    private func admit(_ subject: some Hashable, of app: BundleID, called name: String) throws {
         guard let limit = customerLimits[app] else { return }
-        if let wait = customers.take(limit, of: customer, app, at: now) {
-            throw Refusal.tooManyRequests(of: "This customer", field: "customer", retryAfter: wait)
+        if let wait = subjects.take(limit, of: subject, app, at: now) {
+            throw Refusal.tooManyRequests(of: "This \(name)", field: name, retryAfter: wait)
         }
     }
 
@@ -85,13 +95,14 @@ final class RateLimiter: Sendable {
     }
 }
 
-/// The buckets of customers, in a table that never grows: whoever has the public key can name any number of customers.
+/// The buckets of customers and receipts, in a table that never grows: whoever has the public key can name any number of
+/// customers.
 ///
-/// A customer has four places. Where all are taken, the bucket that is full soonest makes room: it remembers least. So a
+/// A subject has four places. Where all are taken, the bucket that is full soonest makes room: it remembers least. So a
 /// bucket is never fuller than it should be because of others, and one that is nearly empty stays.
-private final class CustomerBuckets: Sendable {
+private final class SubjectBuckets: Sendable {
     private struct Slot {
-        /// The customer's whole hash; 0 in a place that was never taken.
+        /// The subject's whole hash; 0 in a place that was never taken.
         var hash = 0
         var fullAgain = 0.0
     }
@@ -103,11 +114,11 @@ private final class CustomerBuckets: Sendable {
 
     private let shards = (0..<shardCount).map { _ in Locked([Slot](repeating: Slot(), count: setCount * ways)) }
 
-    /// `RateLimit.take` from the bucket of a customer.
-    func take(_ limit: RateLimit, of customer: CustomerID, _ app: BundleID, at now: Double) -> Double? {
+    /// `RateLimit.take` from the bucket of a subject.
+    func take(_ limit: RateLimit, of subject: some Hashable, _ app: BundleID, at now: Double) -> Double? {
         // Seeded in each process, so that a sender cannot choose who shares a place.
         var hasher = Hasher()
-        hasher.combine(customer)
+        hasher.combine(subject)
         hasher.combine(app)
         let hash = hasher.finalize()
         let first = (hash >> 6 & (Self.setCount - 1)) * Self.ways

@@ -101,6 +101,21 @@ import Testing
         await bench.close()
     }
 
+    @Test func `a receipt to be judged counts for itself`() async throws {
+        let bench = try await ServerBench { $0.apps[0].customerRateLimit = RateLimit(perSecond: 0.1, burst: 1) }
+        func judge(_ receipt: String, as key: ServerBench.Key = .public) async throws -> ServerBench.Reply {
+            let body: JSONValue = ["receipt": .string(Base64.encode(Array(receipt.utf8)))]
+            return try await bench.send(.post, "/v1/receipts/validate", as: key, body: .json(body))
+        }
+        #expect(try await judge("one").status == 200)
+        let refused = try await judge("one")
+        #expect(refused.status == 429 && refused.field == "receipt")
+        #expect(try await judge("two").status == 200)
+        #expect(try await judge("one", as: .secret).status == 200)
+        #expect(try await bench.get().status == 200)
+        await bench.close()
+    }
+
     @Test func `an app without a limit for its customers has none`() async throws {
         let bench = try await ServerBench { $0.apps[0].customerRateLimit = nil }
         for _ in 0..<(RateLimit.perCustomer.burst + 5) { #expect(try await bench.get().status == 200) }
