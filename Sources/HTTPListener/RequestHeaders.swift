@@ -20,9 +20,9 @@ struct RequestHeaders {
     let headers: HTTPHeaders
     /// Bytes of the request line and the header section.
     let size: Int
-    /// Whether the request holds nothing but what is read here: no NUL, after which microhttpd reads on as if the rest
-    /// of a part were not there, no other control character in a value, no line that goes on in the next, and none that
-    /// ends with a line feed alone, where a proxy may see no end.
+    /// Whether the request holds nothing but what is read here. It has no NUL, after which microhttpd reads on as if the
+    /// rest of a part were not there, and no other control character in a value. No line goes on in the next. Each ends
+    /// with CR and LF: a proxy may see no end in a line feed alone.
     let isWhole: Bool
 
     /// The head that microhttpd has read.
@@ -112,14 +112,17 @@ struct RequestHeaders {
         guard hosts == 1 || (hosts == 0 && version == "HTTP/1.0") else {
             return Self.malformed("A request has exactly one Host header.", field: "Host")
         }
-        if let name = Self.singleFields.first(where: { name in headers.count(where: { $0.name.equalsIgnoringCase(name) }) > 1 }) {
+        let doubled = Self.singleFields.first { name in
+            headers.count { $0.name.equalsIgnoringCase(name) } > 1
+        }
+        if let name = doubled {
             return Self.malformed("A request has at most one \(name) header.", field: name)
         }
         return nil
     }
 
-    /// What decides who asks for what: each has one value (RFC 9110 section 5.3), and a second one would be hidden by the
-    /// first. Host and what states a length are checked apart.
+    /// Fields that decide who asks for what. Each has one value (RFC 9110 section 5.3), and the first would hide a second
+    /// one. Host and what states a length are checked apart.
     private static let singleFields = [
         "Authorization", "Proxy-Authorization", "X-Api-Key", "Content-Type", "Expect", "Range", "If-Range",
         "If-Modified-Since", "If-Unmodified-Since", "Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest",

@@ -95,7 +95,7 @@ final class RateLimiter: Sendable {
     }
 }
 
-/// The buckets of customers and receipts, in a table that never grows: whoever has the public key can name any number of
+/// The buckets of customers and receipts, in a table that never grows: a client with the public key can name any number of
 /// customers.
 ///
 /// A subject has four places. Where all are taken, the bucket that is full soonest makes room: it remembers least. So a
