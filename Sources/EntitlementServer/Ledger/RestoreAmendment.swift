@@ -87,9 +87,9 @@ public struct RestoreAmendment: Sendable {
     /// Whether the ledger that was read and this backup were founded as one. Each app gets a random secret when it is
     /// first served, which does not change. Backups of the first version have none, only the time.
     private func isOfLedger(_ backup: any SQLConnection) throws -> Bool {
-        let own = Dictionary(uniqueKeysWithValues: apps.map { ($0.name, $0) })
         return try backup.query("SELECT bundle_id, created_at, token_secret FROM app").allSatisfy { row in
-            guard let app = own[try row["bundle_id"]] else { return false }
+            let name = ExactString(try row["bundle_id"])
+            guard let app = apps.first(where: { ExactString($0.name) == name }) else { return false }
             let secret: [UInt8]? = try row["token_secret"]
             return try secret.map { $0 == app.tokenSecret } ?? (row["created_at"] == app.createdAt)
         }

@@ -39,8 +39,8 @@ public struct RateLimit: Hashable, Sendable {
     }
 }
 
-/// Buckets of tokens, one for each key and one for each customer or receipt, on a monotonic clock: setting the date changes nothing.
-/// A bucket is kept as the one instant at which it is full again.
+/// Buckets of tokens, one for each key and one for each customer or receipt, on a monotonic clock: setting the date
+/// changes nothing. A bucket is kept as the one instant at which it is full again.
 final class RateLimiter: Sendable {
     private let limits: [BundleID: RateLimit]
     private let customerLimits: [BundleID: RateLimit]
@@ -95,8 +95,8 @@ final class RateLimiter: Sendable {
     }
 }
 
-/// The buckets of customers and receipts, in a table that never grows: a client with the public key can name any number of
-/// customers.
+/// The buckets of customers and receipts, in a table that never grows: a client with the public key can name any
+/// number of customers.
 ///
 /// A subject has four places. Where all are taken, the bucket that is full soonest makes room: it remembers least. So a
 /// bucket is never fuller than it should be because of others, and one that is nearly empty stays.
