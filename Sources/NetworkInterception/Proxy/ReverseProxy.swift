@@ -59,6 +59,11 @@ public struct ReverseProxy: HTTPHandler {
                 status: 421, code: "not_a_forward_proxy", title: "Not a forward proxy",
                 detail: "This stands in front of one server: send requests to its address, not by way of http_proxy.")
         }
+        guard request.url.utf8.allSatisfy({ $0 < 0x80 }) else {
+            return HTTPProblem(
+                status: 400, code: "malformed_request", title: "Malformed request",
+                detail: "The target should be of ASCII: write other characters with percent signs.")
+        }
         guard request.headers.tokens(of: "Upgrade").contains("websocket") else { return nil }
         return HTTPProblem(
             status: 501, code: "websocket", title: "No WebSockets",

@@ -3,7 +3,7 @@ import HTTPCore
 /// What counts as a secret, in the form in which bytes are searched for it.
 final class SecretRules: Sendable {
     private static let standardWords = SecretTable(SecretWords.standard)
-    private static let stepWords = SecretTable([SecretWords.steps])
+    private static let stepWords = SecretTable(SecretWords.steps)
     private static let namingWords = SecretTable([SecretWords.naming])
     private static let namedWords = SecretTable([SecretWords.named])
     private static let namedElementWords = SecretTable([SecretWords.namedElements])

@@ -1,8 +1,8 @@
 import Primitives
 
-/// A quote as it is written inside of other things: `"`, `'`, `\"`, `\\\"`, `\u0022`, `&quot;`.
+/// A quote as it is written inside of other things: `"`, `'`, a backtick, `\"`, `\\\"`, `\u0022`, `&quot;`.
 struct SecretQuote {
-    enum Mark { case double, single, unicode, entity, numericEntity }
+    enum Mark { case double, single, backtick, unicode, entity, numericEntity }
 
     let mark: Mark
     /// How many backslashes are in front: each time JSON is written into a string of JSON there are more.
@@ -93,6 +93,7 @@ extension SecretScanner {
         switch mark {
         case .double: byte(end - 1) == UInt8(ascii: "\"")
         case .single: byte(end - 1) == UInt8(ascii: "'")
+        case .backtick: byte(end - 1) == UInt8(ascii: "`")
         case .unicode: stands("\\u0022", at: end - 6)
         case .entity: stands("&quot;", at: end - 6)
         case .numericEntity: stands("&#34;", at: end - 5)
@@ -125,6 +126,8 @@ extension SecretScanner {
             return SecretQuote(mark: .double, escapes: escapes, range: start..<place + 1)
         case UInt8(ascii: "'"):
             return SecretQuote(mark: .single, escapes: escapes, range: start..<place + 1)
+        case UInt8(ascii: "`"):
+            return SecretQuote(mark: .backtick, escapes: escapes, range: start..<place + 1)
         case UInt8(ascii: "u") where escapes > 0 && stands("u0022", at: place):
             return SecretQuote(mark: .unicode, escapes: escapes - 1, range: start..<place + 5)
         case UInt8(ascii: "&") where escapes == 0 && stands("&quot;", at: place):
@@ -147,6 +150,7 @@ extension SecretScanner {
         switch quote.mark {
         case .double: return endOfString(from: start, UInt8(ascii: "\""), quote.escapes)
         case .single: return endOfString(from: start, UInt8(ascii: "'"), quote.escapes)
+        case .backtick: return endOfString(from: start, UInt8(ascii: "`"), quote.escapes)
         case .unicode: return end(from: start, at: "\\u0022", unlessEscaped: true)
         case .entity: return end(from: start, at: "&quot;", unlessEscaped: false)
         case .numericEntity: return end(from: start, at: "&#34;", unlessEscaped: false)

@@ -16,7 +16,7 @@ extension SecretScanner {
         guard beginsWord(start) else { return position += 1 }
         let first = text[start]
         if first.isDigit { return card() }
-        if first == UInt8(ascii: "e"), SecretShapes.objects.contains(where: { stands($0, at: start) }) {
+        if "eWIC".utf8.contains(first), SecretShapes.objects.contains(where: { stands($0, at: start) }) {
             return encoded(atLeast: 16, withDots: true)
         }
         if first == UInt8(ascii: "M"), byte(start + 1) == UInt8(ascii: "I") {
@@ -44,12 +44,22 @@ extension SecretScanner {
         let end: Int
         switch shape.rest {
         case .word, .mixed: end = self.end(from: rest) { !Self.wordOfToken.contains($0) }
+        case .hexadecimal: end = self.end(from: rest) { $0.hexValue == nil }
         case .parts: end = trimmed(rest..<self.end(from: rest) { !Self.partsOfToken.contains($0) })
         case .path: end = trimmed(rest..<self.end(from: rest) { Self.afterPath.contains($0) })
         case .digest: end = trimmed(rest..<self.end(from: rest) { !Self.digest.contains($0) })
         }
-        guard end - rest >= shape.least else { return false }
+        guard end - rest >= shape.least, shape.rest != .hexadecimal || !byte(end).isAlphanumeric else { return false }
         hide((shape.keepsPrefix ? rest : start)..<end)
+        return true
+    }
+
+    /// At a colon: the token of a bot of Telegram, a number before it and a word that begins with `AA` after it?
+    mutating func botToken(at colon: Int) -> Bool {
+        guard stands("AA", at: colon + 1), byte(colon - 6).isDigit, byte(colon - 1).isDigit else { return false }
+        let end = end(from: colon + 1) { !Self.wordOfToken.contains($0) }
+        guard end - colon > 30 else { return false }
+        hide(colon + 1..<end)
         return true
     }
 
@@ -93,7 +103,9 @@ extension SecretScanner {
 
     /// What follows a scheme, when it is no word of a sentence. `isWhole`: nothing else is expected there.
     private mutating func credentials(after scheme: Range<Int>, isWhole: Bool) -> Bool {
-        var start = end(from: scheme.upperBound) { !$0.isBlank && $0 != UInt8(ascii: "+") }
+        // `Sec-WebSocket-Protocol: bearer, …` is how a page sends a token with a WebSocket.
+        let isListed = isWhole && byte(scheme.upperBound) == UInt8(ascii: ",")
+        var start = end(from: scheme.upperBound + (isListed ? 1 : 0)) { !$0.isBlank && $0 != UInt8(ascii: "+") }
         if stands("%20", at: start) { start += 3 }
         guard start > scheme.upperBound else { return false }
         let word = text[start..<min(text.count, start + Self.longestJudged)].prefix { Self.credential.contains($0) }
@@ -104,7 +116,9 @@ extension SecretScanner {
         if isBasic(scheme) {
             isSecret = isUserAndPassword(word) || word.count >= (isWhole ? 8 : 16) && isRandom(word)
         } else if letter == UInt8(ascii: "b") || isWhole {
-            isSecret = isWhole && letter == UInt8(ascii: "b") || word.count >= 24 || word.count >= 8 && isRandom(word)
+            isSecret =
+                isWhole && !isListed && letter == UInt8(ascii: "b") || word.count >= 24
+                || word.count >= 8 && isRandom(word)
         } else {
             isSecret = word.count >= 12 && word.contains(where: \.isDigit) && word.contains(where: \.isASCIILetter)
         }

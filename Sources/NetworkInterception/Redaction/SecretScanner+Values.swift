@@ -28,7 +28,7 @@ extension SecretScanner {
         let place = position
         position += 1
         let sign = text[place]
-        if sign == UInt8(ascii: ":"), authority(at: place) { return }
+        if sign == UInt8(ascii: ":"), authority(at: place) || botToken(at: place) { return }
         if sign == UInt8(ascii: "="), byte(place + 1) == UInt8(ascii: "=") {
             // A comparison, or the end of base64.
             position = end(from: place) { $0 != UInt8(ascii: "=") }
@@ -116,16 +116,16 @@ extension SecretScanner {
         hide(content)
     }
 
-    /// The text between three quotes on either side, as TOML, Python and Swift write texts of several lines. `nil` where
-    /// there is one quote.
+    /// The text between three quotes on either side, as TOML, Python, Swift and GraphQL write texts of several lines. Inside
+    /// of a string of JSON each of the quotes has backslashes. `nil` where there is one quote.
     private func tripleQuoted(_ quote: SecretQuote) -> Range<Int>? {
-        guard quote.escapes == 0, quote.mark == .double || quote.mark == .single else { return nil }
-        let mark = text[quote.range.lowerBound]
-        let quotes = [mark, mark, mark]
+        guard quote.mark == .double || quote.mark == .single else { return nil }
+        let first = text[quote.range.lowerBound]
+        let quotes = Array([[UInt8]](repeating: Array(text[quote.range]), count: 3).joined())
         guard stands(quotes, at: quote.range.lowerBound) else { return nil }
-        let start = quote.range.lowerBound + 3
+        let start = quote.range.lowerBound + quotes.count
         var end = start
-        while end < text.count, text[end] != mark || !stands(quotes, at: end) || text[end - 1] == UInt8(ascii: "\\") {
+        while end < text.count, text[end] != first || !stands(quotes, at: end) || text[end - 1] == UInt8(ascii: "\\") {
             end += 1
         }
         return start..<end

@@ -9,6 +9,8 @@ struct SecretShape: Sendable {
         case path
         /// Letters of either case and digits, mixed.
         case mixed
+        /// Digits of base 16 alone.
+        case hexadecimal
         /// The digest of a password with its parameters.
         case digest
     }
@@ -36,13 +38,17 @@ final class SecretShapes: Sendable {
         .init("ghr_", least: 16), .init("github_pat_", least: 16), .init("glpat-", least: 12),
         .init("gldt-", least: 12), .init("glrt-", least: 12), .init("glptt-", least: 12), .init("npm_", least: 20),
         .init("pypi-", least: 24), .init("dckr_pat_", least: 12), .init("rubygems_", least: 20),
+        .init("key-", least: 32, .hexadecimal), .init("ntn_", least: 20), .init("secret_", least: 40),
         .init("ATATT3", least: 20), .init("ATBB", least: 24, .mixed),
         // Payments and shops.
         .init("sk_live_", least: 8), .init("sk_test_", least: 8), .init("rk_live_", least: 8),
         .init("rk_test_", least: 8), .init("whsec_", least: 12), .init("shpat_", least: 12), .init("shpss_", least: 12),
         .init("shpca_", least: 12), .init("shppa_", least: 12), .init("sq0atp-", least: 12),
         .init("sq0csp-", least: 12),
+        .init("EAAA", least: 50),
         // Messages.
+        .init("SK", least: 32, .hexadecimal),
+        .init("base64url.bearer.authorization.k8s.io.", least: 8, keepsPrefix: true),
         .init("xoxb-", least: 8), .init("xoxp-", least: 8), .init("xoxa-", least: 8), .init("xoxr-", least: 8),
         .init("xoxs-", least: 8), .init("xoxe-", least: 8), .init("xapp-", least: 8),
         .init("SG.", least: 20, .parts), .init("hooks.slack.com/services/", least: 8, .path, keepsPrefix: true),
@@ -55,8 +61,17 @@ final class SecretShapes: Sendable {
         .init("AKIA", least: 16, .mixed), .init("ASIA", least: 16, .mixed), .init("AIza", least: 30),
         .init("ya29.", least: 16, .parts), .init("GOCSPX-", least: 12), .init("dop_v1_", least: 20),
         .init("doo_v1_", least: 20), .init("hvs.", least: 12), .init("hvb.", least: 12), .init("hvr.", least: 12),
+        .init("glsa_", least: 20), .init("glc_", least: 20), .init("dapi", least: 32, .hexadecimal),
+        .init("pscale_tkn_", least: 20), .init("pscale_pw_", least: 20), .init("dp.pt.", least: 20),
+        .init("dp.st.", least: 20, .parts), .init("vcp_", least: 20), .init("fo1_", least: 20),
         .init("sbp_", least: 20), .init("AGE-SECRET-KEY-1", least: 20), .init("lin_api_", least: 16),
         .init("PMAK-", least: 16), .init("NRAK-", least: 16), .init("figd_", least: 16),
+        // The beginnings of private keys in PEM, in base64 once more.
+        .init("LS0tLS1CRUdJTiBQUklWQVRFIEtFW", least: 40, .digest),
+        .init("LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRV", least: 40, .digest),
+        .init("LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFW", least: 40, .digest),
+        .init("LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUgS0VZ", least: 40, .digest),
+        .init("LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURSBLRV", least: 40, .digest),
         // Models.
         .init("sk-proj-", least: 12), .init("sk-ant-", least: 12), .init("sk-or-", least: 12),
         .init("sk-svcacct-", least: 12), .init("sk-", least: 20, .mixed), .init("hf_", least: 24),
@@ -66,6 +81,8 @@ final class SecretShapes: Sendable {
         .init("v4.local.", least: 16, .parts), .init("v2.public.", least: 16, .parts),
         .init("v3.public.", least: 16, .parts), .init("v4.public.", least: 16, .parts),
         .init("$2a$", least: 30, .digest), .init("$2b$", least: 30, .digest), .init("$2y$", least: 30, .digest),
+        .init("$apr1$", least: 20, .digest), .init("pbkdf2_sha", least: 30, .digest),
+        .init("$pbkdf2", least: 30, .digest), .init("$scrypt$", least: 30, .digest), .init("$y$", least: 30, .digest),
         .init("$argon2", least: 30, .digest), .init("$5$", least: 30, .digest), .init("$6$", least: 30, .digest),
     ])
 
@@ -77,8 +94,8 @@ final class SecretShapes: Sendable {
     ].map { Array($0.utf8) }
     /// The words before a password in statements of SQL and in netrc, in lower case.
     static let passwordWords = ["password", "passwd", "identified by"].map { Array($0.utf8) }
-    /// The beginnings of an object of JSON in base64.
-    static let objects = ["eyJ", "eyAi", "ewog", "ewoi", "ewoJ", "ew0K"].map { Array($0.utf8) }
+    /// The beginnings of JSON in base64: an object, also after white space or in an array.
+    static let objects = ["eyJ", "eyAi", "ewog", "ewoi", "ewoJ", "ew0K", "IHsi", "Cnsi", "W3si"].map { Array($0.utf8) }
 
     private let byFirst: [[SecretShape]]
     private let schemesByFirst: [[[UInt8]]]

@@ -47,7 +47,7 @@ extension SecretWords {
             decryptionkey masterkey authkey authenticationkey subscriptionkey accountkey sharedkey deploykey sshkey
             adminkey serverkey applicationkey consumerkey webhookkey functionskey hmackey sessionkey streamkey recoverykey
             licensekey insertkey ingestkey symmetrickey aeskey rsakey servicekey wrappingkey
-            customerkey integrationkey writekey appkey keymaterial secretid
+            customerkey integrationkey unsealkey tlskey writekey appkey keymaterial secretid
             passkey connectionstring accesskeyid authheader authorizationheader
             sessionid sessid samlresponse samlassertion codeverifier oauthverifier seedphrase recoveryphrase mnemonic
             backupcode backupcodes recoverycode recoverycodes verificationcode authcode authorizationcode securitycode
@@ -61,7 +61,8 @@ extension SecretWords {
             .ending, [.everywhere, .number, .list],
             "otp cvv cvc jwt jws userpass dbpass newpass oldpass rootpass smtppass ftppass sshpass mailpass tkn sharedaccesssignature"
         ),
-        SecretWords(.word, [.everywhere, .number, .list], "pin cvn csc sid sess dpop assertion samlrequest hmac"),
+        SecretWords(
+            .word, [.everywhere, .number, .list], "pin cvn csc sid sess dpop assertion samlrequest hmac csrf xsrf"),
         SecretWords(.word, [.everywhere, .list], "pass psw pw auth oauth session bearer cred mfa"),
         SecretWords(.ending, [.everywhere, .list, .line], "cookie cookies"),
         SecretWords(.word, [.everywhere, .everything, .line], "authorization"),
@@ -70,6 +71,7 @@ extension SecretWords {
         SecretWords(.ending, [.member, .list, .object], "passwords tokens secrets apikeys"),
         SecretWords(.ending, [.header, .item], "signature"),
         SecretWords(.ending, [.header], "authenticationinfo"),
+        SecretWords(.whole, [.header], "authentication"),
         SecretWords(.whole, [.item], "key code sig sign ticket"),
         SecretWords(
             .ending, .harmless,
@@ -82,7 +84,10 @@ extension SecretWords {
     ]
 
     /// Segments of paths after which there is a token: `/reset/…`. Others are names of secrets: `/token/…`.
-    static let steps = SecretWords(.word, .member, "reset verify verification confirm activate activation magic invite")
+    static let steps = [
+        SecretWords(.word, .member, "reset verify verification confirm activate activation magic invite"),
+        SecretWords(.ending, .member, "verifyemail confirmemail"),
+    ]
     /// Names whose value may itself be the name of a secret, the value of which stands beside it:
     /// `{"name": "password", "value": "…"}`.
     static let naming = SecretWords(.whole, .member, "name key id field header parameter type")

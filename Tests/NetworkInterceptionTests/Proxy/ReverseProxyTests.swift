@@ -185,6 +185,8 @@ import Testing
         #expect(webSocket.status == 501)
         let forward = await proxy.respond(to: HTTPRequest(method: .get, url: "http://b/")).response()
         #expect(forward.status == 421)
+        let foreign = await proxy.respond(to: HTTPRequest(method: .get, url: "/caf\u{E9}")).response()
+        #expect(foreign.status == 400)
         let http2: HTTPHeaders = ["Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AA"]
         #expect(await proxy.respond(to: HTTPRequest(method: .get, url: "/", headers: http2)).response().status == 200)
     }

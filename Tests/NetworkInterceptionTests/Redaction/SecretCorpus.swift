@@ -101,6 +101,7 @@ enum SecretCorpus {
         X-Password X-User-Password X-OTP X-GitHub-OTP X-Webhook-Secret X-Hub-Signature-256 X-Slack-Signature
         Stripe-Signature X-Twilio-Signature Signature X-Forwarded-Authorization X-Original-Authorization X-Sentry-Auth
         Souk-Customer-Token X-Postmark-Server-Token X-JWT-Assertion X-Client-Secret Authentication-Info X-HMAC
+        Authentication
         """
     ).map { Planted(place: .header($0), template: "§") }
 
@@ -112,6 +113,7 @@ enum SecretCorpus {
             "Credential=§/20260101/eu/s3/aws4_request", "https://h/?token=§",
             "<https://h/?access_token=§>; rel=\"next\"",
             "{\"token\":\"§\"}", "%7B%22token%22%3A%22§%22%7D", "eyJhbGciOiJIUzI1NiJ9.§.§", "ghp_§", "user password=§",
+            "bearer, §", "v1.chat, base64url.bearer.authorization.k8s.io.§",
         ])
 
     static let queries = words(
@@ -138,7 +140,7 @@ enum SecretCorpus {
             "https://discord.com/api/webhooks/123456789/§", "https://api.telegram.org/bot123456789:§/getMe",
             "https://h/x?pass%77ord=§", "https://h/?authorization=Bearer%20§", "https://h/?h=Authorization%3A+Bearer+§",
             "https://h/reset-password/§", "https://h/password/reset/§?lang=de", "https://h/token/§",
-            "/v1/verify/§/done",
+            "/v1/verify/§/done", "https://h/verify-email/§",
             "https://h/api_key/§/items", "https://t.webhook.office.com/webhookb2/§/x", "/relative?code=§", "?token=§",
             "https://h/?ids=1&token[]=§", "https://h/?a=1&amp;token=§",
         ])
@@ -151,12 +153,12 @@ enum SecretCorpus {
             "grant_type=authorization_code&code=§&code_verifier=x", "SAMLResponse=§&RelayState=/x", "otp=¤&user=a",
             "card_number=¤&x=1", "cvv=¤&x=1", "user%5Bpassword%5D=§", "data=%7B%22token%22%3A%22§%22%7D",
             "pass%77ord=§", "session_id=§", "j_username=a&j_password=§", "payload=token%3D§",
-            "x=%3Cpassword%3E§%3C%2Fpassword%3E", "header=Authorization%3A+Bearer+§", "api_key=§", "token=§",
+            "x=%3Cpassword%3E§%3C%2Fpassword%3E", "header=Authorization%3A+Bearer+§", "api_key=§", "token=§", "_csrf=§",
         ])
 
     static let memberNames = words(
         """
-        password Password PASSWORD newPassword new_password oldPassword currentPassword confirmPassword
+        csrf unsealKey tlsKey password Password PASSWORD newPassword new_password oldPassword currentPassword confirmPassword
         passwordConfirmation password_confirm password2 userPassword passwd pwd user_pwd pass userPass passphrase
         passcode passwordHash secret clientSecret client_secret sharedSecret webhookSecret secretKey secretValue
         aws_secret_access_key token accessToken access_token refreshToken idToken authToken sessionToken csrfToken
@@ -201,7 +203,8 @@ enum SecretCorpus {
             "{\"b64\":\"ewogICJwYXNzd29yZCI6ICJ§\"}", #"{"password"=>"§"}"#, #"{:password=>"§"}"#, #"password := "§""#,
             #"{"token"/* mine */:"§"}"#, #"{"token": /* mine */ "§"}"#, "{\"password\": // mine\n  \"§\"}",
             #"{"/* a */password" /**/ : /**/ "§"}"#, #"{"command":"curl -u anna:§ https://h/"}"#,
-            #"{"sql":"ALTER USER a PASSWORD '§'"}"#,
+            #"{"sql":"ALTER USER a PASSWORD '§'"}"#, #"{"query":"mutation{login(password:\"\"\"§\"\"\"){id}}"}"#,
+            #"{"note":"password = \"\"\"\n§\nmore \"quoted\"\n\"\"\"\nb = 2"}"#,
         ])
 
     static let markup = list(
@@ -260,7 +263,7 @@ enum SecretCorpus {
                 "curl -uanna:§ https://h/", "curl --user anna:§ https://h/", "curl --proxy-user=anna:§ https://h/",
                 "machine h login anna password §\n", "machine h\n  login anna\n  password §\n",
                 "create user anna with password '§';", "CREATE USER anna IDENTIFIED BY \"§\"",
-                "ALTER ROLE anna PASSWORD '§' VALID UNTIL '2027-01-01'",
+                "ALTER ROLE anna PASSWORD '§' VALID UNTIL '2027-01-01'", "const password = `§`;",
             ])
         + list(.body(""), ["password=§&n=a+b", "password=§ and more", "[db]\npassword = §\nport = 1\n", "token: §"])
 
@@ -284,6 +287,9 @@ enum SecretCorpus {
             "xoxp-§", "SG.§.§", "AIza§§", "ya29.§", "GOCSPX-§", "dop_v1_§", "hvs.§", "sk-proj-§", "sk-ant-api03-§",
             "sk-§",
             "shpat_§", "dckr_pat_§", "v4.local.§", "$2b$10$§§", "$argon2id$v=19$m=65536,t=3,p=4$§", "hf_§", "lin_api_§",
+            "glsa_§", "ntn_§", "pscale_tkn_§", "dp.pt.§", "vcp_§", "fo1_§", "123456789:AA§§",
+            "https://api.example.com/bot123456789:AA§§/getMe", "$apr1$a1b2c3d4$§", "pbkdf2_sha256$600000$a1b2$§§",
+            "IHsidG9rZW4iOiI§", "W3sidG9rZW4iOiI§", "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t§§",
             "-----BEGIN PRIVATE KEY-----\n§\n-----END PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----\n§",
             "-----BEGIN PGP PRIVATE KEY BLOCK-----\n§\n-----END PGP PRIVATE KEY BLOCK-----",
             "eyJhbGciOiJIUzI1NiJ9.§.§", "eyAiYWxnIjoiSFMyNTYifQ.§",
@@ -305,6 +311,9 @@ enum SecretCorpus {
             "no route to https://anna:§@h/",
             "Authorization: Bearer § was refused", "api_key=§ is unknown", "The header X-Api-Key: § is not accepted",
         ])
+
+    /// Prefixes of tokens that have 32 digits of base 16.
+    static let beforeHexadecimal = ["dapi", "SK", "key-"]
 
     /// Numbers of payment cards that banks give out for tests.
     static let cards = [

@@ -42,6 +42,16 @@ import Testing
         #expect(redacted.contains("[redacted]") && !redacted.contains("1111"), "\(redacted)")
     }
 
+    @Test(arguments: SecretCorpus.beforeHexadecimal)
+    func `a token of hexadecimal digits is taken out, and a longer or shorter one is none`(_ prefix: String) {
+        let digits = String(repeating: "8f3a1c0d", count: 4)
+        let redacted = Redaction.standard.redacted("see \(prefix)\(digits) here")
+        #expect(redacted == "see [redacted] here")
+        for text in ["see \(prefix)\(digits)x here", "see \(prefix)\(digits.dropLast()) here"] {
+            #expect(Redaction.standard.redacted(text) == text)
+        }
+    }
+
     @Test(arguments: HarmlessCorpus.all)
     func `what is no secret stays byte for byte`(_ harmless: Planted) {
         let record = harmless.record("", digits: "")
