@@ -137,7 +137,11 @@ import Testing
     }
 
     @Test func `reads during writes never go back in time`() async throws {
-        let bench = try await ServerBench { $0.answerMemory = 1 }
+        let bench = try await ServerBench {
+            $0.answerMemory = 1
+            // How often the readers ask depends on the machine, and the time of the limit does not pass here.
+            $0.apps[0].customerRateLimit = nil
+        }
         let signed = try (1...40).map { try bench.purchase("\($0)") }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
