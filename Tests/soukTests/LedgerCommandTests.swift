@@ -52,6 +52,28 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
+    @Test func `a ledger founded where one is missing keeps the keys of the missing one`() async throws {
+        let (secret, open) = (
+            "ledger.sqlite.com.example.darkroom.secret-key", "ledger.sqlite.com.example.darkroom.public-key"
+        )
+        #expect(try await serve().stop() == 0)
+        let before = [secret: try folder.text(secret), open: try folder.text(open)]
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where before[name] == nil {
+            try FileManager.default.removeItem(atPath: folder.file(name))
+        }
+        let server = try await serve()
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        for (name, text) in before {
+            let former = try #require(names.first { $0.hasPrefix("\(name).before-") }, "\(names)")
+            #expect(try folder.text(former) == text && mode(folder.file(former)) == 0o600)
+            let key = try folder.text(name)
+            #expect(key != text)
+            #expect(try await status(server.url, key: key.trimmingCharacters(in: .newlines)) == 200)
+            #expect(try await status(server.url, key: text.trimmingCharacters(in: .newlines)) == 401)
+        }
+        #expect(await server.stop() == 0)
+    }
+
     @Test func `a public key is printed, a signing key goes into a file of its own`() async throws {
         #expect(try await serve().stop() == 0)
         let made = try await souk("keys", "create", "--bundle-id", "com.example.darkroom", "--kind", "public").json

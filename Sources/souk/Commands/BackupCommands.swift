@@ -54,7 +54,7 @@ enum BackupCommands {
             return file
         }
         let hadLedger = ledger.exists
-        let former = unused("\(ledger.path).before-\(stamp(Date()))")
+        let former = FormerFile.name(for: ledger.path, at: Date())
         let obstacle = try obstacle(to: ledger)
         if let obstacle, !accepts { throw Misuse("\(obstacle) \(Self.consequence)") }
         let restored = try await replace(
@@ -126,21 +126,6 @@ enum BackupCommands {
 
     private static func size(of path: String) throws -> Int64 {
         (try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.int64Value ?? 0
-    }
-
-    /// The path, or one that begins so where there is a file or a log: two restores in one second keep both ledgers.
-    private static func unused(_ path: String) -> String {
-        var (name, number) = (path, 1)
-        while [name, name + "-wal"].contains(where: FileManager.default.fileExists(atPath:)) {
-            number += 1
-            name = "\(path)-\(number)"
-        }
-        return name
-    }
-
-    /// An instant as part of a file's name: `20261120T144000Z`.
-    private static func stamp(_ date: Date) -> String {
-        RFC3339.string(from: date).filter { $0 != "-" && $0 != ":" }.prefix { $0 != "." && $0 != "Z" } + "Z"
     }
 
     /// How much is done, on a terminal.

@@ -74,28 +74,45 @@ enum ServeCommand {
         }
         configuration.maximumConnections = try Descriptors.connections(
             try arguments.integer("max-connections", in: 1...1_000_000)
-        ) { sentence in
-            let line: JSONValue = [
-                "time": .string(RFC3339.string(from: Date())), "level": "warning", "requestID": "descriptors",
-                "warning": .string(sentence),
-            ]
-            Terminal.log(json: line)
-        }
+        ) { warn(sentence: $0, about: "descriptors") }
         return configuration
     }
 
+    /// A line of the log for what no request brought about.
+    private static func warn(sentence: String, about subject: String) {
+        let line: JSONValue = [
+            "time": .string(RFC3339.string(from: Date())), "level": "warning", "requestID": .string(subject),
+            "warning": .string(sentence),
+        ]
+        Terminal.log(json: line)
+    }
+
     /// Writes both keys to files that only their owner may read, whatever the process's mask, because the ledger keeps
-    /// only digests. The secret key is never printed.
+    /// only digests. The secret key is never printed. Where there are such files, the ledger they belong to is gone,
+    /// perhaps for a while only, as when a disk is not mounted: they are kept under another name.
     private static func save(_ keys: IssuedKeys, beside database: String) throws {
         let files = [
             (secretFile(of: keys.bundleID, beside: database), keys.secretKey),
             ("\(database).\(keys.bundleID).public-key", keys.publicKey),
         ]
         for (path, key) in files {
+            try keepFormer(path)
             do { try DurableFile.write(Array((key + "\n").utf8), to: path, by: path + ".new") } catch {
                 throw Misuse("\(path): the key cannot be written: \(error). No key was made")
             }
         }
+    }
+
+    private static func keepFormer(_ path: String) throws {
+        let former = FormerFile.name(for: path, at: Date())
+        guard rename(path, former) == 0 else {
+            if errno == ENOENT { return }
+            throw Misuse("\(FileFailure("rename", path, errno)). No key was made")
+        }
+        warn(
+            sentence: "\(path) was there although the ledger has no keys of this app. It is kept as \(former). If the "
+                + "ledger that it belongs to should be here, stop and restore it.",
+            about: "keys")
     }
 
     private static func secretFile(of bundle: BundleID, beside database: String) -> String {
