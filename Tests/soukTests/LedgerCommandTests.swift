@@ -1,6 +1,7 @@
 import CurlTransport
 import Foundation
 import HTTPCore
+import HostTestSupport
 import Primitives
 import Testing
 
@@ -61,17 +62,44 @@ import Testing
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where before[name] == nil {
             try FileManager.default.removeItem(atPath: folder.file(name))
         }
-        let server = try await serve()
+        let server = try ChildProgram(
+            SoukExecutable.path(),
+            ["serve", "--database", database, "--bundle-id", "com.example.darkroom", "--stop-with-parent"],
+            input: .captured, output: .captured, errors: .captured)
+        let greeting = try JSONValue(parsing: await server.output.firstLine() ?? "")
+        let url = try #require(greeting["listening"]?.stringValue)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         for (name, text) in before {
             let former = try #require(names.first { $0.hasPrefix("\(name).before-") }, "\(names)")
             #expect(try folder.text(former) == text && mode(folder.file(former)) == 0o600)
             let key = try folder.text(name)
             #expect(key != text)
-            #expect(try await status(server.url, key: key.trimmingCharacters(in: .newlines)) == 200)
-            #expect(try await status(server.url, key: text.trimmingCharacters(in: .newlines)) == 401)
+            #expect(try await status(url, key: key.trimmingCharacters(in: .newlines)) == 200)
+            #expect(try await status(url, key: text.trimmingCharacters(in: .newlines)) == 401)
         }
-        #expect(await server.stop() == 0)
+        server.terminate()
+        #expect(await server.end() == 0)
+        let log = await server.errors.text()
+        for name in before.keys {
+            let warning = log.split(separator: "\n").first { $0.contains("\(name) is of a ledger that is missing") }
+            #expect(warning?.contains("\(name).before-") == true, "\(log)")
+        }
+        for text in before.values { #expect(!log.contains(text.trimmingCharacters(in: .newlines))) }
+    }
+
+    @Test func `where the keys of a missing ledger cannot be kept, they stay and no key is made`() async throws {
+        // The longest name of a file is 255 bytes: the keys' own fit, those they would be kept by do not.
+        let ledger = folder.file(String(repeating: "l", count: 215))
+        let app = "com.example.darkroom"
+        let files = ["\(ledger).\(app).secret-key", "\(ledger).\(app).public-key"]
+        for file in files { try Data("former\n".utf8).write(to: URL(fileURLWithPath: file)) }
+        let outcome = try await SoukExecutable.run([
+            "serve", "--database", "sqlite:" + ledger, "--bundle-id", app, "--stop-with-parent",
+        ])
+        #expect(outcome.status == 2 && outcome.errors.contains("No key was made"), "\(outcome)")
+        for file in files { #expect(try String(contentsOfFile: file, encoding: .utf8) == "former\n") }
+        let listed = try await souk("keys", "list", database: "sqlite:" + ledger).json
+        #expect(listed?["keys"]?.arrayValue?.isEmpty == true)
     }
 
     @Test func `a public key is printed, a signing key goes into a file of its own`() async throws {

@@ -59,7 +59,8 @@ enum OutputFile {
         }
     }
 
-    /// Makes a new file that only its owner may read, and removes it again when it cannot be written.
+    /// Makes a new file that only its owner may read, and removes it again when it cannot be written. Its name has reached
+    /// the disk too when this returns: what the file holds is nowhere else.
     ///
     /// Throws `OutputFailure`, for a file that exists as well.
     static func createSecret(_ secret: String, at path: String) throws(OutputFailure) {
@@ -67,6 +68,7 @@ enum OutputFile {
         guard file >= 0 else { throw OutputFailure(path, errno) }
         do throws(OutputFailure) {
             try fill(file, Array((secret + "\n").utf8), named: path)
+            try flushFolder(of: path)
         } catch {
             unlink(path)
             throw error
@@ -95,6 +97,17 @@ enum OutputFile {
         }
         if close(file) != 0, number == nil { number = errno }
         if let number { throw OutputFailure(name, number) }
+    }
+
+    /// Makes the names in the folder of `path` durable.
+    private static func flushFolder(of path: String) throws(OutputFailure) {
+        let folder = (path as NSString).deletingLastPathComponent
+        do throws(FileFailure) { try DurableFile.flush(folder.isEmpty ? "." : folder) } catch {
+            // Some network file systems cannot.
+            guard [EINVAL, EROFS, ENOTSUP].contains(error.errorNumber) else {
+                throw OutputFailure(path, error.errorNumber)
+            }
+        }
     }
 
     /// Whether `path`, or what it leads to, is a regular file; `nil` where nothing is.

@@ -88,21 +88,21 @@ enum ServeCommand {
     }
 
     /// Writes both keys to files that only their owner may read, whatever the process's mask, because the ledger keeps
-    /// only digests. The secret key is never printed. Where there are such files, the ledger they belong to is gone,
-    /// perhaps for a while only, as when a disk is not mounted: they are kept under another name.
+    /// only digests. The secret key is never printed. When one cannot be written, neither is there. Throws `Misuse` and
+    /// `OutputFailure`.
     private static func save(_ keys: IssuedKeys, beside database: String) throws {
-        let files = [
-            (secretFile(of: keys.bundleID, beside: database), keys.secretKey),
-            ("\(database).\(keys.bundleID).public-key", keys.publicKey),
-        ]
-        for (path, key) in files {
-            try keepFormer(path)
-            do { try DurableFile.write(Array((key + "\n").utf8), to: path, by: path + ".new") } catch {
-                throw Misuse("\(path): the key cannot be written: \(error). No key was made")
-            }
+        let secret = secretFile(of: keys.bundleID, beside: database)
+        let open = "\(database).\(keys.bundleID).public-key"
+        for path in [secret, open] { try keepFormer(path) }
+        try OutputFile.createSecret(keys.secretKey, at: secret)
+        do { try OutputFile.createSecret(keys.publicKey, at: open) } catch {
+            unlink(secret)
+            throw error
         }
     }
 
+    /// Gives a key's file that is there another name: its ledger is missing, perhaps for a while only, as when a disk is
+    /// not mounted, and nothing else has the secret key.
     private static func keepFormer(_ path: String) throws {
         let former = FormerFile.name(for: path, at: Date())
         guard rename(path, former) == 0 else {
@@ -110,8 +110,8 @@ enum ServeCommand {
             throw Misuse("\(FileFailure("rename", path, errno)). No key was made")
         }
         warn(
-            sentence: "\(path) was there although the ledger has no keys of this app. It is kept as \(former). If the "
-                + "ledger that it belongs to should be here, stop and restore it.",
+            sentence: "\(path) is of a ledger that is missing, or of a start that was cut short. It is kept as "
+                + "\(former). Where a ledger is missing, stop and restore it: this one has nothing for the app.",
             about: "keys")
     }
 
