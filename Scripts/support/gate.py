@@ -29,8 +29,11 @@ PACKAGE = (
 OF_NO_INTEREST = ("warning: ignoring '-enable-batch-mode'", "remark: Incremental compilation has been disabled")
 PROGRESS = re.compile(r"^\[(\d+)/(\d+)\] ")
 SOURCE_FOLDERS = ("Sources", "Tests", "Benchmarks", "Examples")
-# How the gates and the tests are built: without debugger information, which takes a tenth of the time.
-BUILD_FLAGS = ("--explicit-target-dependency-import-check", "error", "-debug-info-format", "none")
+# How the gates and the tests are built: without debugger information, which takes a tenth of the time, and without an
+# index of the toolchain's modules. SwiftPM needs the index of our own.
+BUILD_FLAGS = (
+    "--explicit-target-dependency-import-check", "error", "-debug-info-format", "none", "-Xswiftc",
+    "-index-ignore-system-modules", "-Xswiftc", "-index-ignore-clang-modules")
 # Modules compiled whole are a quarter less work on a fresh clone, and more after an edit. The index of a whole module
 # needs an output for each file, which the compiler makes with several threads only.
 WHOLE_MODULES = ("-Xswiftc", "-whole-module-optimization", "-Xswiftc", "-num-threads", "-Xswiftc", "2")

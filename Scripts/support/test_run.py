@@ -79,6 +79,12 @@ def commit_date(root):
     return datetime.date.fromisoformat(text) if done.returncode == 0 and text else datetime.date.today()
 
 
+def make_judges(root):
+    """Begins to make the environment of the outside judges, where a package has any; one that exists is kept."""
+    script = root / "Scripts" / "install-dependencies"
+    return subprocess.Popen([str(script), "judges"], stdin=subprocess.DEVNULL) if script.exists() else None
+
+
 class Run:
     """One run of test targets: how they are built, and where their output goes."""
 
@@ -115,7 +121,10 @@ class Run:
         return made + (["--sanitize", self.sanitize] if self.sanitize else [])
 
     def build(self):
-        return gate.build(["--build-tests", *self.arguments()], self.environment(), self.say)
+        """Builds the tests and, beside it, the environment of the outside judges where there is none."""
+        judges = make_judges(self.root) if self.judges else None
+        built = gate.build(["--build-tests", *self.arguments()], self.environment(), self.say)
+        return (judges is None or judges.wait() == 0) and built
 
     @property
     def program(self):
