@@ -23,9 +23,9 @@ run: ## Build Souk and watch a purchase travel the whole way (ARGS="--keep" leav
 	swift build -c release --product souk -j $(JOBS)
 	@"$$(swift build -c release --show-bin-path)/souk" demo $(ARGS)
 
-test: ## Build and run every test; the last line says how many passed and failed (FILTER=PluginHub: one target alone)
+test: ## Build and run every test; the last line says how many passed and failed (FILTER=PluginHub: one target alone, JUDGES=1: and its outside judges)
 	@Scripts/install-dependencies test
-	@Scripts/run-tests $(if $(FILTER),--only $(FILTER))
+	@Scripts/run-tests $(if $(FILTER),--only $(FILTER) $(if $(JUDGES),--judges))
 
 check: ## Everything CI checks: the gates, self-tests and a long check in turn, then every test; ends with a table of times
 	@Scripts/install-dependencies test

@@ -163,6 +163,7 @@ class Outcome:
         self.skipped = [
             f"{tally.describe(test)} — {tally.skipped[test]}" for tally in tallies for test in tally.names
             if test in tally.skipped and test not in tally.judges]
+        self.left_to_judges = sum(len(tally.judges) for tally in tallies)
         self.targets = len({test.partition(".")[0] for tally in tallies for test in tally.ran})
 
     @property
@@ -189,6 +190,8 @@ class Outcome:
             print()
             for line in self.retried:
                 print(f"RETRIED {line}")
+        if self.left_to_judges:
+            print(f"\n{self.left_to_judges} tests ask an outside judge and did not run; with FILTER, JUDGES=1 runs them")
         print(f"\n{self.ran} tests ran ({self.cases} cases) in {self.targets} targets, {len(self.skipped)} skipped")
         print(f"{self.passed} passed, {len(self.failures)} failed", flush=True)
 
