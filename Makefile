@@ -83,9 +83,9 @@ values: ## Present, move, share, merge, erase, refund and redeem at random, VALU
 	@Scripts/install-dependencies test
 	@SOUK_VALUES=$(or $(VALUES),500) SOUK_VALUE_STEPS=$(or $(STEPS),120) Scripts/run-tests --filter ValueTests
 
-extremes: ## Put every extreme number in the place of every number of states, requests and catalogues of the simulator
+extremes: ## Put extreme numbers and strings in every place of states, requests and catalogues of the simulator
 	@Scripts/install-dependencies test
-	@SOUK_EXTREMES=all Scripts/run-tests --filter ExtremeNumberTests
+	@SOUK_EXTREMES=all Scripts/run-tests --filter 'ExtremeNumberTests|ExtremeStringTests'
 
 identities: ## Compare IDENTITIES=20000 random pairs of names that look alike, in every type and route
 	@Scripts/install-dependencies test

@@ -14,7 +14,7 @@ import Testing
     // MARK: - A state that is imported
 
     /// A store in which every table has a row.
-    private static func furnish(_ test: TestStore) async throws -> JSONValue {
+    static func furnish(_ test: TestStore) async throws -> JSONValue {
         let store = test.store
         let device = try await test.device("anna")
         for account: AccountName in ["ben", "carl"] { try await store.createAccount(account) }
@@ -69,7 +69,7 @@ import Testing
         return try? Catalogue(parsing: Array(text.utf8), file: "family.storekit")
     }()
 
-    private static let sending: @Sendable (inout SimulatedAppStore.Configuration) -> Void = {
+    static let sending: @Sendable (inout SimulatedAppStore.Configuration) -> Void = {
         if let catalogue { $0.catalogue = catalogue }
         $0.notificationsURL = Receiver.url
         $0.notificationTransport = Receiver { _ in 500 }
@@ -135,7 +135,7 @@ import Testing
     }
 
     /// Asks for everything there is, buys, and lets time pass.
-    private static func live(_ client: StoreRoutesTests.Client, _ what: String) async throws {
+    static func live(_ client: StoreRoutesTests.Client, _ what: String) async throws {
         var asked: [(HTTPRequest.Method, String, String)] = [
             (.get, "/control/v1/accounts", ""), (.get, "/control/v1/families", ""), (.get, "/control/v1/orders", ""),
             (.get, "/control/v1/notifications", ""), (.get, "/control/v1/price-increases", ""),

@@ -151,6 +151,30 @@ import Testing
         await restored.close()
     }
 
+    @Test func `apps whose names differ in their normal form alone are two apps`() async throws {
+        let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
+        let bench = try await ServerBench(folder: folder)
+        let names = ["com.example.caf\u{E9}", "com.example.cafe\u{301}"]
+        try await bench.database.write { connection in
+            for (index, name) in names.enumerated() {
+                try connection.execute(
+                    "INSERT INTO app (bundle_id, rules_digest, created_at, token_secret) VALUES (?1, ?2, 0, ?3)",
+                    [.text(name), .blob([]), .blob([UInt8(index)])])
+            }
+        }
+        let backup = try backUp(bench, to: elsewhere)
+        await bench.close()
+        #expect(try await !restore(backup, to: folder).isOfAnotherLedger)
+
+        // One of the two was founded anew: the other does not vouch for it.
+        let again = try await ServerBench(folder: folder)
+        try await again.database.write { connection in
+            try connection.execute("UPDATE app SET token_secret = x'07' WHERE bundle_id = ?1", [.text(names[1])])
+        }
+        await again.close()
+        #expect(try await restore(backup, to: folder).isOfAnotherLedger)
+    }
+
     @Test func `who was erased since the backup is erased from it, and from what it leaves beside`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)

@@ -11,6 +11,7 @@ extension Books {
         for (table, columns) in ColumnRange.all.sorted(by: { $0.key < $1.key }) {
             try checkNumbers(of: columns.sorted { $0.key < $1.key }, in: table)
         }
+        try checkStrings()
         try checkCounters()
         let conditions = try conditions()
         try checkSettings()

@@ -28,10 +28,12 @@ extension SimulatedAppStore {
     /// Throws `invalidValue` and `otherBundle`, and changes nothing then.
     public func importState(_ state: JSONValue) async throws {
         let fixture = try StoreFixture(state)
-        guard fixture.bundleID == configuration.bundleID.rawValue else {
-            throw SimulatorError(
-                .otherBundle,
-                "The state is of the bundle id \(fixture.bundleID), this store of \(configuration.bundleID).")
+        // Once in the document and once in the books: with another one there, the store could not be opened again.
+        for bundle in [fixture.bundleID, fixture.rows["store"]?.first?["bundle"]?.stringValue].compactMap(\.self) {
+            guard bundle.hasSameBytes(as: configuration.bundleID.rawValue) else {
+                throw SimulatorError(
+                    .otherBundle, "The state is of the bundle id \(bundle), this store of \(configuration.bundleID).")
+            }
         }
         let base = configuration.baseClock
         let (anchor, last) = try await database.write { [virtualClock] sql in
