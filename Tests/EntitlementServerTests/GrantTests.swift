@@ -94,6 +94,17 @@ import Testing
         await bench.close()
     }
 
+    @Test func `two customers of one public key do not meet each other's keys`() async throws {
+        let bench = try await ServerBench()
+        let key: HTTPHeaders = ["Idempotency-Key": "1"]
+        for (customer, id) in [("anna", "1"), ("ben", "2"), ("anna", "1")] {
+            let reply = try await bench.post(bench.purchase(id), for: customer, headers: key)
+            #expect(reply.status == 200 && reply.acknowledged == [id], "\(reply)")
+        }
+        #expect(try await bench.post(bench.purchase("3"), for: "ben", headers: key).code == "idempotency_mismatch")
+        await bench.close()
+    }
+
     @Test func `an app's public and secret key do not share the names of requests`() async throws {
         let bench = try await ServerBench()
         let granted = try await bench.grant(headers: key)

@@ -10,6 +10,7 @@ struct StringKeyTests {
         "EntitlementServer/Ledger/LedgerTransaction.swift": (1, "kinds of facts: our own words"),
         "EntitlementServer/Observability/Figures.swift": (1, "labels of figures: our own words"),
         "EntitlementServer/OpenAPI/EndpointDescription.swift": (7, "ids of endpoints: our own words"),
+        "AppStoreSimulator/Books/ColumnForm.swift": (2, "tables and columns: our own words"),
         "AppStoreSimulator/Books/ColumnRange.swift": (3, "tables and columns: our own words"),
         "AppStoreSimulator/Books/Books+Settings.swift": (2, "settings, found by StoreSetting.named"),
         "AppStoreSimulator/Catalogue/CatalogueReader+Subscriptions.swift": (3, "refuses what is equal; our own words"),

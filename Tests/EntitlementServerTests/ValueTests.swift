@@ -87,15 +87,46 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a refund of a purchase that moved is missing where the purchase is`() async throws {
-        let bench = try await bench(.transfer)
+    @Test(arguments: [TransferMode.transfer, .share])
+    func `a refund is missing where the units were spent, wherever the purchase is`(mode: TransferMode) async throws {
+        let bench = try await bench(mode)
         _ = try await bench.post(bench.coins("1"))
         _ = try await bench.redeem(prints(10))
-        _ = try await bench.post(bench.coins("1"), for: "ben")
+        _ = try await bench.post([bench.coins("1"), bench.coins("2")], for: "ben")
         bench.clock.advance(by: 1)
         _ = try await bench.post(bench.coins("1", revoked: true), for: "ben")
-        #expect(try await bench.credit().json["balance"]?.intValue == 0)
-        #expect(try await bench.credit(for: "ben").json["balance"]?.intValue == -10)
+        #expect(try await bench.credit().json["balance"]?.intValue == -10)
+        #expect(try await bench.credit(for: "ben").json["balance"]?.intValue == 10)
+        // The debt is paid by what comes next.
+        _ = try await bench.post([bench.coins("3"), bench.coins("4")])
+        #expect(try await bench.redeem(prints(11).suffix(1)).json["balance"]?.intValue == 9)
+        #expect(try await bench.redeem((20..<30).map { ("print-\($0)", "print") }).code == "insufficient_credit")
+        #expect(try await bench.redeem(prints(10), for: "ben").json["balance"]?.intValue == 0)
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
+    @Test func `who merges with the customer who spent takes the debt of a refund`() async throws {
+        let bench = try await bench(.transfer)
+        _ = try await bench.post(bench.coins("1"), for: "anonymous-1")
+        _ = try await bench.redeem(prints(6), for: "anonymous-1")
+        _ = try await bench.post([bench.coins("1"), bench.coins("2")], for: "ben")
+        bench.clock.advance(by: 1)
+        _ = try await bench.post(bench.coins("1", revoked: true), for: "ben")
+        _ = try await bench.alias("anonymous-1", to: "anna")
+        #expect(try await bench.credit().json["balance"]?.intValue == -6)
+        #expect(try await bench.credit(for: "ben").json["balance"]?.intValue == 10)
+        await bench.close()
+    }
+
+    @Test func `an item that was redeemed keeps its type`() async throws {
+        let bench = try await bench(.transfer)
+        _ = try await bench.post(bench.coins("1"))
+        _ = try await bench.redeem([("a", "print")])
+        let again = try await bench.redeem([("a", "poster"), ("b", "print"), ("b", "poster")]).json
+        let items = try #require(again["items"]?.arrayValue)
+        #expect(items.map { $0["type"]?.stringValue } == ["print", "print", "print"])
+        #expect(items.map { $0["cost"]?.intValue } == [0, 1, 0])
         await bench.close()
     }
 
@@ -135,6 +166,14 @@ import Testing
         _ = try await old.post(old.coins("1"), for: "ben")
         old.clock.advance(by: 1)
         _ = try await old.post(old.coins("2"), for: "ben")
+        // A ledger of before kept claims that another one took the place of.
+        try await old.database.write { connection in
+            try connection.execute(
+                """
+                INSERT INTO claim (sequence, app, environment, original_transaction_id, customer, kind, claimed_at)
+                VALUES (0, ?1, 'sandbox', '1', 'anna', 'presented', 0)
+                """, [.text(ServerBench.app.rawValue)])
+        }
         try await redeemBefore("a", cost: 8, for: "anna", at: 1, in: old)
         try await redeemBefore("b", cost: 9, for: "ben", at: 2, in: old)
         try await redeemBefore("c", cost: 9, for: "ben", at: 3, in: old)
@@ -316,18 +355,44 @@ private struct ValueLife {
         }
         let sum = spent.reduce(0) { $0 + $1.1 }
         guard sum == acknowledged else { return "\(acknowledged) were redeemed, and purchases paid \(sum)" }
+        let revoked = try await revoked()
         for customer in Self.names {
             let balance = try await bench.credit(for: customer).json["balance"]?.intValue ?? 0
-            let held = try await bench.get(customer).customer().purchases
-            guard balance >= 0 || held.contains(where: { $0.revokedAt != nil }) else {
-                return "\(customer) has \(balance) without a refund"
-            }
-            let gave = held.filter { $0.revokedAt == nil }.reduce(0) { $0 + 10 * $1.quantity }
-            let used = spent.filter { spent in held.contains { $0.originalTransactionID.rawValue == "\(spent.0)" } }
-            guard balance == gave - used.reduce(0, { $0 + $1.1 }) else {
-                return "\(customer) has \(balance) of \(gave)"
+            let answer = try await bench.get(customer).customer()
+            let held = Set(answer.purchases.map(\.originalTransactionID.rawValue))
+            let gave = answer.purchases.filter { $0.revokedAt == nil }.reduce(0) { $0 + 10 * $1.quantity }
+            let used = spent.filter { held.contains("\($0.0)") && !revoked.contains($0.0) }.reduce(0) { $0 + $1.1 }
+            let owed = try spending(of: answer.customer).filter { revoked.contains($0.0) }.reduce(0) { $0 + $1.1 }
+            guard balance == gave - used - owed else {
+                return "\(customer) has \(balance) of \(gave), used \(used), owes \(owed)"
             }
         }
         return nil
+    }
+
+    /// The units that a customer's redemptions took, by purchase.
+    private func spending(of customer: CustomerID) throws -> [(Int, Int)] {
+        try bench.database.read { connection in
+            try connection.query(
+                """
+                SELECT original_transaction_id AS id, SUM(amount) AS spent FROM spending
+                JOIN redemption ON redemption.sequence = spending.redemption WHERE redemption.customer = ?1 GROUP BY id
+                """, [.text(customer.rawValue)]
+            ).map { (Int(try $0["id"] as String) ?? -1, try $0["spent"] as Int) }
+        }
+    }
+
+    /// The purchases that the server knows to be refunded, asked of those who have them.
+    private func revoked() async throws -> Set<Int> {
+        let holders = try bench.database.read { connection in
+            try connection.query("SELECT DISTINCT customer FROM holder").map { try $0["customer"] as String }
+        }
+        var found: Set<Int> = []
+        for holder in holders {
+            for purchase in try await bench.get(holder).customer().purchases where purchase.revokedAt != nil {
+                found.insert(Int(purchase.originalTransactionID.rawValue) ?? -1)
+            }
+        }
+        return found
     }
 }

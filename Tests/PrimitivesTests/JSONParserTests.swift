@@ -145,4 +145,15 @@ import Testing
         let ours = try JSONSerialization.jsonObject(with: Data(parse(text).encoded())) as? NSObject
         #expect(theirs != nil && ours == theirs)
     }
+
+    @Test func `a name takes time in proportion to its length, so one that is not ASCII has a limit`() throws {
+        let marks = String(repeating: "\u{301}\u{316}", count: 200_000)
+        #expect(throws: JSONError.self) { try JSONValue(parsing: "{\"a\(marks)\":1}") }
+        let longest = String(repeating: "\u{E9}", count: JSONValue.longestName / 2)
+        #expect(try JSONValue(parsing: "{\"\(longest)\":1}").objectValue?.count == 1)
+        #expect(throws: JSONError.self) { try JSONValue(parsing: "{\"\(longest)a\":1}") }
+        let plain = String(repeating: "a", count: 100_000)
+        #expect(try JSONValue(parsing: "{\"\(plain)\":1,\"\(plain)b\":2}").objectValue?.count == 2)
+        #expect(["name": 1][exactly: marks] == nil)
+    }
 }

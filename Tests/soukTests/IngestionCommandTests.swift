@@ -63,12 +63,15 @@ private struct Counter {
         try await run(["sync", "--bundle-id", Self.app, "--environment", "sandbox"] + appStore + more)
     }
 
-    func customer(_ id: String) async throws -> Customer {
+    func get(_ path: String) async throws -> [UInt8] {
         let secret = try String(contentsOfFile: key, encoding: .utf8).trimmingCharacters(in: .newlines)
         let response = try await CurlTransport().send(
-            HTTPRequest(
-                method: .get, url: server.url + "/v1/customers/\(id)", headers: ["Authorization": "Bearer \(secret)"]))
-        return try WireJSON.decode(Customer.self, from: try await response.body.collect(upTo: 1 << 20))
+            HTTPRequest(method: .get, url: server.url + path, headers: ["Authorization": "Bearer \(secret)"]))
+        return try await response.body.collect(upTo: 1 << 20)
+    }
+
+    func customer(_ id: String) async throws -> Customer {
+        try WireJSON.decode(Customer.self, from: try await get("/v1/customers/\(id)"))
     }
 
     /// Waits for an answer, because the server hears of the store's time a moment later.
@@ -178,6 +181,62 @@ private func line(_ customer: String, _ signed: String) -> String {
         #expect(wrong.status == 2 && !wrong.errors.contains("souk_secret_nobody"))
         #expect(try await counter.run(["import", counter.folder.file("missing")]).status == 2)
     }
+
+    /// A state with so many malformed lines, and without their places.
+    private static func rejections(count: String) -> String {
+        #"{"report":{"accepted":0,"rejections":{"malformedLine":{"count":\#(count),"places":[],"detail":""}}}}"#
+    }
+
+    /// Imports from `path` into a server that is not there. No line leads to a request.
+    private func importOffline(
+        _ path: String, state: String? = nil, in folder: TemporaryFolder
+    ) async throws -> SoukExecutable.Outcome {
+        let key = try folder.write("key", "souk_secret_any")
+        let place = try state.map { try folder.write("state.json", $0) } ?? folder.file("state.json")
+        return try await SoukExecutable.run([
+            "import", path, "--url", "http://127.0.0.1:9", "--key-file", key, "--state", place,
+        ])
+    }
+
+    @Test(arguments: [
+        #"{"report":{"accepted":9223372036854775807,"rejections":{}}}"#,
+        #"{"report":{"accepted":-1,"rejections":{}}}"#,
+        Self.rejections(count: "9223372036854775807"), Self.rejections(count: "-1"), Self.rejections(count: "2"),
+        #"{"mark":{"lines":3,"bytes":0,"digest":""},"report":{"accepted":0,"rejections":{}}}"#, "{",
+    ])
+    func `a state file that no import wrote is refused`(state: String) async throws {
+        let folder = try TemporaryFolder()
+        let outcome = try await importOffline(try folder.write("p.jsonl", "{\n"), state: state, in: folder)
+        #expect(outcome.status == 2 && outcome.errors.contains("this is no state of this command"), "\(outcome)")
+        #expect(outcome.errors.split(separator: "\n").count == 1 && outcome.output.isEmpty, "\(outcome)")
+    }
+
+    @Test func `counts of a state file whose sum is too large are refused`() async throws {
+        let folder = try TemporaryFolder()
+        let places = JSONValue.array((1...20).map { .string("line \($0)") })
+        let most: Int = 1 << 53
+        let half: JSONValue = ["count": .number(most), "places": places, "detail": ""]
+        let state: JSONValue = ["report": ["accepted": 0, "rejections": ["a": half, "b": half]]]
+        let file = try folder.write("p.jsonl", "{\n")
+        let outcome = try await importOffline(file, state: state.text(), in: folder)
+        #expect(outcome.status == 2 && outcome.errors.contains("this is no state of this command"), "\(outcome)")
+    }
+
+    @Test func `a folder or a file that cannot be read is misuse, told in one sentence`() async throws {
+        let folder = try TemporaryFolder()
+        let directory = (folder.path, "this is a folder, not a file")
+        #if os(Linux)
+            // Opens, and fails when it is read: nothing is mapped at its beginning.
+            let cases = [directory, ("/proc/self/mem", "the file cannot be read")]
+        #else
+            let cases = [directory]
+        #endif
+        for (path, sentence) in cases {
+            let outcome = try await importOffline(path, in: folder)
+            #expect(outcome.status == 2 && outcome.errors.contains("\(path): \(sentence)"), "\(outcome)")
+            #expect(outcome.errors.split(separator: "\n").count == 1 && outcome.output.isEmpty, "\(outcome)")
+        }
+    }
 }
 
 @Suite struct SyncCommandTests {
@@ -224,6 +283,45 @@ private func line(_ customer: String, _ signed: String) -> String {
         }
         let answer = try await counter.customer("anna")
         #expect(answer.purchases.map(\.productID) == ["com.example.darkroom.filmpack"])
+    }
+
+    @Test func `a sync by customer leaves a purchase with its customer, however many names begin with its id`()
+        async throws
+    {
+        let counter = try await Counter()
+        let filmPack: ProductID = "com.example.darkroom.filmpack"
+        try await counter.store("account", "create", "ada")
+        let bought = try await counter.store("buy", "ada", filmPack.rawValue)
+        let purchase = try #require(bought["originalTransactionID"]?.stringValue)
+        let signed = try #require(bought["signedTransaction"]?.stringValue)
+        let own = try await counter.buy("ada")
+        let file = try counter.folder.write(
+            "p.jsonl", [line("victim", signed), line("mallory", own)].joined(separator: "\n"))
+        #expect(try await counter.run(["import", file]).status == 0)
+
+        // Presenting a true purchase makes a customer. More of them than fit into the longest page come before the victim.
+        try await counter.store("account", "create", "eve")
+        let another = try await counter.buy("eve")
+        let names = (100..<220).map { line("\(purchase)-\($0)", another) }
+        let junk = try counter.folder.write("junk.jsonl", names.joined(separator: "\n"))
+        #expect(try await counter.run(["import", junk, "--parallel", "8"]).status == 0)
+        let found = try JSONValue(parsing: try await counter.get("/v1/customers?limit=100&query=\(purchase)"))
+        #expect(found["customers"]?.arrayValue?.count == 100 && found["nextCursor"]?.stringValue != nil)
+
+        let outcome = try await counter.sync(["--customer", "mallory"])
+        #expect(outcome.status == 0, "\(outcome.errors)\(outcome.output)")
+        #expect(try await counter.customer("victim").purchases.map(\.productID) == [filmPack])
+        #expect(try await counter.customer("mallory").purchases.isEmpty)
+    }
+
+    @Test func `a state file with counts that no sync made is refused`() async throws {
+        let counter = try await Counter()
+        let state: JSONValue = [
+            "since": .string(RFC3339.string(from: try await counter.now())),
+            "report": ["accepted": .number(Int.max), "rejections": [:]],
+        ]
+        let outcome = try await counter.sync(["--state", try counter.folder.write("sync.json", state.text())])
+        #expect(outcome.status == 2 && outcome.errors.contains("this is no state of this command"), "\(outcome)")
     }
 
     @Test func `an interrupted sync ends the span it began, and counts what was done before`() async throws {

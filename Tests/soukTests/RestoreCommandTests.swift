@@ -96,6 +96,45 @@ import Testing
         }
     }
 
+    @Test func `a restore through a link replaces the ledger and leaves the link`() async throws {
+        #expect(try await serve().stop() == 0)
+        let backup = elsewhere.file("backup")
+        #expect(try await souk("backup", backup).status == 0)
+        let made = try await makeKey()
+        func inode(_ path: String) -> UInt64? {
+            var status = stat()
+            return stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
+        }
+        let ledger = folder.file("ledger.sqlite")
+        let link = elsewhere.file("link.sqlite")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: ledger)
+        let old = try #require(inode(ledger))
+
+        let restored = try await SoukExecutable.run(["restore", backup, "--database", "sqlite:" + link, "--json"])
+        #expect(restored.status == 0, "\(restored.errors)")
+        #expect(restored.json?["keysAdded"] == [.string(made.id)])
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == ledger)
+        #expect(inode(ledger) != old)
+        let former = try #require(restored.json?["former"]?.stringValue?.split(separator: "/").last)
+        #expect(former.hasPrefix("ledger.sqlite.before-"))
+        #expect(inode(folder.file(String(former))) == old)
+        #expect(try await souk("keys", "list").json?["keys"]?.arrayValue?.count == 3)
+    }
+
+    @Test func `a ledger served through a link is missed when its log is removed`() async throws {
+        #expect(try await serve().stop() == 0)
+        let link = elsewhere.file("link.sqlite")
+        try FileManager.default.createSymbolicLink(
+            atPath: link, withDestinationPath: folder.file("ledger.sqlite"))
+        let secret = try await makeKey().key
+        let server = try await SoukService(["serve", "--database", "sqlite:" + link, "--bundle-id", Self.app])
+        let grant: JSONValue = ["feature": "pro", "reason": "support"]
+        #expect(try await send(.post, "/v1/customers/anna/grants", server, key: secret, grant).status == 201)
+        try FileManager.default.removeItem(atPath: folder.file("ledger.sqlite-wal"))
+        #expect(try await send(.post, "/v1/customers/anna/grants", server, key: secret, grant).status >= 500)
+        _ = await server.stop()
+    }
+
     @Test func `a ledger that was founded anew does not count as the one of the backup`() async throws {
         var server = try await serve()
         let leaked = try await makeKey()

@@ -111,6 +111,9 @@ import Testing
     @Test(arguments: [
         (["--signing-key", "/nowhere"], "there is no such file"),
         (["--rate-limit", "0"], "--rate-limit is N or N:BURST"),
+        (["--rate-limit", "1e-300:2"], "--rate-limit is at least 0.00001"),
+        (["--rate-limit", "0.000009"], "--rate-limit is at least 0.00001"),
+        (["--customer-rate-limit", "1e-20:2"], "--customer-rate-limit is at least 0.00001"),
         (["--rate-limit", "5:0"], "--rate-limit is N or N:BURST"), (["--log", "all"], "--log is refusals, requests"),
         (["--answer-memory", "-1"], "--answer-memory is a whole number from 0 to"),
         (["--webhook", "http://a/"], "at least one --webhook-secret"),
@@ -119,7 +122,8 @@ import Testing
     func `what cannot be is said before anything is touched`(options: [String], sentence: String) async throws {
         let ledger = folder.file("untouched.sqlite")
         let outcome = try await SoukExecutable.run(
-            ["serve", "--database", "sqlite:" + ledger, "--bundle-id", "com.example.darkroom"] + options)
+            ["serve", "--database", "sqlite:" + ledger, "--bundle-id", "com.example.darkroom", "--stop-with-parent"]
+                + options)
         #expect(outcome.status == 2 && outcome.errors.contains(sentence), "\(outcome.errors)")
         #expect(!FileManager.default.fileExists(atPath: ledger))
     }

@@ -54,12 +54,14 @@ struct DeliveriesRoutes: Sendable {
         return visit.later {
             try await idempotent.respond(to: visit, body: [], namesCustomer: false) { request in
                 let now = realClock.now()
-                return try await ledger.write(once: request) { connection, _ in
+                return try await ledger.write(once: request) { connection, outcome in
                     let list = DeliveryList(connection: connection, book: visit.book)
                     guard let row = try list.delivery(id) else { throw Refusal.noSuchDelivery }
                     guard try DeliveryList.state(of: row) != .pending else { throw Refusal.deliveryPending }
                     try list.replay(row, at: now)
                     guard let replayed = try list.delivery(id) else { throw Refusal.noSuchDelivery }
+                    // The kept answer names the customer.
+                    outcome.subject = CustomerID(unchecked: try replayed["customer"])
                     return KeptAnswer(json: try DeliveryList.json(replayed))
                 }
             }

@@ -47,17 +47,18 @@ final class IdempotentRequests: Sendable {
         guard !key.unicodeScalars.contains("\u{FFFD}") else {
             throw Refusal.invalid(Self.header, "should be UTF-8 without the replacement character U+FFFD")
         }
-        let name = Name(
-            book: visit.book, sender: visit.caller.kind, asker: visit.asker, key: ExactString(key))
+        let named = namesCustomer ? CustomerID(rawValue: visit.path["customer"]) : nil
+        // All devices share the public key: without a token, a key belongs to the customer whom the path names.
+        let asker = visit.asker ?? (visit.caller.kind == .public ? named : nil)
+        let name = Name(book: visit.book, sender: visit.caller.kind, asker: asker, key: ExactString(key))
         let news = try await begin(name)
         defer {
             running.withLock { _ = $0.removeValue(forKey: name) }
             news.end()
         }
         let request = IdempotentRequest(
-            book: visit.book, sender: visit.caller.kind, asker: visit.asker, key: key,
-            digest: Self.digest(of: visit.request, body),
-            customer: namesCustomer ? CustomerID(rawValue: visit.path["customer"]) : nil, now: realClock.now())
+            book: visit.book, sender: visit.caller.kind, asker: asker, key: key,
+            digest: Self.digest(of: visit.request, body), customer: named, now: realClock.now())
         if let kept = try ledger.database.read({ try request.kept($0) }) { return kept.response }
         do {
             return try await work(request).response

@@ -12,7 +12,8 @@ struct IdempotentRequest: Sendable {
     let book: Book
     /// Whose keys these are: what an app on a device names a request must not meet what the app's server names one.
     let sender: KeyKind
-    /// The customer whose token was presented: what one customer names a request must not meet what another names one.
+    /// The customer whose token was presented, or whom a request with the public key alone is about: what one customer names
+    /// a request must not meet what another names one.
     let asker: CustomerID?
     let key: String
     /// SHA-256 of method, path and body.
@@ -134,26 +135,34 @@ extension IdempotentRequest {
         }
     }
 
-    /// Runs a statement that deletes keys and returns their answers, and deletes those that no other key has.
-    private static func forget(_ deleting: String, _ values: [SQLValue], _ connection: any SQLConnection) throws {
-        for row in try connection.query(deleting, values) {
+    /// Runs a statement that deletes keys and returns their answers, and deletes those that no other key has. Returns how
+    /// many keys were deleted.
+    @discardableResult
+    private static func forget(
+        _ deleting: String, _ values: [SQLValue], _ connection: any SQLConnection
+    ) throws -> Int {
+        let rows = try connection.query(deleting, values)
+        for row in rows {
             try connection.execute(
                 """
                 DELETE FROM kept_answer
                 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM idempotency_key WHERE answer = ?1)
                 """, [.integer(try row["answer"])])
         }
+        return rows.count
     }
 
-    /// Forgets all that is kept about a customer, and what the customer's token asked.
-    static func forget(_ customer: CustomerID, of book: Book, _ connection: any SQLConnection) throws {
+    /// Forgets all that is kept about a customer, and what the customer's token asked. Returns how many keys that were.
+    @discardableResult
+    static func forget(_ customer: CustomerID, of book: Book, _ connection: any SQLConnection) throws -> Int {
         let values: [SQLValue] = [
             .text(book.app.rawValue), .text(book.environment.rawValue), .text(customer.rawValue),
         ]
-        for column in ["customer", "asker"] {
-            try forget(
+        return try ["customer", "asker"].reduce(0) { count, column in
+            let forgotten = try forget(
                 "DELETE FROM idempotency_key WHERE app = ?1 AND environment = ?2 AND \(column) = ?3 RETURNING answer",
                 values, connection)
+            return count + forgotten
         }
     }
 

@@ -74,12 +74,57 @@ extension LedgerTransaction {
             GROUP BY spending.original_transaction_id
             """, values(.text(customer.rawValue), .text(type))
         ) { spent[TransactionID(unchecked: try $0["original"])] = try $0["spent"] }
-        let debt = try connection.first(
+        let own = try spending(of: customer, type)
+        let held = Set(answer.purchases.map(\.originalTransactionID))
+        let row = try connection.first(
             """
             SELECT COALESCE(SUM(debt), 0) AS debt FROM redemption
             WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND credit = ?4
             """, values(.text(customer.rawValue), .text(type)))
-        return CreditAccount(of: answer.purchases, in: credit, spent: spent, debt: try debt?["debt"] ?? 0)
+        var debt: Int = try row?["debt"] ?? 0
+        for (original, amount) in own where !held.contains(original) {
+            let (sum, isTooLarge) = debt.addingReportingOverflow(
+                try refunded(original, spentBy: customer, amount, type, in: credit))
+            debt = isTooLarge ? .max : sum
+        }
+        return CreditAccount(of: answer.purchases, in: credit, spent: spent, own: own, debt: debt)
+    }
+
+    /// The units that a customer's redemptions took, by the purchase that paid.
+    private func spending(of customer: CustomerID, _ type: String) throws -> [TransactionID: Int] {
+        var own: [TransactionID: Int] = [:]
+        try connection.each(
+            """
+            SELECT spending.original_transaction_id AS original, SUM(spending.amount) AS own
+            FROM redemption CROSS JOIN spending
+            WHERE redemption.app = ?1 AND redemption.environment = ?2 AND redemption.customer = ?3
+                AND redemption.credit = ?4 AND spending.redemption = redemption.sequence
+            GROUP BY spending.original_transaction_id
+            """, values(.text(customer.rawValue), .text(type))
+        ) { own[TransactionID(unchecked: try $0["original"])] = try $0["own"] }
+        return own
+    }
+
+    /// The units that a customer spent of a purchase which is another customer's now, and which was refunded.
+    private func refunded(
+        _ original: TransactionID, spentBy customer: CustomerID, _ own: Int, _ type: String,
+        in credit: CreditTable.Credit
+    ) throws -> Int {
+        var state = CustomerState()
+        try fold(original, into: &state)
+        let purchases = rules.reducer.customer(customer, in: book.environment, state, at: now).purchases
+        let account = CreditAccount(
+            of: purchases, in: credit, spent: [original: try spent(of: original, type)], own: [original: own])
+        return max(0, -account.balance)
+    }
+
+    private func spent(of original: TransactionID, _ type: String) throws -> Int {
+        let row = try connection.first(
+            """
+            SELECT COALESCE(SUM(amount), 0) AS spent FROM spending
+            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND credit = ?4
+            """, values(.text(original.rawValue), .text(type)))
+        return try row?["spent"] ?? 0
     }
 
     fileprivate func redeem(
@@ -100,8 +145,13 @@ extension LedgerTransaction {
                 values(
                     .text(customer.rawValue), .text(type), .text(item.id), .text(item.type), .integer(Int64(price)),
                     .integer(now.milliseconds)))
-            redeemed.append(.init(id: item.id, type: item.type, cost: row == nil ? 0 : price))
-            guard let row else { continue }
+            guard let row else {
+                // It was redeemed before, perhaps as another type: the answer says as which.
+                let type = try self.type(of: item.id, redeemedBy: customer, type)
+                redeemed.append(.init(id: item.id, type: type ?? item.type, cost: 0))
+                continue
+            }
+            redeemed.append(.init(id: item.id, type: item.type, cost: price))
             if let portions = account.spend(price) {
                 try keep(portions, of: try row["sequence"], in: type)
             } else {
@@ -112,6 +162,16 @@ extension LedgerTransaction {
             throw Ledger.InsufficientCredit(balance: balance, cost: redeemed.reduce(0) { $0 + $1.cost })
         }
         return RedeemAnswer(type: type, balance: account.balance, items: redeemed)
+    }
+
+    /// The type as which an item was redeemed.
+    private func type(of item: String, redeemedBy customer: CustomerID, _ credit: String) throws -> String? {
+        try connection.first(
+            """
+            SELECT type FROM redemption
+            WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND credit = ?4 AND item = ?5
+            """, values(.text(customer.rawValue), .text(credit), .text(item))
+        ).map { try $0["type"] }
     }
 
     private func keep(_ portions: [CreditAccount.Portion], of redemption: Int64, in type: String) throws {
@@ -193,12 +253,7 @@ extension LedgerTransaction {
         var spent: [TransactionID: Int] = [:]
         for original in Set(try originals.map { TransactionID(unchecked: try $0["original_transaction_id"]) }) {
             try fold(original, into: &state)
-            let row = try connection.first(
-                """
-                SELECT COALESCE(SUM(amount), 0) AS spent FROM spending
-                WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND credit = ?4
-                """, values(.text(original.rawValue), .text(type)))
-            spent[original] = try row?["spent"]
+            spent[original] = try self.spent(of: original, type)
         }
         let answer = rules.reducer.customer(customer, in: book.environment, state, at: now)
         return CreditAccount(of: answer.purchases, in: credit, spent: spent)

@@ -40,24 +40,37 @@ extension Ledger {
             guard try transaction.holders(of: original).contains(giver) else { throw CustomerRefusal.unknownPurchase }
             let receiver = try transaction.register(receiver)
             try transaction.transfer(original, to: receiver)
+            // The answer names the receiver and not the giver, so it is kept and forgotten as the receiver's.
+            outcome.subject = receiver
             return try respond(try finish(transaction, asking: receiver, &outcome))
         }
     }
 
     /// Makes a customer unknown: destroys what the source bytes of their purchases can be read with, and puts `pseudonym`
-    /// in the place of all their names. `nil` for a customer never seen.
+    /// in the place of all their names. `nil` for a customer never seen; kept answers to requests under the name are
+    /// forgotten then, too.
     ///
     /// Afterwards no file of the database has the names, or `purge` takes them out as soon as nobody reads an older state.
     func erase(_ key: CustomerKey, leaving pseudonym: CustomerID) async throws -> ErasedCustomer? {
-        let erased: ErasedCustomer? = try await write { connection, outcome in
+        // Read before the write, which would hold up others meanwhile.
+        let stating = try database.read { connection -> Set<TransactionID> in
+            let transaction = transaction(connection, on: key.book)
+            let customer = try transaction.customer(named: key.customer) ?? key.customer
+            guard try transaction.isKnown(customer), try !transaction.isErased(customer) else { return [] }
+            return try transaction.purchasesStating(tokensOf: [customer] + transaction.aliases(of: customer))
+        }
+        let (erased, forgotten) = try await write { connection, outcome -> (ErasedCustomer?, Int) in
             var transaction = transaction(connection, on: key.book)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
-            guard try transaction.isKnown(customer), try !transaction.isErased(customer) else { return nil }
-            let count = try transaction.erase(customer, leaving: pseudonym)
+            guard try transaction.isKnown(customer) else {
+                return (nil, try IdempotentRequest.forget(key.customer, of: key.book, connection))
+            }
+            guard try !transaction.isErased(customer) else { return (nil, 0) }
+            let count = try transaction.erase(customer, leaving: pseudonym, stating: stating)
             try settle(transaction, asking: nil, &outcome)
-            return ErasedCustomer(pseudonym: pseudonym, erasedPurchases: count)
+            return (ErasedCustomer(pseudonym: pseudonym, erasedPurchases: count), 0)
         }
-        guard erased != nil else { return nil }
+        guard erased != nil || forgotten > 0 else { return nil }
         purging.withLock { $0 = true }
         // Erased is erased: what fails here is tried again, and reported there.
         try? await purge()
@@ -152,8 +165,13 @@ extension LedgerTransaction {
     }
 
     /// Returns of how many purchases the keys were destroyed.
-    mutating func erase(_ customer: CustomerID, leaving pseudonym: CustomerID) throws -> Int {
+    ///
+    /// - Parameter stating: The result of `purchasesStating(tokensOf:)`; `nil` looks for them here.
+    mutating func erase(
+        _ customer: CustomerID, leaving pseudonym: CustomerID, stating: Set<TransactionID>? = nil
+    ) throws -> Int {
         let names = [customer] + (try aliases(of: customer))
+        let stating = try stating ?? purchasesStating(tokensOf: names)
         let purchases = try connection.query(
             "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
             values(.text(customer.rawValue))
@@ -200,12 +218,67 @@ extension LedgerTransaction {
             UPDATE customer SET id = ?4, app_account_token = ?5, erased_at = ?6
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, both + [.text(pseudonym.appAccountToken.wireText), .integer(now.milliseconds)])
+        bearers = [:]
+        try replaceTokens(of: names, by: pseudonym, in: stating)
+        for original in alone { try keep(original, with: pseudonym) }
         try keepErasure(of: names, leaving: pseudonym)
         let body: JSONValue = ["customer": .string(pseudonym.rawValue)]
         try tell(.erased, of: pseudonym, body.encoded())
         departed.formUnion(names)
         affected.insert(pseudonym)
         return alone.count
+    }
+
+    /// Purchases of which a fact states the token of one of these names. Any customer may have them.
+    ///
+    /// Walks through all facts, because no index has their tokens: an erasure is rare, and a fact is written often.
+    fileprivate func purchasesStating(tokensOf names: [CustomerID]) throws -> Set<TransactionID> {
+        let tokens = names.map { SQLValue.text($0.appAccountToken.wireText) }
+        let places = tokens.indices.map { "?\($0 + 3)" }.joined(separator: ", ")
+        // The signs keep SQLite from walking through an index and looking each row up.
+        let rows = try connection.query(
+            """
+            SELECT original_transaction_id FROM fact
+            WHERE sequence > 0 AND +app = ?1 AND +environment = ?2 AND app_account_token IN (\(places))
+            """, values() + tokens)
+        return Set(try rows.map { TransactionID(unchecked: try $0["original_transaction_id"]) })
+    }
+
+    /// Puts the token of the pseudonym in the place of the tokens of its former names, in what others have now. Nothing
+    /// else about the purchases changes: a transfer still beats the token, and holders stay.
+    private func replaceTokens(
+        of names: [CustomerID], by pseudonym: CustomerID, in purchases: Set<TransactionID>
+    ) throws {
+        for token in Set(names.map(\.appAccountToken)) {
+            // A token that another customer has too is theirs.
+            guard try bearer(of: token) == nil else { continue }
+            let tokens: [SQLValue] = [.text(token.wireText), .text(pseudonym.appAccountToken.wireText)]
+            for original in purchases {
+                try connection.execute(
+                    """
+                    UPDATE fact SET app_account_token = ?5
+                    WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND app_account_token = ?4
+                    """, values(.text(original.rawValue)) + tokens)
+            }
+            try connection.execute(
+                """
+                UPDATE purchase SET app_account_token = NULL
+                WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
+                """, values(.text(token.wireText)))
+        }
+    }
+
+    /// Claims an erased purchase for its pseudonym where only the token, which is gone, made it the customer's.
+    private func keep(_ original: TransactionID, with pseudonym: CustomerID) throws {
+        guard try attributed(original) != [pseudonym] else { return }
+        try connection.execute(
+            """
+            INSERT INTO claim (app, environment, original_transaction_id, customer, kind, claimed_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            """,
+            values(
+                .text(original.rawValue), .text(pseudonym.rawValue),
+                .text(Attribution.Claim.Kind.presented.rawValue), .integer(now.milliseconds)))
     }
 
     private func eraseSources(of original: TransactionID) throws {

@@ -46,7 +46,7 @@ struct Ledger: Sendable {
         var departed: Set<CustomerKey> = []
         /// How many facts were new, by kind.
         var appended: [String: Int] = [:]
-        /// Whom the answer turned out to be about, where the request does not say.
+        /// The customer whom the answer names, where that is not the one in the request's path.
         var subject: CustomerID?
     }
 
@@ -152,7 +152,8 @@ struct Ledger: Sendable {
     }
 
     /// Appends facts, notes that `asking` claims the purchases among them, and answers with what `respond` makes of the
-    /// result and the customer's answer. Facts go to the book of their own environment.
+    /// result and the customer's answer. Facts go to the book of their own environment. A customer who is new is
+    /// registered only with a fact that is acknowledged.
     ///
     /// - Parameters:
     ///   - document: what they were taken out of; kept when any of them is.
@@ -180,9 +181,17 @@ struct Ledger: Sendable {
                 if let document, document.environment == book.environment, !recorded.acknowledged.isEmpty {
                     try transaction.keep(document, about: Set(facts.map(\.original)))
                 }
+                // A request of which nothing was true leaves no customer behind.
+                var isUnknown = false
+                if recorded.acknowledged.isEmpty, let known { isUnknown = transaction.unregister(known.customer) }
                 let asked = book.environment == environment ? known?.customer : nil
-                try settle(transaction, asking: asked, &outcome)
-                if let asked { answer = outcome.answers[CustomerKey(book: book, customer: asked)] }
+                try settle(transaction, asking: isUnknown ? nil : asked, &outcome)
+                if let asked {
+                    answer =
+                        isUnknown
+                        ? StoredAnswer(ofUnknown: asked, in: environment, at: transaction.now)
+                        : outcome.answers[CustomerKey(book: book, customer: asked)]
+                }
             }
             return try respond(recorded, answer)
         }

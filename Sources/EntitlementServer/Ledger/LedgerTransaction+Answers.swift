@@ -76,7 +76,12 @@ extension LedgerTransaction {
                     validUntil: answer.validUntil)
             }
         }
-        let fresh = StoredAnswer(answer, around: content, digest, revision: revision + 1)
+        let (next, isTooLarge) = revision.addingReportingOverflow(1)
+        guard !isTooLarge else {
+            throw EntitlementServerError(
+                .damagedAnswer, "The ledger is damaged: the revision of a customer's answer is too large.")
+        }
+        let fresh = StoredAnswer(answer, around: content, digest, revision: next)
         try connection.execute(
             """
             UPDATE customer SET revision = ?4, answer = ?5, etag = ?6, content_digest = ?7, valid_from = ?8,

@@ -28,6 +28,16 @@ extension LedgerTransaction {
         return asked
     }
 
+    /// Takes the registration of a customer back who came with facts and got nothing: no row of theirs is written. Returns
+    /// `false` for a customer who was known before or has a purchase now.
+    mutating func unregister(_ customer: CustomerID) -> Bool {
+        guard newcomers[customer] != nil, heldByNewcomers[customer, default: []].isEmpty else { return false }
+        newcomers[customer] = nil
+        affected.remove(customer)
+        bearers = [:]
+        return true
+    }
+
     /// What the book knows of a name that somebody asks under.
     private struct Place {
         var isKnown = false
@@ -103,9 +113,11 @@ extension LedgerTransaction {
             ).map { (try $0["first_seen_at"] as Int64, CustomerID(unchecked: try $0["id"])) }
             + newcomers.filter { $0.value == token }.map { (now.milliseconds, $0.key) }
         if let first = bearers.min(by: <) { return first.1 }
-        return try connection.first(
-            "SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3 ORDER BY alias",
+        // Sorted here as well: in the order of the index of names SQLite would walk through all aliases of the book.
+        return try connection.query(
+            "SELECT alias, customer FROM alias WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3",
             values(.text(token.wireText))
-        ).map { CustomerID(unchecked: try $0["customer"]) }
+        ).map { (CustomerID(unchecked: try $0["alias"]), CustomerID(unchecked: try $0["customer"])) }
+            .min { $0.0 < $1.0 }?.1
     }
 }

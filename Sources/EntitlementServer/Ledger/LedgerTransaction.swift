@@ -154,8 +154,31 @@ struct LedgerTransaction {
         let isKnown = claimant.others.contains { $0.presenter == asked && $0.claim.kind == .shared }
         guard kind == .presented || !isKnown else { return nil }
         try add(kind, on: original, by: asked, isErased: claimant.purchase?.isErased ?? false)
+        if kind == .presented { try forgetOvertaken(claimant, on: original) }
         let claim = Attribution.Claim(by: claimant.customer, token: token(of: asked), kind)
         return claimant.others + [(asked, claim)]
+    }
+
+    /// Forgets the claims that a new one takes the place of. Otherwise two customers who present a purchase in turn would make
+    /// its claims grow without end, and each claim reads all others.
+    ///
+    /// What was given by hand stays, and the last claim of each name that bears the purchase's token: they bind it.
+    private func forgetOvertaken(_ claimant: Claimant, on original: TransactionID) throws {
+        guard !claimant.others.isEmpty else { return }
+        let token = try newestToken(of: original)
+        var known: Set<CustomerID> = []
+        for (presenter, claim) in claimant.others where known.insert(presenter).inserted {
+            let bindsIt = claim.token == token && presenter != claimant.asked
+            try connection.execute(
+                """
+                DELETE FROM claim WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND customer = ?4
+                    AND kind <> ?5 AND sequence < (SELECT MAX(sequence) FROM claim
+                        WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3\(bindsIt ? " AND customer = ?4" : ""))
+                """,
+                values(
+                    .text(original.rawValue), .text(presenter.rawValue),
+                    .text(Attribution.Claim.Kind.transferred.rawValue)))
+        }
     }
 
     /// Gives a purchase to `customer`, whoever presented it or will.

@@ -126,13 +126,18 @@ enum Schema {
 
 extension Date {
     /// As the ledger keeps instants.
-    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
+    var milliseconds: Int64 { Self.clamped((timeIntervalSince1970 * 1000).rounded()) }
 
     init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
     /// The millisecond this instant lies in: stores date to the millisecond, so nothing is decided more finely. An instant
     /// that is a millisecond but for the error of a binary fraction counts as that millisecond.
     var wholeMillisecond: Date {
-        Date(milliseconds: Int64((timeIntervalSince1970 * 1000 + 0.001).rounded(.down)))
+        Date(milliseconds: Self.clamped((timeIntervalSince1970 * 1000 + 0.001).rounded(.down)))
+    }
+
+    /// The nearest integer that has a place in 64 bits. A column can hold an instant that a `Date` rounds beyond them.
+    private static func clamped(_ milliseconds: Double) -> Int64 {
+        Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max)
     }
 }

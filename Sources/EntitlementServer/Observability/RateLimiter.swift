@@ -14,6 +14,9 @@ public struct RateLimit: Hashable, Sendable {
     /// request to judge a receipt names no customer: it counts for the receipt.
     public static let perCustomer = RateLimit(perSecond: 50, burst: 1000)
 
+    /// The least rate, about one request a day. No client waits longer, and `1 / perSecond` stays a finite number.
+    package static let leastPerSecond = 0.00001
+
     /// Both are taken as they are; `EntitlementService` refuses to start with a limit that lets nobody in.
     public init(perSecond: Double, burst: Int) {
         self.perSecond = perSecond
@@ -21,9 +24,10 @@ public struct RateLimit: Hashable, Sendable {
     }
 
     func check() throws(EntitlementServerError) {
-        guard perSecond > 0, perSecond.isFinite, burst >= 1 else {
+        guard perSecond >= Self.leastPerSecond, perSecond.isFinite, burst >= 1 else {
             throw EntitlementServerError(
-                .invalidConfiguration, "A rate limit lets at least one request in at once, and more than 0 a second.")
+                .invalidConfiguration,
+                "A rate limit lets at least one request in at once, and at least 0.00001 a second.")
         }
     }
 
@@ -133,12 +137,16 @@ private final class SubjectBuckets: Sendable {
 }
 
 extension Refusal {
+    /// The longest wait that is answered: a year of seconds.
+    private static let longestWait = 31_536_000.0
+
     fileprivate static func tooManyRequests(of whom: String, field: String, retryAfter seconds: Double) -> Refusal {
         Refusal(
             HTTPProblem(
                 status: 429, code: "rate_limited", title: "Too many requests",
                 detail: "\(whom) sent more requests than allowed. The next is answered after Retry-After seconds.",
                 field: field, isRetryable: true),
-            headers: ["Retry-After": String(max(1, Int(seconds.rounded(.up))))])
+            // Limited before it becomes an `Int`, which traps for what is too large. `min` gives the limit for NaN too.
+            headers: ["Retry-After": String(Int(max(1, min(longestWait, seconds.rounded(.up)))))])
     }
 }

@@ -150,7 +150,9 @@ struct DeliveryQueue: Sendable {
             try advance(line(.text(try row["environment"])) + [.text(try row["customer"])], at: now, connection)
             return nil
         }
-        let attempt: Int = try row["attempts"] + 1
+        // Changed by hand, the column can hold any number.
+        let before: Int = try row["attempts"]
+        let attempt = min(max(before, 0), .max - 1) + 1
         try connection.execute(
             "UPDATE webhook_delivery SET attempts = ?2, due_at = ?3 WHERE id = ?1",
             [.integer(id), .integer(Int64(attempt)), .integer(now.addingTimeInterval(Self.lease).milliseconds)])

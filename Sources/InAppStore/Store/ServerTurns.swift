@@ -17,6 +17,8 @@ actor ServerTurns {
         let turn = Task {
             defer { turns[number] = nil }
             try await Self.end(of: before)
+            // The conversation before may have ended because all of them are given up.
+            guard !isClosed else { throw CancellationError() }
             return try await body()
         }
         turns[number] = { turn.cancel() }

@@ -101,8 +101,9 @@ actor StoreKeeper {
     func close() async {
         isStarted = false
         let ending = [timer, question, secondLook].compactMap { $0 }
-        for task in ending { task.cancel() }
+        // Before their tasks are cancelled: the end of one conversation would let the next one begin.
         await turns.close()
+        for task in ending { task.cancel() }
         for task in ending { await task.value }
         writeTime()
         board.snapshots.finish()

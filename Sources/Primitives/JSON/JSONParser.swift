@@ -20,10 +20,13 @@ public struct JSONError: Error, Equatable, CustomStringConvertible {
 extension JSONValue {
     /// How deep arrays and objects may nest unless the caller says otherwise.
     public static let defaultDepth = 128
+    /// The most bytes of UTF-8 that a member's name may have unless it is ASCII. Bringing a name to one Unicode form takes
+    /// time in proportion to the square of its length.
+    public static let longestName = 1024
 
     /// Parses one JSON document (RFC 8259, UTF-8), refusing duplicate names, lone surrogates, trailing bytes and nesting
-    /// beyond `depth`. Names that differ only by their Unicode form count as duplicates. Throws `JSONError`. The caller
-    /// bounds the size.
+    /// beyond `depth`. Names that differ only by their Unicode form count as duplicates, so a name that is not ASCII has at
+    /// most `longestName` bytes. Throws `JSONError`. The caller bounds the size.
     public init(parsing bytes: some Sequence<UInt8>, depth: Int = defaultDepth) throws(JSONError) {
         let buffer = Array(bytes)
         var parser = JSONParser(bytes: buffer, depthLeft: depth)
@@ -114,6 +117,9 @@ private struct JSONParser {
             skipWhiteSpace()
             guard next == UInt8(ascii: "\"") else { throw failure("a member's name in quotes should stand here") }
             let name = try string()
+            guard name.utf8.count <= JSONValue.longestName || name.utf8.allSatisfy({ $0 < 0x80 }) else {
+                throw failure("a name that is not ASCII should have \(JSONValue.longestName) bytes at most")
+            }
             guard names.insert(name).inserted else { throw failure("the name \"\(name)\" appears twice in one object") }
             skipWhiteSpace()
             guard next == UInt8(ascii: ":") else { throw failure("a colon should stand here") }

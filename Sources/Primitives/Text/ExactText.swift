@@ -78,8 +78,13 @@ extension String? {
 
 extension Dictionary where Key == String {
     /// The value whose key has the bytes of `key`. The ordinary subscript also finds a key in another Unicode form.
+    ///
+    /// A key is a name. One of more than 1024 bytes is not looked up: hashing a string that is not ASCII takes time in
+    /// proportion to the square of its length.
     public subscript(exactly key: String) -> Value? {
-        guard let index = index(forKey: key), keys[index].hasSameBytes(as: key) else { return nil }
+        guard key.utf8.count <= 1024, let index = index(forKey: key), keys[index].hasSameBytes(as: key) else {
+            return nil
+        }
         return values[index]
     }
 }

@@ -17,6 +17,8 @@ extension SQLiteFile {
         guard access(destination, F_OK) != 0 else {
             throw SQLError(.cannotOpen, "The backup \(destination) cannot be made: that file exists; name another.")
         }
+        // A link that leads to nothing yet stays a link.
+        let destination = Self.resolvingLinks(destination)
         let unfinished = destination + ".partial"
         Self.remove(unfinished)
         do {
@@ -33,7 +35,7 @@ extension SQLiteFile {
 
     /// Puts a copy of this file, checked, in the place of the database at `target`, which may be missing, at one
     /// instant: whoever looks sees the old one or this one. The old one stays as `former`, with its log if it is too
-    /// damaged to be opened.
+    /// damaged to be opened. Where `target` is a symbolic link, what it leads to is replaced, and the link stays.
     ///
     /// Throws `SQLError` with `alreadyOpen` while a server has `target` (`SQLiteDatabase.Configuration.isExclusive`),
     /// `busy` while anybody else has, and what `backUp` throws; then `target` is as it was.
@@ -46,6 +48,8 @@ extension SQLiteFile {
         _ target: String, keepingItAs former: String, progress: (Double) -> Void = { _ in },
         reading read: (any SQLConnection) throws -> Kept, amending amend: (SQLiteDatabase, Kept?) async throws -> Void
     ) async throws {
+        // `rename` would replace the link and leave the database that it leads to as it is.
+        let target = Self.resolvingLinks(target)
         let lock = try ProcessLock(database: target)
         defer { lock.release() }
         let incoming = target + ".restoring"
@@ -140,6 +144,22 @@ extension SQLiteFile {
     }
 
     // MARK: - Names
+
+    /// Returns the path of the file that symbolic links lead to. The file may be missing.
+    package static func resolvingLinks(_ path: String) -> String {
+        var path = path
+        // As many links as the system follows; more are a loop, which opening the file refuses.
+        for _ in 0..<40 {
+            if let resolved = realpath(path, nil) {
+                defer { free(resolved) }
+                return String(cString: resolved)
+            }
+            guard let destination = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { break }
+            let folder = (path as NSString).deletingLastPathComponent
+            path = destination.hasPrefix("/") || folder.isEmpty ? destination : "\(folder)/\(destination)"
+        }
+        return path
+    }
 
     private static func remove(_ path: String) {
         for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Spending belongs to the purchase that paid, and moves with it to its next holder. Customers who share a purchase share
 /// what is left of it. So all holders together spend at most what the purchase gave, and only a refund makes a balance
-/// negative.
+/// negative. It makes the balance of the customer who spent the units negative: a debt cannot be passed on with a purchase.
 public struct CreditAccount: Hashable, Sendable {
     /// One purchase, with all its transactions.
     public struct Source: Hashable, Sendable {
@@ -17,11 +17,13 @@ public struct CreditAccount: Hashable, Sendable {
         public let valid: Int
         /// The units that all its holders, past and present, spent.
         public fileprivate(set) var spent: Int
+        /// The units of these that the account's customer spent.
+        fileprivate var own: Int
 
-        /// The units it adds to a balance. Negative after a refund of spent units. Never negative without a refund, even if
-        /// the credit table now gives less for the product than before.
+        /// The units it adds to a balance. Negative after a refund of units that the account's customer spent. Never negative
+        /// without a refund, even if the credit table now gives less for the product than before.
         public var left: Int { earned - spent }
-        var earned: Int { valid < given ? valid : max(valid, spent) }
+        var earned: Int { max(valid, valid < given ? spent - min(own, spent) : spent) }
     }
 
     /// A part of a cost, and the purchase that pays it.
@@ -33,23 +35,27 @@ public struct CreditAccount: Hashable, Sendable {
 
     /// Oldest first.
     public private(set) var sources: [Source]
-    /// Units spent that no purchase gave. Older ledgers could spend a purchase more than once.
+    /// Units spent that no purchase of the customer covers: see `init`. Older ledgers could spend a purchase more than once.
     public let debt: Int
 
     /// - Parameters:
     ///   - purchases: those that the customer has.
     ///   - spent: what was spent of each, by its first transaction.
+    ///   - own: what the customer spent of each; `nil` when all of it was.
+    ///   - debt: units spent that no purchase gave, or of purchases that were refunded and are another customer's now.
     public init(
         of purchases: [CustomerPurchase], in credit: CreditTable.Credit, spent: [TransactionID: Int] = [:],
-        debt: Int = 0
+        own: [TransactionID: Int]? = nil, debt: Int = 0
     ) {
+        let own = own ?? spent
         sources = Dictionary(grouping: purchases, by: \.originalTransactionID).map { original, transactions in
             Source(
                 original: original, purchasedAt: transactions.map(\.purchasedAt).min() ?? .distantPast,
                 given: credit.amount(of: transactions),
-                valid: credit.amount(of: transactions.filter { $0.revokedAt == nil }), spent: spent[original] ?? 0)
+                valid: credit.amount(of: transactions.filter { $0.revokedAt == nil }), spent: spent[original] ?? 0,
+                own: own[original] ?? 0)
         }.sorted { ($0.purchasedAt, $0.original) < ($1.purchasedAt, $1.original) }
-        self.debt = debt
+        self.debt = max(0, debt)
     }
 
     public var earned: Int { sources.reduce(0) { $0.adding($1.earned) } }
@@ -71,6 +77,7 @@ public struct CreditAccount: Hashable, Sendable {
             let amount = min(rest, available(sources[index]))
             guard amount > 0 else { continue }
             sources[index].spent += amount
+            sources[index].own += amount
             portions.append(Portion(source: sources[index], amount: amount))
             rest -= amount
         }

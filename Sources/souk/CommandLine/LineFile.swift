@@ -15,6 +15,9 @@ final class LineFile {
         var bytes: Int
         /// SHA-256 of all bytes before.
         var digest: String
+
+        /// Whether a file can have such a place. Each line has at least one byte.
+        var isPlausible: Bool { lines >= 0 && bytes >= lines }
     }
 
     /// Longer lines are cut here, so that what follows them can be read.
@@ -24,6 +27,8 @@ final class LineFile {
     /// Of the whole file; `nil` for a pipe.
     let size: Int?
     private let handle: FileHandle
+    /// As messages call it.
+    private let name: String
     private var buffer: [UInt8] = []
     private var start = 0
     private var digest = SHA256()
@@ -35,12 +40,18 @@ final class LineFile {
     init(_ path: String, from mark: Mark? = nil) throws {
         if path == "-" {
             handle = .standardInput
+            name = "standard input"
             size = nil
         } else {
+            var isDirectory: ObjCBool = false
+            if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue {
+                throw Misuse("\(path): this is a folder, not a file")
+            }
             guard let file = FileHandle(forReadingAtPath: path) else {
                 throw Misuse("\(path): there is no such file, or it cannot be read")
             }
             handle = file
+            name = path
             size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
         }
         guard let mark else { return }
@@ -55,7 +66,7 @@ final class LineFile {
         return Mark(lines: lines, bytes: bytes, digest: Hex.encode(digest.finalize()))
     }
 
-    /// The next line; `nil` at the end.
+    /// The next line; `nil` at the end. Throws `Misuse` when the file cannot be read further.
     func next() throws -> Line? {
         var searched = start
         while true {
@@ -64,10 +75,16 @@ final class LineFile {
             buffer.removeFirst(start)
             searched = buffer.count
             start = 0
-            guard let more = try handle.read(upToCount: Self.block), !more.isEmpty else {
+            guard let more = try read(), !more.isEmpty else {
                 return buffer.isEmpty ? nil : take(upTo: buffer.count, after: buffer.count)
             }
             buffer += more
+        }
+    }
+
+    private func read() throws -> Data? {
+        do { return try handle.read(upToCount: Self.block) } catch {
+            throw Misuse("\(name): the file cannot be read after line \(lines)")
         }
     }
 

@@ -54,11 +54,12 @@ enum BackupCommands {
             return file
         }
         let hadLedger = ledger.exists
-        let former = FormerFile.name(for: ledger.path, at: Date())
+        let replaced = ledger.resolvedPath
+        let former = FormerFile.name(for: replaced, at: Date())
         let obstacle = try obstacle(to: ledger)
         if let obstacle, !accepts { throw Misuse("\(obstacle) \(Self.consequence)") }
         let restored = try await replace(
-            ledger.path, by: file, keepingItAs: former, isReadable: obstacle == nil, accepts: accepts)
+            replaced, by: file, keepingItAs: former, isReadable: obstacle == nil, accepts: accepts)
         let revived = restored.isOfAnotherLedger ? "\(ledger.path) was not the ledger of this backup." : obstacle
         if let revived { Terminal.note("\(revived) Revoke the keys that must not be valid: souk keys list.") }
         var told: JSONMembers = ["database": .string("sqlite:\(ledger.path)"), "backup": .string(source)]

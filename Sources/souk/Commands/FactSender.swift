@@ -97,11 +97,25 @@ struct FactReport: Codable, Sendable {
     }
 
     private static let placesShown = 20
+    /// The largest count that is read from a state file. No run comes near it, so sums of counts cannot overflow.
+    private static let largestCount = 1 << 53
 
     var accepted = 0
     var rejections: [String: Rejection] = [:]
 
     var rejected: Int { rejections.values.reduce(0) { $0 + $1.count } }
+
+    /// Whether the numbers are ones that this program writes.
+    var isPlausible: Bool {
+        var left = Self.largestCount
+        for rejection in rejections.values {
+            guard (1...Self.largestCount).contains(rejection.count), rejection.count <= left,
+                rejection.places.count == min(rejection.count, Self.placesShown)
+            else { return false }
+            left -= rejection.count
+        }
+        return (0...Self.largestCount).contains(accepted)
+    }
 
     mutating func reject(_ code: String, _ detail: String, at place: String) {
         var rejection = rejections[code] ?? Rejection(detail: detail)
@@ -147,18 +161,24 @@ struct FactReport: Codable, Sendable {
     }
 }
 
+/// The progress of a command, which it keeps in a `StateFile`.
+protocol ResumableState: Codable {
+    /// Whether the command can have written this. A file can have the form of a state and impossible counts.
+    var isPlausible: Bool { get }
+}
+
 /// A small file in which a command remembers how far it came.
-struct StateFile<State: Codable> {
+struct StateFile<State: ResumableState> {
     let path: String
 
-    /// `nil` when there is none. Throws `Misuse` for one that is not this command's.
+    /// `nil` when there is none. Throws `Misuse` for one that this command did not write.
     func read() throws -> State? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
-        do {
-            return try WireJSON.decode(State.self, from: try InputFile.read(path))
-        } catch is DecodingError {
+        let bytes = try InputFile.read(path)
+        guard let state = try? WireJSON.decode(State.self, from: bytes), state.isPlausible else {
             throw Misuse("\(path): this is no state of this command; remove it to begin anew")
         }
+        return state
     }
 
     func write(_ state: State) throws {

@@ -36,9 +36,11 @@ enum ImportCommand {
     }
 
     /// How far an import came.
-    private struct Work: Codable, Sendable {
+    private struct Work: ResumableState, Sendable {
         var mark: LineFile.Mark?
         var report = FactReport()
+
+        var isPlausible: Bool { report.isPlausible && mark?.isPlausible ?? true }
     }
 
     private static func run(

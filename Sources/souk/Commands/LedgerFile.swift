@@ -24,6 +24,10 @@ struct LedgerFile: Sendable {
         umask(0o077)
     }
 
+    /// The path of the ledger itself where `path` is a symbolic link. Its log, its lock and its former files are beside
+    /// it, not beside the link.
+    var resolvedPath: String { SQLiteFile.resolvingLinks(path) }
+
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
 
     /// The file, for what does not change it. Throws `Misuse` when there is none.
@@ -33,7 +37,7 @@ struct LedgerFile: Sendable {
     func open(exclusively: Bool) throws -> SQLiteDatabase {
         var configuration = SQLiteDatabase.Configuration()
         configuration.isExclusive = exclusively
-        return try Self.refusing { try SQLiteDatabase(path: path, configuration: configuration) }
+        return try Self.refusing { try SQLiteDatabase(path: resolvedPath, configuration: configuration) }
     }
 
     /// Runs `work`; a file that cannot be had or is none of this program's becomes a `Misuse`.

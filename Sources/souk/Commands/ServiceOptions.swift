@@ -93,6 +93,9 @@ struct ServiceOptions: Sendable {
             let forms = option.name == rateLimit.name ? "N or N:BURST" : "N, N:BURST or none"
             throw Misuse("--\(option.name) is \(forms), such as 50:200, not \"\(text)\"")
         }
+        guard perSecond >= RateLimit.leastPerSecond else {
+            throw Misuse("--\(option.name) is at least 0.00001, about one request a day, not \"\(text)\"")
+        }
         return RateLimit(perSecond: perSecond, burst: burst)
     }
 

@@ -79,12 +79,14 @@ struct StoreSync: Sendable {
     // MARK: - Notifications
 
     /// How far notifications were fetched.
-    struct Progress: Codable, Sendable {
+    struct Progress: ResumableState, Sendable {
         var since: Date
         /// While a run is under way.
         var until: Date?
         var page: String?
         var report = FactReport()
+
+        var isPlausible: Bool { report.isPlausible }
     }
 
     /// Notifications may be in Apple's history a little later than they are dated.
@@ -190,12 +192,26 @@ struct StoreSync: Sendable {
 
     /// Whether somebody else has a purchase, who must not lose it because its buyer has another name here.
     private func isHeld(_ purchase: String, byOthersThan customer: String) async throws -> Bool {
-        let found = try await server.get("/v1/customers?query=\(PercentEncoding.encode(purchase))")
-        for entry in found["customers"]?.arrayValue ?? [] {
-            guard let other = entry["customer"]?.stringValue, other != customer else { continue }
-            let answer = try await server.get("/v1/customers/\(PercentEncoding.encode(other))")
-            if Self.purchases(in: answer).contains(purchase) { return true }
+        // The search also finds customers whose names begin with the purchase's id. An app's public key can make any
+        // number of those, so one page is not enough.
+        let first = "/v1/customers?limit=100&query=\(PercentEncoding.encode(purchase))"
+        var path = first
+        var cursors: Set<String> = []
+        while true {
+            let found = try await server.get(path)
+            guard let entries = found["customers"]?.arrayValue else {
+                throw Failure("the server's answer to a search for \(purchase) has no list of customers")
+            }
+            for entry in entries {
+                guard let other = entry["customer"]?.stringValue, other != customer else { continue }
+                let answer = try await server.get("/v1/customers/\(PercentEncoding.encode(other))")
+                if Self.purchases(in: answer).contains(purchase) { return true }
+            }
+            guard let next = found["nextCursor"]?.stringValue else { return false }
+            guard cursors.insert(next).inserted else {
+                throw Failure("the server's list of customers for \(purchase) does not end: it repeats a cursor")
+            }
+            path = "\(first)&cursor=\(PercentEncoding.encode(next))"
         }
-        return false
     }
 }

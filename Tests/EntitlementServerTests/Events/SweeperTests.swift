@@ -48,6 +48,27 @@ import Testing
         await bench.close()
     }
 
+    @Test func `a customer who cannot be computed does not hold up the others, and is reported`() async throws {
+        let bench = try await ServerBench()
+        for (index, name) in ["anna", "ben", "cleo"].enumerated() {
+            _ = try await bench.post(bench.period("\(index)"), for: name)
+        }
+        try await bench.database.write {
+            try $0.execute("UPDATE fact SET summary = 'no JSON' WHERE original_transaction_id = '1'")
+        }
+        bench.clock.advance(by: 31 * 86400)
+        let sweeper = try #require(bench.service.chores.first { $0.name == "sweeper" })
+        for _ in 0..<2 {
+            await #expect(throws: (any Error).self) { try await sweeper.step() }
+            let told = try bench.database.read { connection -> [String] in
+                let rows = try connection.query("SELECT customer FROM event ORDER BY sequence")
+                return try rows.map { try $0["customer"] as String }
+            }
+            #expect(told == ["anna", "ben", "cleo", "anna", "cleo"])
+        }
+        await bench.close()
+    }
+
     @Test func `a service that runs follows a clock that jumps`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"))

@@ -157,7 +157,34 @@ import Testing
         await bench.close()
     }
 
-    @Test(arguments: [RateLimit(perSecond: 0, burst: 1), RateLimit(perSecond: 1, burst: 0)])
+    @Test(arguments: [1e-20, 1e-300])
+    func `a wait that no number of seconds holds is answered as a year`(perSecond: Double) async throws {
+        let bench = try await ServerBench()
+        var configuration = EntitlementService.Configuration(
+            database: bench.database, apps: [.init(bundleID: ServerBench.app)], environments: [.sandbox])
+        configuration.apps[0].customerRateLimit = RateLimit(perSecond: perSecond, burst: 2)
+        configuration.monotonicClock = bench.realClock.monotonic
+        let limiter = RateLimiter(configuration)
+        let anna = CustomerID(unchecked: "anna")
+        for _ in 0..<2 { try limiter.admit(anna, of: ServerBench.app) }
+        let refusal = #expect(throws: Refusal.self) { try limiter.admit(anna, of: ServerBench.app) }
+        #expect(refusal?.headers["Retry-After"] == "31536000")
+        await bench.close()
+    }
+
+    @Test func `the least rate is admitted and refused as any other`() async throws {
+        let bench = try await bench(perSecond: RateLimit.leastPerSecond, burst: 1)
+        #expect(try await bench.get().status == 200)
+        let refused = try await bench.get()
+        #expect(refused.status == 429 && ["100000", "100001"].contains(refused.headers["Retry-After"]))
+        await bench.close()
+    }
+
+    @Test(arguments: [
+        RateLimit(perSecond: 0, burst: 1), RateLimit(perSecond: 1, burst: 0), RateLimit(perSecond: 1e-300, burst: 2),
+        RateLimit(perSecond: 0.000009, burst: 2), RateLimit(perSecond: .infinity, burst: 2),
+        RateLimit(perSecond: .nan, burst: 2),
+    ])
     func `a limit that lets nobody in is refused`(limit: RateLimit) async throws {
         await #expect(throws: EntitlementServerError(.invalidConfiguration, "")) {
             _ = try await ServerBench { $0.apps[0].rateLimit = limit }

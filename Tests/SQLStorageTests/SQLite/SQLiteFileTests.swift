@@ -221,6 +221,31 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a link stays, and what it leads to is replaced`(exists: Bool) async throws {
+        await (try database("backup.sqlite", rooms: 3)).close()
+        if exists { await (try database(rooms: 1)).close() }
+        let links = folder.file("links")
+        let link = links + "/ledger.sqlite"
+        try FileManager.default.createDirectory(atPath: links, withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "../test.sqlite")
+        try await file("backup.sqlite").replace(link, keepingItAs: folder.file("former"))
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "../test.sqlite")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: links) == ["ledger.sqlite"])
+        #expect(try files == ["backup.sqlite"] + (exists ? ["former"] : []) + ["links", "test.sqlite"])
+        #expect(try await rooms("test.sqlite") == 3)
+        if exists { #expect(try await rooms("former") == 1) }
+    }
+
+    @Test func `a backup is made where a link leads`() async throws {
+        await (try database(rooms: 3)).close()
+        let link = folder.file("backup")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "elsewhere")
+        try file().backUp(to: link)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "elsewhere")
+        #expect(try await rooms("elsewhere") == 3)
+    }
+
     @Test func `a damaged database is replaced and kept`() async throws {
         await (try database("backup.sqlite", rooms: 2)).close()
         try Data(String(repeating: "No database. ", count: 1000).utf8).write(to: URL(fileURLWithPath: folder.file()))

@@ -1,0 +1,57 @@
+import BaseTestSupport
+import Foundation
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// Claims that others took the place of do not stay.
+@Suite struct ClaimGrowthTests {
+    private func holders(_ bench: ServerBench) throws -> [String] {
+        try bench.database.read { connection in
+            try connection.query("SELECT customer FROM holder ORDER BY customer").map { try $0["customer"] }
+        }
+    }
+
+    @Test func `a purchase that is presented in turn has one claim`() async throws {
+        let bench = try await ServerBench { $0.apps[0].transferMode = .transfer }
+        let signed = try bench.purchase("1")
+        for round in 0..<20 {
+            let customer = "customer-\(round % 4)"
+            _ = try await bench.post(signed, for: customer)
+            #expect(try holders(bench) == [customer])
+            #expect(try bench.count("claim") == 1)
+        }
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
+    @Test func `what was given by hand, and the name that bears the token, keep their claims`() async throws {
+        let bench = try await ServerBench { $0.apps[0].transferMode = .transfer }
+        let token = CustomerID(unchecked: "anonymous-1").appAccountToken
+        let signed = try bench.purchase("1") { $0.appAccountToken = token }
+        _ = try await bench.post(signed, for: "anonymous-1")
+        _ = try await bench.alias("anonymous-1", to: "anna")
+        for round in 0..<10 {
+            _ = try await bench.post(signed, for: round % 2 == 0 ? "anna" : "anonymous-1")
+            #expect(try holders(bench) == ["anna"])
+            #expect(try bench.count("claim") <= 2)
+        }
+        _ = try await bench.transfer("1", to: "ben")
+        #expect(try holders(bench) == ["ben"])
+        _ = try await bench.post(signed, for: "ben")
+        #expect(try holders(bench) == ["ben"])
+        #expect(try bench.count("claim") <= 4)
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
+    @Test func `those who share a purchase have one claim each`() async throws {
+        let bench = try await ServerBench { $0.apps[0].transferMode = .share }
+        let signed = try bench.purchase("1")
+        for round in 0..<12 { _ = try await bench.post(signed, for: "customer-\(round % 3)") }
+        #expect(try holders(bench) == ["customer-0", "customer-1", "customer-2"])
+        #expect(try bench.count("claim") == 3)
+        await bench.close()
+    }
+}
