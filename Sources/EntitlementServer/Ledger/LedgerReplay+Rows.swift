@@ -1,0 +1,63 @@
+import SQLStorage
+import StoreModel
+
+/// Checks of rows that no walk through the purchases, the customers or the facts comes by.
+extension LedgerReplay {
+    /// Finds what is about a purchase that has no row. Whatever is written about a purchase, its row is written first, and
+    /// it is never deleted.
+    func checkOrphans(_ report: inout Report) throws {
+        for table in ["fact", "claim", "holder", "spending"] {
+            try database.read { connection in
+                try connection.each(
+                    """
+                    SELECT DISTINCT app, environment, original_transaction_id FROM \(table)
+                    WHERE NOT EXISTS (
+                        SELECT 1 FROM purchase WHERE purchase.app = \(table).app
+                            AND purchase.environment = \(table).environment
+                            AND purchase.original_transaction_id = \(table).original_transaction_id)
+                    """
+                ) { row in
+                    let original: String = try row["original_transaction_id"]
+                    report.add(
+                        try Difference(
+                            of: row, "purchase \(original)",
+                            "has rows in the table \(table), and none in the table purchase"))
+                }
+            }
+        }
+    }
+
+    /// Finds codes that were redeemed more often than they count. A merge deletes one of two redemptions of a code and
+    /// leaves the count, so a count may be larger.
+    func checkPromotions(_ report: inout Report) throws {
+        try database.read { connection in
+            try connection.each(
+                """
+                SELECT made.app AS app, made.environment AS environment, made.code AS code, made.number AS number,
+                    promotion.redemptions AS counted
+                FROM (SELECT app, environment, code, COUNT(*) AS number FROM promotion_redemption
+                    GROUP BY app, environment, code) AS made
+                LEFT JOIN promotion ON promotion.app = made.app AND promotion.environment = made.environment
+                    AND promotion.code = made.code
+                WHERE promotion.redemptions IS NULL OR promotion.redemptions < made.number
+                """
+            ) { row in
+                let (code, number, counted): (String, Int64, Int64?) = (
+                    try row["code"], try row["number"], try row["counted"]
+                )
+                let reason = counted.map { "counts \($0) redemptions, and" } ?? "has no row in the table promotion, and"
+                report.add(
+                    try Difference(
+                        of: row, "promotion \(code)", "\(reason) promotion_redemption has \(number)"))
+            }
+        }
+    }
+}
+
+extension LedgerReplay.Difference {
+    fileprivate init(of row: SQLRow, _ subject: String, _ reason: String) throws {
+        self.init(
+            app: BundleID(unchecked: try row["app"]), environment: StoreEnvironment(rawValue: try row["environment"]),
+            subject: subject, reason: reason)
+    }
+}

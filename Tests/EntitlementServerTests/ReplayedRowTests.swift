@@ -1,0 +1,207 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SQLStorage
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// Replay of rows of all kinds, as they were written and as they were changed by hand.
+@Suite struct ReplayedRowTests {
+    private static let secret = "0123456789abcdef0123456789abcdef"
+
+    private func replay(_ bench: ServerBench) throws -> LedgerReplay.Report {
+        try LedgerReplay(database: bench.database, apps: ReplayTests.apps, clock: bench.clock).run()
+    }
+
+    private func sell(_ purchase: WebPurchase, in bench: ServerBench) async throws -> Int {
+        let body = try WireJSON.encode(purchase)
+        let header = WebhookSignature.header(
+            for: body, at: bench.realClock.now(), secrets: [try WebhookSecret(Self.secret)])
+        return try await bench.send(
+            .post, "/v1/webhooks/shop", as: .none, headers: [WebhookSignature.field: header], body: .bytes(body)
+        ).status
+    }
+
+    private func redeem(_ code: String, for customer: String, in bench: ServerBench) async throws -> Int {
+        try await bench.send(
+            .post, "/v1/customers/\(customer)/promotions", as: .secret, body: .json(["code": .string(code)])
+        ).status
+    }
+
+    /// Customers with purchases of each format, a refund, a code and spent credit.
+    private func lived() async throws -> ServerBench {
+        let bench = try await ServerBench(
+            configure: { configuration in
+                configuration.apps[0].credits = CreditTests.table
+                let secrets = [Self.secret].compactMap { try? WebhookSecret($0) }
+                configuration.webPurchases = [
+                    .init(name: "shop", app: ServerBench.app, environment: .sandbox, secrets: secrets)
+                ]
+            })
+        let token = CustomerID("anna").appAccountToken
+        _ = try await bench.post(
+            [
+                bench.period("1") {
+                    $0.appAccountToken = token
+                    $0.webOrderLineItemId = "order-of-1"
+                }
+            ], renewals: [bench.renewalInfo()])
+        _ = try await bench.post(bench.purchase("2"), for: "ben")
+        bench.clock.advance(by: 1)
+        _ = try await bench.post(
+            bench.purchase("2") { $0.revocationDate = $0.signedDate }, for: "ben")
+        _ = try await bench.present(
+            receipt: bench.receipt([
+                bench.receiptPurchase("3") {
+                    $0.webOrderLineItemID = "1000000000000003"
+                    $0.isTrialPeriod = true
+                }
+            ]), for: "cleo")
+        let now = bench.clock.now()
+        let sold = WebPurchase(
+            customer: "wanda", transactionID: "order-1", productID: "pro.monthly", kind: .autoRenewableSubscription,
+            purchasedAt: now, expiresAt: now.addingTimeInterval(30 * 86400),
+            price: Price(amount: 5, currency: "EUR"), autoRenews: true, occurredAt: now)
+        #expect(try await sell(sold, in: bench) == 200)
+        _ = try await bench.send(
+            .post, "/v1/promotions", as: .secret, body: .json(["code": "SUMMER", "feature": "pro", "lasts": "P1M"]))
+        for customer in ["anna", "ben"] { #expect(try await redeem("SUMMER", for: customer, in: bench) == 200) }
+        _ = try await bench.post(bench.coins("4"), for: "dora")
+        _ = try await bench.redeem([("cat", "filter")], for: "dora")
+        return bench
+    }
+
+    @Test func `sources of every format are compared, and say what is written`() async throws {
+        let bench = try await lived()
+        let report = try replay(bench)
+        #expect(report.differences == [])
+        #expect(report.facts == 8 && report.factsWithoutSource == 0)
+        await bench.close()
+    }
+
+    @Test(arguments: [
+        ("UPDATE fact SET signed_at = signed_at + 1000000 WHERE transaction_id = '2' AND sequence = 3", "fact 3"),
+        ("UPDATE fact SET signed_at = signed_at + 1 WHERE kind = 'renewal' AND format = 'jws'", "fact 2"),
+        ("UPDATE fact SET signed_at = signed_at + 1 WHERE format = 'receipt'", "fact 5"),
+        ("UPDATE fact SET signed_at = signed_at + 1 WHERE format = 'web'", "fact 6"),
+        ("UPDATE fact SET original_transaction_id = '2' WHERE sequence = 1", "fact 1"),
+        ("UPDATE fact SET transaction_id = '9' WHERE sequence = 1", "fact 1"),
+        ("UPDATE fact SET app_account_token = NULL WHERE sequence = 1", "fact 1"),
+        ("UPDATE fact SET app_account_token = '00000000-0000-0000-0000-000000000000' WHERE sequence = 1", "fact 1"),
+        ("UPDATE fact SET app_account_token = '00000000-0000-0000-0000-000000000000' WHERE sequence = 5", "fact 5"),
+        ("UPDATE fact SET order_id = 'order-of-9' WHERE sequence = 1", "fact 1"),
+        ("UPDATE fact SET order_id = 'order-of-9' WHERE format = 'receipt'", "fact 5"),
+        ("UPDATE fact SET kind = 'renewal', transaction_id = NULL, summary = '{}' WHERE sequence = 4", "fact 4"),
+        ("UPDATE fact SET kind = 'transaction' WHERE sequence = 2", "fact 2"),
+        ("UPDATE fact SET source = 'web' WHERE sequence = 1", "fact 1"),
+        ("UPDATE fact SET environment = 'production' WHERE sequence = 1", "fact 1"),
+        ("UPDATE fact SET format = 'receipt' WHERE sequence = 1", "fact 1"),
+        ("UPDATE fact SET format = 'paper' WHERE sequence = 1", "fact 1"),
+        ("UPDATE fact SET digest = x'00' WHERE sequence = 1", "fact 1"),
+        ("UPDATE fact SET summary = replace(summary, 'pro.monthly', 'tools') WHERE format = 'receipt'", "fact 5"),
+        ("UPDATE fact SET summary = replace(summary, 'pro.monthly', 'tools') WHERE sequence = 6", "fact 6"),
+        ("UPDATE fact SET summary = '{}' WHERE sequence = 7", "fact 7"),
+        ("UPDATE fact SET summary = 'no JSON' WHERE sequence = 1", "fact 1"),
+        ("UPDATE fact SET summary = NULL WHERE sequence = 1", "fact 1"),
+        ("UPDATE fact SET summary = 'no JSON', data_key = NULL WHERE sequence = 1", "fact 1"),
+        ("UPDATE customer SET revision = 0 WHERE id = 'anna'", "customer anna"),
+        ("UPDATE customer SET revision = -1 WHERE id = 'anna'", "customer anna"),
+        ("UPDATE promotion SET redemptions = 1", "promotion SUMMER"),
+        ("DELETE FROM promotion", "promotion SUMMER"),
+    ])
+    func `each row that was changed by hand is named`(statement: String, subject: String) async throws {
+        let bench = try await lived()
+        try await bench.database.write { _ = try $0.execute(statement) }
+        let report = try replay(bench)
+        #expect(report.differences.contains { $0.subject == subject }, "\(report.differences)")
+        await bench.close()
+    }
+
+    @Test func `a summary that is no JSON does not keep other rows from being looked at`() async throws {
+        let bench = try await lived()
+        try await bench.database.write { connection in
+            try connection.execute("UPDATE fact SET summary = 'no JSON' WHERE sequence = 1")
+            try connection.execute("UPDATE promotion SET redemptions = 0")
+            try connection.execute("UPDATE customer SET content_digest = x'00' WHERE id = 'wanda'")
+        }
+        let subjects = try replay(bench).differences.map(\.subject)
+        for subject in ["fact 1", "customer anna", "promotion SUMMER", "customer wanda"] {
+            #expect(subjects.contains(subject), "\(subjects)")
+        }
+        await bench.close()
+    }
+
+    @Test func `what is about a purchase without a row is named by its table`() async throws {
+        let bench = try await lived()
+        try await bench.database.write { connection in
+            try connection.execute("DELETE FROM purchase WHERE original_transaction_id IN ('2', '4')")
+            try connection.execute("UPDATE holder SET customer = 'mallory' WHERE original_transaction_id = '2'")
+        }
+        let differences = try replay(bench).differences
+        for (purchase, table) in [
+            ("2", "fact"), ("2", "claim"), ("2", "holder"), ("4", "fact"), ("4", "claim"), ("4", "holder"),
+            ("4", "spending"),
+        ] {
+            #expect(
+                differences.contains {
+                    $0.subject == "purchase \(purchase)" && $0.reason.contains("in the table \(table),")
+                }, "\(purchase) in \(table): \(differences)")
+        }
+        await bench.close()
+    }
+
+    @Test func `an answer with revision 0 is found, a row without an answer is none`() async throws {
+        let bench = try await lived()
+        try await bench.database.write { connection in
+            // As a restored backup leaves a customer who was erased, and who was never answered.
+            try connection.execute(
+                """
+                UPDATE customer SET revision = 0, answer = x'', etag = '', content_digest = x'', valid_from = 0,
+                    valid_until = 0 WHERE id = 'ben'
+                """)
+        }
+        #expect(try replay(bench).differences == [])
+        try await bench.database.write { connection in
+            try connection.execute("UPDATE customer SET valid_until = NULL WHERE id = 'ben'")
+        }
+        #expect(try replay(bench).differences.map(\.subject) == ["customer ben"])
+        await bench.close()
+    }
+
+    @Test func `a merge of two who redeemed a code leaves the ledger as it follows`() async throws {
+        let bench = try await lived()
+        _ = try await bench.alias("ben")
+        #expect(try bench.count("promotion_redemption") == 1)
+        #expect(try replay(bench).differences == [])
+        await bench.close()
+    }
+
+    @Test func `a name that is not in form NFC was taken once`() async throws {
+        let bench = try await ServerBench()
+        _ = try await bench.post([bench.period("1", product: "caf\u{E9}")])
+        // The payload as a ledger of before has it, with its digest and summary.
+        let header = Base64.encodeURL(Array("{}".utf8))
+        let signedAt = Date(milliseconds: 1_000)
+        let payload = Array(
+            """
+            {"transactionId":"7","originalTransactionId":"7","productId":"cafe\u{301}","type":"Non-Consumable",\
+            "purchaseDate":1000,"originalPurchaseDate":1000,"signedDate":1000,"environment":"Sandbox"}
+            """.utf8)
+        let digest = SHA256.hash(payload)
+        let fact = TransactionFact(
+            id: "7", productID: ProductID(unchecked: "cafe\u{301}"), kind: .nonConsumable, purchaseDate: signedAt,
+            signedDate: signedAt, digest: digest)
+        let source = Array("\(header).\(Base64.encodeURL(payload)).AA".utf8)
+        try await bench.database.write { connection in
+            let book = Book(app: ServerBench.app, environment: .sandbox)
+            var transaction = LedgerTransaction(connection, book: book, rules: AppRules(), now: signedAt)
+            try transaction.append(
+                PresentedFact(content: .transaction(fact), environment: .sandbox, source: source, index: 0))
+        }
+        let report = try replay(bench)
+        #expect(report.facts == 2 && report.differences == [])
+        await bench.close()
+    }
+}
