@@ -92,6 +92,23 @@ import Testing
         #expect(cache.answer(for: key)?.revision == 2)
     }
 
+    @Test func `an answer from before an erasure does not replace the one of the customer who came again`() {
+        for isWriter in [true, false] {
+            let cache = AnswerCache(bytes: Self.oneForEachShard)
+            let before = cache.ticket(for: key)
+            cache.remove(key)
+            cache.replace(answer(1), for: key, ticket: cache.ticket(for: key))
+            if isWriter {
+                cache.replace(answer(5), for: key, ticket: before)
+            } else {
+                cache.keep(answer(5), for: key, ticket: before)
+            }
+            #expect(cache.answer(for: key) == nil)
+            cache.keep(answer(1), for: key, ticket: cache.ticket(for: key))
+            #expect(cache.answer(for: key)?.revision == 1)
+        }
+    }
+
     @Test func `what is asked for again stays when others make room`() {
         let cache = AnswerCache(bytes: 64 * 8 * (AnswerCache.overhead + 8))
         cache.keep(answer(1), for: key, ticket: cache.ticket(for: key))

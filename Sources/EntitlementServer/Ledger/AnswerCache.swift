@@ -87,6 +87,13 @@ extension AnswerCache.Shard {
     ) -> Bool {
         if let place = table.place(of: key, hash), let known = table[place] {
             guard known.isOlder(than: answer) else { return true }
+            guard departures == ticket.departures else {
+                // The customer may have been erased and have come again since then, with a smaller revision. The database
+                // has the true answer.
+                remove(at: place)
+                departures += 1
+                return false
+            }
             size += answer.bytes.count - known.count
             table[place] = PackedAnswer(answer, of: key)
             makeRoom(for: 0)
