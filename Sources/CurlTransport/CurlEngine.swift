@@ -66,7 +66,7 @@ final class CurlEngine: Sendable {
     }
 
     private func run(_ multi: Multi) {
-        let thread = Thread { [self] in
+        Thread.start(named: "CurlTransport") { [self] in
             // libcurl and the TLS library write to sockets whose other side may be gone.
             var signals = sigset_t()
             sigemptyset(&signals)
@@ -76,8 +76,6 @@ final class CurlEngine: Sendable {
             while loop.turn(takeCommands()) {}
             end(multi)
         }
-        thread.name = "CurlTransport"
-        thread.start()
     }
 
     private func takeCommands() -> (commands: [Command], isStopped: Bool) {

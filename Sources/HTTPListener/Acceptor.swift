@@ -30,13 +30,10 @@ final class Acceptor: Sendable {
         self.listening = listening
         self.connections = connections
         self.wakeUp = wakeUp
-        let thread = Thread { [self] in
+        Thread.start(named: "HTTPListener") { [self] in
             run(daemons)
             ended.signal()
         }
-        thread.start()
-        // On Linux a name given before the start is lost.
-        thread.name = "HTTPListener"
     }
 
     /// Ends the thread and closes the socket, both before it returns. Called once.

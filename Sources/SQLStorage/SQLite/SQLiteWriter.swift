@@ -38,7 +38,7 @@ final class SQLiteWriter: Sendable {
         path = connection.path
         self.file = file
         self.groupLimit = max(1, groupLimit)
-        let thread = Thread { [self] in
+        Thread.start(named: "SQLite writer") { [self] in
             state.withLock { $0.thread = ObjectIdentifier(Thread.current) }
             while let batch = next() {
                 switch batch {
@@ -56,8 +56,6 @@ final class SQLiteWriter: Sendable {
             ended.signal()
             for closer in closers { closer.resume() }
         }
-        thread.name = "SQLite writer"
-        thread.start()
     }
 
     // MARK: - Asking

@@ -1,0 +1,17 @@
+import Foundation
+import Primitives
+import Testing
+
+@Suite struct NamedThreadTests {
+    /// With a name given through Foundation, one in twenty of these threads bore the program's name.
+    @Test func `every thread bears its name from its first step on`() async {
+        var names: [String?: Int] = [:]
+        for _ in 0..<2000 {
+            let name = await withCheckedContinuation { continuation in
+                Thread.start(named: "a name") { continuation.resume(returning: Thread.current.name) }
+            }
+            names[name, default: 0] += 1
+        }
+        #expect(names == ["a name": 2000])
+    }
+}
