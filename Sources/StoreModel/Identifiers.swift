@@ -127,8 +127,11 @@ public struct CustomerID: Identifier {
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 
     public static func canonical(_ text: String) -> String {
-        text.utf8.count == 36 && UUID(uuidString: text) != nil ? text.lowercased() : text
+        CustomerID(unchecked: text).isUUID ? text.lowercased() : text
     }
+
+    /// Whether the customer is named by a UUID, which then is the token too.
+    package var isUUID: Bool { rawValue.utf8.count == 36 && UUID(uuidString: rawValue) != nil }
 
     /// What a purchase of this customer carries at the store (Apple: `appAccountToken`): the customer's own UUID, or the
     /// name-based UUID of its text.

@@ -77,20 +77,9 @@ import Testing
 
     @Test func `every integer column of the books has a range`() async throws {
         try await TestStore.with { test in
-            let columns = try test.store.database.read { sql in
-                try sql.query(
-                    """
-                    SELECT m.name AS name, c.name AS part FROM sqlite_master m JOIN pragma_table_info(m.name) c
-                    WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'schema_migrations'
-                    AND c.type = 'INTEGER'
-                    """
-                ).map { row -> String in
-                    let (table, column): (String, String) = (try row["name"], try row["part"])
-                    return "\(table).\(column)"
-                }
-            }
             let ranges = ColumnRange.all.flatMap { table in table.value.keys.map { "\(table.key).\($0)" } }
-            #expect(Set(columns) == Set(ranges))
+            let columns = try test.columns(of: "INTEGER")
+            #expect(columns == Set(ranges))
         }
     }
 

@@ -18,56 +18,11 @@ import Testing
         "2026-02-30T25:61:61Z", "00000000-0000-0000-0000-000000000000", String(repeating: "x", count: 70_000),
     ]
 
-    typealias Path = [String]
-
-    /// Where the strings of a row are. Strings that are themselves JSON count as one, and as those in them: `..` opens them.
-    private static func paths(in value: JSONValue) -> [Path] {
-        switch value {
-        case .object(let members): members.flatMap { member in paths(in: member.value).map { [member.key] + $0 } }
-        case .array(let elements): elements.first.map { paths(in: $0).map { ["0"] + $0 } } ?? []
-        case .string(let text):
-            switch try? JSONValue(parsing: text) {
-            case let inner? where inner.objectValue != nil || inner.arrayValue != nil:
-                [[]] + paths(in: inner).map { [".."] + $0 }
-            default: [[]]
-            }
-        default: []
-        }
-    }
-
-    private static func replace(_ path: Path, in value: JSONValue, with text: String) -> JSONValue {
-        guard let step = path.first else { return .string(text) }
-        let rest = Array(path.dropFirst())
-        switch value {
-        case .object(var members):
-            if let old = members[step] { members[step] = replace(rest, in: old, with: text) }
-            return .object(members)
-        case .array(var elements):
-            if let first = elements.first { elements[0] = replace(rest, in: first, with: text) }
-            return .array(elements)
-        case .string(let json):
-            guard let inner = try? JSONValue(parsing: json) else { return value }
-            return .string(replace(rest, in: inner, with: text).text(pretty: false))
-        default: return value
-        }
-    }
-
     @Test func `every text column of the books has a form`() async throws {
         try await TestStore.with { test in
-            let columns = try test.store.database.read { sql in
-                try sql.query(
-                    """
-                    SELECT m.name AS name, c.name AS part FROM sqlite_master m JOIN pragma_table_info(m.name) c
-                    WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'schema_migrations'
-                    AND c.type = 'TEXT'
-                    """
-                ).map { row -> String in
-                    let (table, column): (String, String) = (try row["name"], try row["part"])
-                    return "\(table).\(column)"
-                }
-            }
             let forms = ColumnForm.all.flatMap { table in table.value.keys.map { "\(table.key).\($0)" } }
-            #expect(Set(columns) == Set(forms))
+            let columns = try test.columns(of: "TEXT")
+            #expect(columns == Set(forms))
         }
     }
 
@@ -83,10 +38,10 @@ import Testing
         var test = try await TestStore.open(in: folder, change: ExtremeNumberTests.sending)
         var taken = 0
         let rows = state["tables"]?[table] ?? []
-        for (place, path) in Self.paths(in: rows).enumerated() {
+        for (place, path) in JSONPlaces.paths(in: rows, where: { $0.stringValue != nil }).enumerated() {
             for (index, text) in Self.all.enumerated() where ExtremeNumbers.isWhole || (index + place) % 12 == 0 {
                 var changed = state
-                changed["tables"]?[table] = Self.replace(path, in: rows, with: text)
+                changed["tables"]?[table] = JSONPlaces.replace(path, in: rows, with: .string(text))
                 let what = "\(table) \(path.joined(separator: "/")) = \(text.debugDescription.prefix(40))"
                 let answer = try await StoreRoutesTests.Client(test).ask(.put, "/control/v1/state", changed.text())
                 guard answer.status == 200 else {

@@ -54,4 +54,17 @@ import Testing
         #expect(try bench.count("claim") == 3)
         await bench.close()
     }
+
+    @Test func `the last hundred who present it share a purchase, and who lost it may come back`() async throws {
+        let bench = try await ServerBench { $0.apps[0].transferMode = .share }
+        let signed = try bench.purchase("1")
+        for number in 100..<205 { _ = try await bench.post(signed, for: "customer-\(number)") }
+        #expect(try holders(bench) == (105..<205).map { "customer-\($0)" })
+        let again = try await bench.post(signed, for: "customer-100")
+        #expect(again.status == 200)
+        #expect(try holders(bench) == ["customer-100"] + (106..<205).map { "customer-\($0)" })
+        #expect(try bench.count("claim") == 100)
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
 }

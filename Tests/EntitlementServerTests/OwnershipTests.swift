@@ -62,6 +62,42 @@ import Testing
         await bench.close()
     }
 
+    /// Anybody can work out the token of a name, and have themselves called by it.
+    @Test(arguments: [false, true])
+    func `a customer called by the token of another one's name gets nothing of theirs`(isAlias: Bool) async throws {
+        let bench = try await ServerBench()
+        let token = CustomerID("anna").appAccountToken
+        let uuid = CustomerID(unchecked: token.uuidString.lowercased()).rawValue
+        let owner = isAlias ? "customer-1" : "anna"
+        let signed = try bench.purchase("1") { $0.appAccountToken = token }
+        // As long as the UUID alone is known, it is the customer of the token.
+        #expect(try await bench.post(signed, for: uuid).active() == ["tools"])
+        #expect(try await bench.get(uuid).active() == ["tools"])
+        if isAlias { _ = try await bench.alias("anna", to: owner) }
+        #expect(try await bench.post(signed, for: "anna").active() == ["tools"])
+        #expect(try await bench.get(uuid).active() == [])
+        #expect(try await bench.post(signed, for: uuid).code == "boundToAnotherCustomer")
+        #expect(try await bench.get(owner).active() == ["tools"])
+
+        let later = try bench.purchase("2", product: "more") { $0.appAccountToken = token }
+        #expect(try await bench.post(later, for: uuid).code == "boundToAnotherCustomer")
+        #expect(try await bench.post(later, for: "anna").active() == ["more", "tools"])
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
+    @Test func `what came for a name's token while only its UUID was known passes to the name`() async throws {
+        let bench = try await ServerBench()
+        let token = CustomerID("anna").appAccountToken
+        let uuid = CustomerID(unchecked: token.uuidString.lowercased()).rawValue
+        _ = try await bench.post(bench.purchase("1") { $0.appAccountToken = token }, for: "ben")
+        #expect(try await bench.get(uuid).active() == ["tools"])
+        #expect(try await bench.get("anna").active() == ["tools"])
+        #expect(try await bench.get(uuid).active() == [])
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
     @Test func `the customer of a token takes the purchase over by any first request`() async throws {
         let token = CustomerID("anna").appAccountToken
         let firsts: [@Sendable (ServerBench) async throws -> ServerBench.Reply] = [

@@ -32,7 +32,7 @@ import Testing
     private func holders(
         _ claims: [Attribution.Claim], token: UUID? = nil, bearer: CustomerID? = nil
     ) -> [CustomerID] {
-        Attribution.holders(token: token, claims: claims, bearer: bearer)
+        Attribution.holders(token: token, claims: claims, bearer: bearer.map { .init($0) })
     }
 
     @Test func `a purchase without a token is theirs whose claim was accepted last`() {
@@ -56,8 +56,25 @@ import Testing
         #expect(holders([], token: token, bearer: anna) == [anna])
         #expect(holders([.init(by: ben)], token: token) == [ben])
         #expect(holders([.init(by: ben)], token: token, bearer: anna) == [anna])
+    }
+
+    /// Anybody can work out the UUID of a name, and call themselves by it.
+    @Test func `a name comes before the UUID that is its token`() {
+        let token = anna.appAccountToken
         let twin = CustomerID(unchecked: token.uuidString.lowercased())
-        #expect(holders([.init(by: twin), .init(by: ben)], token: token, bearer: anna) == [twin])
+        #expect(holders([.init(by: twin), .init(by: ben)], token: token, bearer: twin) == [twin])
+        #expect(holders([.init(by: anna), .init(by: twin)], token: token, bearer: twin) == [anna])
+        #expect(holders([.init(by: twin), .init(by: anna)], token: token, bearer: twin) == [anna])
+        #expect(holders([.init(by: ben, as: anna), .init(by: twin)], token: token, bearer: twin) == [ben])
+
+        func excludes(_ name: CustomerID, _ claims: [Attribution.Claim], _ bearer: CustomerID?) -> Bool? {
+            Attribution.excludes(name, as: name, token: token, claims: claims, bearer: bearer.map { .init($0) })
+        }
+        #expect(excludes(twin, [], anna) == true)
+        #expect(excludes(twin, [.init(by: anna)], nil) == true)
+        #expect(excludes(anna, [.init(by: twin)], twin) == false)
+        #expect(excludes(ben, [.init(by: twin)], twin) == true)
+        #expect(excludes(twin, [], nil) == nil)
     }
 
     @Test func `what was given by hand stays given, whatever the token says`() {
@@ -70,13 +87,13 @@ import Testing
     }
 
     @Test func `a claim counts for whom its presenter was merged into`() {
-        let merged = Attribution.Claim(by: ben, token: anna.appAccountToken)
+        let merged = Attribution.Claim(by: ben, as: anna)
         #expect(holders([merged], token: anna.appAccountToken) == [ben])
     }
 
     @Test func `only the token of a customer somebody saw keeps others out`() {
         #expect(Attribution.bound(token: anna.appAccountToken, claims: [.init(by: ben)], bearer: nil) == nil)
-        #expect(Attribution.bound(token: anna.appAccountToken, claims: [], bearer: anna) == anna)
+        #expect(Attribution.bound(token: anna.appAccountToken, claims: [], bearer: .init(anna)) == anna)
         #expect(Attribution.bound(token: nil, claims: [.init(by: ben)], bearer: nil) == nil)
     }
 

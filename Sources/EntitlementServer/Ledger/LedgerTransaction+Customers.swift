@@ -16,7 +16,7 @@ extension LedgerTransaction {
         if place.isKnown { return asked }
         if let customer = place.customer { return customer }
         // Where nobody bears the token, now they do.
-        bearers = place.isTokenBorne ? [:] : [token: asked]
+        bearers = place.isTokenBorne ? [:] : [token: Attribution.Bearer(asked)]
         if isPresenting { newcomers[asked] = token } else { try insert(asked, with: .none, []) }
         affected.insert(asked)
         guard place.isAwaited else { return asked }
@@ -43,7 +43,7 @@ extension LedgerTransaction {
         var isKnown = false
         /// Whom the name stands for.
         var customer: CustomerID?
-        /// Whether there is a customer with the same token, and a purchase with it.
+        /// Whether there is a customer or an alias with the same token, and a purchase with it.
         var isTokenBorne = false
         var isAwaited = false
     }
@@ -56,7 +56,8 @@ extension LedgerTransaction {
             SELECT 1 AS known, NULL AS customer, 0 AS borne, 0 AS awaited FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             UNION ALL SELECT 0, (SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND alias = ?3),
-                EXISTS (SELECT 1 FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4),
+                EXISTS (SELECT 1 FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4)
+                    OR EXISTS (SELECT 1 FROM alias WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4),
                 EXISTS (SELECT 1 FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4)
             """, values(.text(asked.rawValue), .text(token.wireText)))
         guard let row else { return Place() }
@@ -97,27 +98,32 @@ extension LedgerTransaction {
     }
 
     /// Whose purchases bear this token, asked of the database once.
-    mutating func customer(bearing token: UUID) throws -> CustomerID? {
+    mutating func customer(bearing token: UUID) throws -> Attribution.Bearer? {
         if let known = bearers[token] { return known }
         let bearer = try bearer(of: token)
         bearers[token] = bearer
         return bearer
     }
 
-    /// The first who was seen, and by name among equals: sorted here, since there is hardly ever more than one.
-    func bearer(of token: UUID) throws -> CustomerID? {
-        let bearers =
-            try connection.query(
-                "SELECT first_seen_at, id FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3",
-                values(.text(token.wireText))
-            ).map { (try $0["first_seen_at"] as Int64, CustomerID(unchecked: try $0["id"])) }
-            + newcomers.filter { $0.value == token }.map { (now.milliseconds, $0.key) }
-        if let first = bearers.min(by: <) { return first.1 }
-        // Sorted here as well: in the order of the index of names SQLite would walk through all aliases of the book.
-        return try connection.query(
-            "SELECT alias, customer FROM alias WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3",
-            values(.text(token.wireText))
-        ).map { (CustomerID(unchecked: try $0["alias"]), CustomerID(unchecked: try $0["customer"])) }
-            .min { $0.0 < $1.0 }?.1
+    /// A name before a UUID, a customer before an alias, the first who was seen, and by name among equals: sorted here,
+    /// since there is hardly ever more than one.
+    func bearer(of token: UUID) throws -> Attribution.Bearer? {
+        var bearers = newcomers.filter { $0.value == token }
+            .map { (name: $0.key, customer: $0.key, since: now.milliseconds) }
+        try connection.each(
+            """
+            SELECT id AS name, id AS customer, first_seen_at AS since FROM customer
+            WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
+            UNION ALL SELECT alias, customer, ?4 FROM alias
+            WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
+            """, values(.text(token.wireText), .integer(.max))
+        ) { row in
+            bearers.append(
+                (CustomerID(unchecked: try row["name"]), CustomerID(unchecked: try row["customer"]), try row["since"]))
+        }
+        let first = bearers.min {
+            ($0.name.isUUID ? 1 : 0, $0.since, $0.name) < ($1.name.isUUID ? 1 : 0, $1.since, $1.name)
+        }
+        return first.map { Attribution.Bearer($0.customer, as: $0.name) }
     }
 }

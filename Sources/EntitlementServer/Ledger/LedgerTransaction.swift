@@ -23,7 +23,7 @@ struct LedgerTransaction {
     /// What was given to newcomers: all that they hold.
     private(set) var heldByNewcomers: [CustomerID: Set<TransactionID>] = [:]
     /// Whom tokens belong to, as far as somebody asked since the customers changed last.
-    var bearers: [UUID: CustomerID?] = [:]
+    var bearers: [UUID: Attribution.Bearer?] = [:]
     /// What was worked out before for whoever presents here.
     var foreseen: FirstPurchases?
 
@@ -134,9 +134,10 @@ struct LedgerTransaction {
     mutating func refuses(_ fact: TransactionFact, presentedBy claimant: Claimant) throws -> Bool {
         let token =
             try fact.appAccountToken ?? (claimant.purchase == nil ? nil : newestToken(of: fact.originalID))
-        let bound = Attribution.bound(
-            token: token, claims: claimant.others.map(\.claim), bearer: try token.flatMap { try customer(bearing: $0) })
-        if let bound { return bound != claimant.customer && claimant.asked.appAccountToken != token }
+        let isExcluded = Attribution.excludes(
+            claimant.customer, as: claimant.asked, token: token, claims: claimant.others.map(\.claim),
+            bearer: try token.flatMap { try customer(bearing: $0) })
+        if let isExcluded { return isExcluded }
         // Where every claim is accepted, nobody needs to be asked.
         guard rules.transferMode != .transfer, rules.transferMode != .share else { return false }
         let accepted = try Attribution.accepts(
@@ -155,8 +156,28 @@ struct LedgerTransaction {
         guard kind == .presented || !isKnown else { return nil }
         try add(kind, on: original, by: asked, isErased: claimant.purchase?.isErased ?? false)
         if kind == .presented { try forgetOvertaken(claimant, on: original) }
-        let claim = Attribution.Claim(by: claimant.customer, token: token(of: asked), kind)
-        return claimant.others + [(asked, claim)]
+        let others = kind == .shared ? try withoutFirstSharers(claimant.others, on: original) : claimant.others
+        let claim = Attribution.Claim(by: claimant.customer, as: asked, token: token(of: asked), kind)
+        return others + [(asked, claim)]
+    }
+
+    /// How many customers share a purchase at most: each new fact about it changes the answers of all of them.
+    static var maximumSharers: Int { 100 }
+
+    /// Makes room for one more who shares a purchase: those who presented it first lose it. Returns the other claims.
+    private func withoutFirstSharers(_ claims: [StatedClaim], on original: TransactionID) throws -> [StatedClaim] {
+        let shared = claims.filter { $0.claim.kind == .shared }
+        let leaving = Set(shared.dropLast(Self.maximumSharers - 1).map(\.presenter))
+        for presenter in leaving {
+            try connection.execute(
+                """
+                DELETE FROM claim WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND customer = ?4
+                    AND kind = ?5
+                """,
+                values(
+                    .text(original.rawValue), .text(presenter.rawValue), .text(Attribution.Claim.Kind.shared.rawValue)))
+        }
+        return claims.filter { $0.claim.kind != .shared || !leaving.contains($0.presenter) }
     }
 
     /// Forgets the claims that a new one takes the place of. Otherwise two customers who present a purchase in turn would make
@@ -289,7 +310,7 @@ struct LedgerTransaction {
                 throw EntitlementServerError(.internalInconsistency, "A claim in the ledger is of no known kind.")
             }
             let customer = merged.map { CustomerID(unchecked: $0) } ?? presenter
-            return (presenter, Attribution.Claim(by: customer, token: presenter.appAccountToken, kind))
+            return (presenter, Attribution.Claim(by: customer, as: presenter, kind))
         }
     }
 

@@ -234,7 +234,7 @@ final class SQLiteConnection: @unchecked Sendable {
         } else {
             throw refusal(String(cString: strerror(reason)))
         }
-        if !isReader { PrivateFile.makeIfMissing(path) }
+        if !isReader { PrivateFile.makeIfMissing(SQLiteFile.resolvingLinks(path)) }
         _ = memoryIsNotCounted
         var opened: OpaquePointer?
         let mode = isReader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -248,10 +248,10 @@ final class SQLiteConnection: @unchecked Sendable {
         return opened
     }
 
-    /// Whether something lies in the log of the database at `path`.
+    /// Whether something lies in the log of the database at `path`, which is beside the file that links lead to.
     private static func hasLog(_ path: String) -> Bool {
         var status = stat()
-        return stat(path + "-wal", &status) == 0 && status.st_size > 0
+        return stat(SQLiteFile.resolvingLinks(path) + "-wal", &status) == 0 && status.st_size > 0
     }
 
     private func configure(_ mode: Mode, _ limits: Limits) throws(SQLError) {

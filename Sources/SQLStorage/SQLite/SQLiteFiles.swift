@@ -13,6 +13,8 @@ struct OpenFile: Sendable {
 
     private static let open = Locked<Set<Identity>>([])
     private let path: String
+    /// SQLite keeps it beside the file that links lead to.
+    private let logPath: String
     private let database: Identity
     /// From the first commit on, which makes it, until all connections are closed.
     private let log = Locked<Identity?>(nil)
@@ -28,6 +30,7 @@ struct OpenFile: Sendable {
                 .alreadyOpen, "The database \(path) is open in this process already; share it or close it first.")
         }
         self.path = path
+        logPath = SQLiteFile.resolvingLinks(path) + "-wal"
         database = identity
     }
 
@@ -39,12 +42,12 @@ struct OpenFile: Sendable {
     /// connection would open another file.
     func check() throws(SQLError) {
         guard Self.identity(of: path) == database else { throw lost("The database \(path)") }
-        let present = Self.identity(of: path + "-wal")
+        let present = Self.identity(of: logPath)
         let known = log.withLock { log in
             log = log ?? present
             return log
         }
-        guard present == known else { throw lost("The log \(path)-wal of the database") }
+        guard present == known else { throw lost("The log \(logPath) of the database") }
     }
 
     private func lost(_ what: String) -> SQLError {

@@ -11,7 +11,7 @@ public enum TransferMode: String, Hashable, Sendable, Codable, CaseIterable {
     case transferIfInactive
     /// It stays with the first customer; others are refused.
     case keepWithOriginal
-    /// Everybody who presents it has it.
+    /// Everybody who presents it has it. A server may keep only those who presented it last.
     case share
 }
 
@@ -22,6 +22,22 @@ public enum TransferMode: String, Hashable, Sendable, Codable, CaseIterable {
 /// where there is no token, claims decide, by the app's transfer mode. A transfer by hand takes the place of the token and
 /// of all claims before it.
 public enum Attribution {
+    /// The known customer whose token a purchase carries.
+    ///
+    /// A name comes before a UUID with the same token. Anybody can work out the UUID of a name, but no name can be found
+    /// for a UUID: the customer with the UUID may have chosen it to get what belongs to the name.
+    public struct Bearer: Hashable, Sendable {
+        /// The customer who has the purchase: after a merge, the one that `name` was merged into.
+        public let customer: CustomerID
+        let isNamed: Bool
+
+        /// - Parameter name: what the token is of, if it is not the customer's present name.
+        public init(_ customer: CustomerID, as name: CustomerID? = nil) {
+            self.customer = customer
+            isNamed = !(name ?? customer).isUUID
+        }
+    }
+
     /// A customer having presented a purchase, or having been given it by hand, and this having been accepted.
     public struct Claim: Hashable, Sendable {
         /// What a claim means for those who have the purchase already: decided when it is made, so that an app that changes
@@ -40,35 +56,64 @@ public enum Attribution {
         /// The token of the customer who presented it.
         public var token: UUID
         public var kind: Kind
+        /// Whether the token was derived from the name of the customer who presented it.
+        fileprivate let isNamed: Bool
 
-        public init(by customer: CustomerID, token: UUID? = nil, _ kind: Kind = .presented) {
+        /// - Parameters:
+        ///   - name: what the presenting customer was called, if not as now.
+        ///   - token: that of the name, where it is known already.
+        public init(
+            by customer: CustomerID, as name: CustomerID? = nil, token: UUID? = nil, _ kind: Kind = .presented
+        ) {
+            let name = name ?? customer
             self.customer = customer
-            self.token = token ?? customer.appAccountToken
+            self.token = token ?? name.appAccountToken
             self.kind = kind
+            isNamed = !name.isUUID
         }
     }
 
     /// Whom a purchase is bound to, so that others are refused; `nil` when claims decide.
     ///
-    /// Of several customers of the token the one who claimed it last, else `bearer`.
+    /// Of several customers of the token the one who claimed it last, a name before a UUID; else `bearer`.
     ///
     /// - Parameters:
     ///   - token: the newest token the store states for the purchase.
     ///   - claims: oldest first.
     ///   - bearer: the known customer of the token.
-    public static func bound(token: UUID?, claims: [Claim], bearer: CustomerID?) -> CustomerID? {
+    public static func bound(token: UUID?, claims: [Claim], bearer: Bearer?) -> CustomerID? {
+        binding(token: token, claims: claims, bearer: bearer)?.customer
+    }
+
+    private static func binding(
+        token: UUID?, claims: [Claim], bearer: Bearer?
+    ) -> (customer: CustomerID, isNamed: Bool)? {
         guard let token else { return nil }
-        if let given = claims.last(where: { $0.kind == .transferred }) { return given.customer }
-        return claims.last { $0.token == token }?.customer ?? bearer
+        if let given = claims.last(where: { $0.kind == .transferred }) { return (given.customer, false) }
+        let claim = claims.last { $0.token == token && $0.isNamed } ?? claims.last { $0.token == token }
+        if let claim { return (claim.customer, claim.isNamed) }
+        return bearer.map { ($0.customer, $0.isNamed) }
+    }
+
+    /// Whether a purchase is bound to somebody else than `customer`; `nil` when claims decide.
+    ///
+    /// A customer of the token may present what another one of its customers has. A UUID may not present what a name has.
+    ///
+    /// - Parameter name: what `customer` was called when presenting it.
+    public static func excludes(
+        _ customer: CustomerID, as name: CustomerID, token: UUID?, claims: [Claim], bearer: Bearer?
+    ) -> Bool? {
+        guard let binding = binding(token: token, claims: claims, bearer: bearer) else { return nil }
+        if binding.customer == customer { return false }
+        return name.appAccountToken != token || (binding.isNamed && name.isUUID)
     }
 
     /// Who has a purchase: nobody when nobody claimed it and its token is nobody's, several only when they share it.
-    public static func holders(token: UUID?, claims: [Claim], bearer: CustomerID?) -> [CustomerID] {
+    public static func holders(token: UUID?, claims: [Claim], bearer: Bearer?) -> [CustomerID] {
         if let bound = bound(token: token, claims: claims, bearer: bearer) { return [bound] }
-        return claims.reduce(into: []) { holders, claim in
-            if claim.kind != .shared { holders = [] }
-            if !holders.contains(claim.customer) { holders.append(claim.customer) }
-        }
+        let first = claims.lastIndex { $0.kind != .shared } ?? claims.startIndex
+        var known: Set<CustomerID> = []
+        return claims[first...].map(\.customer).filter { known.insert($0).inserted }
     }
 
     /// Whether `customer` may present a purchase that is bound to nobody.

@@ -49,11 +49,7 @@ public struct CustomerState: Hashable, Sendable {
     }
 
     public mutating func apply(_ fact: RenewalFact) {
-        var said = renewals[fact.originalID] ?? []
-        let place = said.firstIndex { !$0.isOlder(than: fact) } ?? said.endIndex
-        guard place == said.endIndex || said[place] != fact else { return }
-        said.insert(fact, at: place)
-        renewals[fact.originalID] = said
+        renewals[fact.originalID, default: []].insert(inOrder: fact)
     }
 
     /// Grants are told apart by id; a withdrawn one is simply not applied.
@@ -66,6 +62,19 @@ extension TransactionFact {
         let (isRevoked, wasRevoked) = (revocationDate != nil, other.revocationDate != nil)
         if isRevoked != wasRevoked { return isRevoked }
         return other.digest.lexicographicallyPrecedes(digest)
+    }
+}
+
+extension [RenewalFact] {
+    /// Inserts a fact that is not among these, which are in the order in which they were signed.
+    fileprivate mutating func insert(inOrder fact: RenewalFact) {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].isOlder(than: fact) { low = middle + 1 } else { high = middle }
+        }
+        guard low == endIndex || self[low] != fact else { return }
+        insert(fact, at: low)
     }
 }
 

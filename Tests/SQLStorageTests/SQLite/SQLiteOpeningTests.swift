@@ -60,7 +60,8 @@ import Testing
         await database.close()
     }
 
-    @Test func `a file that is empty or missing beside a write-ahead log is refused, and nothing is founded`()
+    @Test(arguments: [false, true])
+    func `a file that is empty or missing beside a write-ahead log is refused, and nothing is founded`(isLinked: Bool)
         async throws
     {
         let folder = try TestFolder()
@@ -73,23 +74,29 @@ import Testing
             let path = folder.file("left \(isMissing)")
             try log.write(to: URL(fileURLWithPath: path + "-wal"))
             if !isMissing { try Data().write(to: URL(fileURLWithPath: path)) }
-            let error = #expect(throws: SQLError.self) { try SQLiteDatabase(path: path) }
+            let opened = isLinked ? folder.file("link \(isMissing)") : path
+            if isLinked { try FileManager.default.createSymbolicLink(atPath: opened, withDestinationPath: path) }
+            let error = #expect(throws: SQLError.self) { try SQLiteDatabase(path: opened) }
             #expect(error?.code == .corrupt && error?.message.contains("write-ahead log") == true)
             #expect(FileManager.default.fileExists(atPath: path) == !isMissing)
             #expect(try Data(contentsOf: URL(fileURLWithPath: path + "-wal")) == log)
             // Without the log it is a new database, and an empty log holds nothing back.
             try Data().write(to: URL(fileURLWithPath: path + "-wal"))
-            let new = try SQLiteDatabase(path: path)
+            let new = try SQLiteDatabase(path: opened)
             await new.close()
         }
     }
 
-    @Test(arguments: ["", "-wal"])
-    func `nothing is written to a file, nor read from another, once its name was taken`(_ suffix: String) async throws {
+    @Test(arguments: ["", "-wal"], [false, true])
+    func `nothing is written to a file, nor read from another, once its name was taken`(
+        _ suffix: String, isLinked: Bool
+    ) async throws {
         let folder = try TestFolder()
         var configuration = SQLiteDatabase.Configuration()
         configuration.idleReaders = 0
-        let database = try SQLiteDatabase(path: folder.file(), configuration: configuration)
+        let opened = isLinked ? folder.file("link.sqlite") : folder.file()
+        if isLinked { try FileManager.default.createSymbolicLink(atPath: opened, withDestinationPath: folder.file()) }
+        let database = try SQLiteDatabase(path: opened, configuration: configuration)
         try await database.write { try $0.execute("CREATE TABLE t (v INTEGER NOT NULL) STRICT") }
         try await database.write { try $0.execute("INSERT INTO t (v) VALUES (1)") }
         try database.checkFiles()

@@ -1,0 +1,79 @@
+import Primitives
+import SQLStorage
+
+@testable import AppStoreSimulator
+
+/// Places of single values in a JSON document, to try other values in them.
+enum JSONPlaces {
+    /// From the root of the document: names of members and indexes. `..` opens a text that is itself JSON.
+    typealias Path = [String]
+
+    private static let inner = ".."
+
+    /// Where the wanted values are; of the elements of an array that have the same form only the first `sample`.
+    static func paths(in value: JSONValue, sample: Int = 1, where isWanted: (JSONValue) -> Bool) -> [Path] {
+        let own: [Path] = isWanted(value) ? [[]] : []
+        switch value {
+        case .object(let members):
+            return own
+                + members.flatMap { member in
+                    paths(in: member.value, sample: sample, where: isWanted).map { [member.key] + $0 }
+                }
+        case .array(let elements):
+            var seen: [String: Int] = [:]
+            return own
+                + elements.enumerated().flatMap { index, element -> [Path] in
+                    paths(in: element, sample: sample, where: isWanted).compactMap { path in
+                        let form = path.joined(separator: "/")
+                        seen[form, default: 0] += 1
+                        return seen[form, default: 0] <= sample ? ["\(index)"] + path : nil
+                    }
+                }
+        case .string(let text):
+            guard text.utf8.first == 0x7B || text.utf8.first == 0x5B || JSONNumber(text: text) != nil,
+                let json = try? JSONValue(parsing: text)
+            else { return own }
+            return own + paths(in: json, sample: sample, where: isWanted).map { [inner] + $0 }
+        default: return own
+        }
+    }
+
+    /// `value` with what is at `path` replaced.
+    static func replace(_ path: Path, in value: JSONValue, with new: JSONValue) -> JSONValue {
+        guard let step = path.first else { return new }
+        let rest = Array(path.dropFirst())
+        switch value {
+        case .object(var members):
+            if let old = members[step] { members[step] = replace(rest, in: old, with: new) }
+            return .object(members)
+        case .array(var elements):
+            if let index = Int(step), elements.indices.contains(index) {
+                elements[index] = replace(rest, in: elements[index], with: new)
+            }
+            return .array(elements)
+        case .string(let text):
+            guard let json = try? JSONValue(parsing: text) else { return value }
+            return .string(replace(rest, in: json, with: new).text(pretty: false))
+        default: return value
+        }
+    }
+}
+
+extension TestStore {
+    /// The columns of the books that hold `type`, as `table.column`.
+    func columns(of type: String) throws -> Set<String> {
+        try store.database.read { sql in
+            let rows = try sql.query(
+                """
+                SELECT m.name AS name, c.name AS part FROM sqlite_master m JOIN pragma_table_info(m.name) c
+                WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'schema_migrations'
+                AND c.type = ?1
+                """, [.text(type)])
+            return Set(
+                try rows.map { row in
+                    let (table, column): (String, String) = (try row["name"], try row["part"])
+                    return "\(table).\(column)"
+                })
+        }
+    }
+}
