@@ -74,6 +74,9 @@ public final class EntitlementService: HTTPHandler {
     /// The steps of the ledger's schema, for tools that look at a ledger or bring it up to date before a server does.
     public static var migrations: [SQLMigration] { Schema.migrations }
 
+    /// Writes a ledger anew, whatever its size, so that nothing of erased customers is left in free room. Writers wait.
+    public static func compact(_ database: SQLiteDatabase) async throws { try await Ledger.compact(database) }
+
     public func respond(to request: HTTPRequest) -> HTTPReply {
         parts.signer.sign(router.respond(to: request), to: request).map { [date] response in
             var response = response

@@ -40,9 +40,16 @@ public protocol SQLDatabase: Sendable {
     @discardableResult
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T
 
-    /// Removes what was deleted or overwritten before this call from every file of the database. Returns whether that is
-    /// done: `false` while somebody still reads or copies an older state; ask again later.
+    /// Removes rows that were deleted or overwritten before this call from every file of the database. Returns whether that
+    /// is done: `false` while an older state is still read or copied; ask again later.
+    ///
+    /// Copies of such rows can be left in free room, where a database moved the rows while they were there: see
+    /// `compact(upTo:)`.
     func removeDeleted() async throws -> Bool
+
+    /// Writes the database anew, without free room and what lies in it. Returns `false`, and does nothing, when it has more
+    /// than `bytes`. Keeps writers waiting: for about a second for each 100 MB.
+    func compact(upTo bytes: Int64) async throws -> Bool
 
     /// Throws `storageFailed` when the files are no longer those that were opened: they were removed or replaced,
     /// and writes would be lost. `write` throws it too.
@@ -55,6 +62,9 @@ public protocol SQLDatabase: Sendable {
 extension SQLDatabase {
     /// Of a database that keeps nothing that was deleted.
     public func removeDeleted() async throws -> Bool { true }
+
+    /// Of a database that leaves no copies in free room.
+    public func compact(upTo bytes: Int64) async throws -> Bool { true }
 
     /// Of a database without files of its own.
     public func checkFiles() throws {}

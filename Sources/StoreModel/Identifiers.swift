@@ -131,12 +131,12 @@ public struct CustomerID: Identifier {
     }
 
     /// Whether the customer is named by a UUID, which then is the token too.
-    package var isUUID: Bool { rawValue.utf8.count == 36 && UUID(uuidString: rawValue) != nil }
+    package var isUUID: Bool { UUID(text: rawValue) != nil }
 
     /// What a purchase of this customer carries at the store (Apple: `appAccountToken`): the customer's own UUID, or the
     /// name-based UUID of its text.
     public var appAccountToken: UUID {
-        UUID(uuidString: rawValue) ?? UUID(namespace: Self.namespace, name: rawValue)
+        UUID(text: rawValue) ?? UUID(namespace: Self.namespace, name: rawValue)
     }
 
     /// The name-based UUID of `souk.invalid` in the DNS namespace of RFC 9562.

@@ -23,7 +23,8 @@ enum Souk {
         SigningCommands.token, CatalogCommands.lint, CatalogCommands.convert,
         CatalogCommands.encrypt,
         PolicyCommands.lint, HubCommands.graph, HARCommands.lint, HARCommands.show, HARReplay.command,
-        LedgerCommands.replay, InspectCommand.command, InterceptCommand.command, WaitCommand.command,
+        LedgerCommands.replay, LedgerCommands.compact, InspectCommand.command, InterceptCommand.command,
+        WaitCommand.command,
         VersionCommand.command,
     ]
 

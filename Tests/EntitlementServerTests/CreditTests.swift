@@ -143,6 +143,23 @@ extension ServerBench {
             .post, "/v1/customers/\(customer)/promotions", as: .secret, body: .json(["code": .string(code)]))
     }
 
+    @Test func `a promotion that is made again with its key is the first one`() async throws {
+        let bench = try await ServerBench()
+        func make(_ feature: JSONValue, key: String) async throws -> ServerBench.Reply {
+            try await bench.send(
+                .post, "/v1/promotions", as: .secret, headers: ["Idempotency-Key": key],
+                body: .json(["feature": feature]))
+        }
+        let first = try await make("pro", key: "k1")
+        #expect(first.status == 201)
+        #expect(try await make("pro", key: "k1").bytes == first.bytes)
+        #expect(try bench.count("promotion") == 1)
+        #expect(try await make("other", key: "k1").status == 422)
+        #expect(try await make("pro", key: "k2").json["code"] != first.json["code"])
+        #expect(try bench.count("promotion") == 2)
+        await bench.close()
+    }
+
     @Test func `a code gives its feature for its time, once to each customer`() async throws {
         let bench = try await ServerBench()
         #expect(try await make(["code": "summer-26", "feature": "pro", "lasts": "P1M"], bench).status == 201)

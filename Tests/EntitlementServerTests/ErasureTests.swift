@@ -60,6 +60,55 @@ import Testing
         await bench.close()
     }
 
+    @Test func `a customer of whom only a waiting purchase is known is exported and erased`() async throws {
+        let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
+        let token = CustomerID("anna").appAccountToken
+        let told = try bench.purchase("1", product: "coins.10") { $0.appAccountToken = token }
+        _ = try await bench.notify(bench.notification(transaction: told))
+        let names = try [
+            everything(bench),
+            bench.database.read { try "\($0.query("SELECT app_account_token FROM fact"))" },
+        ]
+        #expect(names.contains { $0.lowercased().contains(token.uuidString.lowercased()) })
+        let facts = try await bench.send(.get, "/v1/customers/anna/facts", as: .secret)
+        #expect(facts.json["facts"]?.arrayValue?.count == 1)
+        #expect(try await export("anna", bench)["facts"]?.arrayValue?.count == 1)
+        #expect(try await erase(in: bench).status == 200)
+        #expect(try !everything(bench).lowercased().contains(token.uuidString.lowercased()))
+        #expect(
+            try bench.database.read { try $0.query("SELECT 1 FROM fact WHERE app_account_token IS NOT NULL") }.isEmpty)
+        #expect(try bench.count("data_key") == 0)
+
+        let second = CustomerID("ben").appAccountToken
+        let waiting = try bench.purchase("2") { $0.appAccountToken = second }
+        _ = try await bench.notify(bench.notification("n2", transaction: waiting))
+        #expect(try await erase("ben", in: bench).status == 200)
+        #expect(try await erase("nobody-of-this-name", in: bench).status == 404)
+        await bench.close()
+    }
+
+    @Test func `under the pseudonym of an erased customer nothing more is done`() async throws {
+        let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
+        _ = try await bench.post(bench.period("1"))
+        let pseudonym = try #require(try await erase(in: bench).json["pseudonym"]?.stringValue)
+        _ = try await bench.post(bench.purchase("2"), for: "ben")
+        let path = "/v1/customers/\(pseudonym)"
+        let refused = [
+            try await bench.post(bench.purchase("3"), for: pseudonym),
+            try await bench.grant("gift", to: pseudonym),
+            try await bench.alias("anonymous-1", to: pseudonym),
+            try await bench.transfer("2", from: "ben", to: pseudonym),
+            try await bench.send(
+                .post, "\(path)/credits/coins/redeem", as: .secret,
+                body: .json(["items": [["id": "cat", "type": "filter"]]])),
+        ]
+        for reply in refused { #expect(reply.status == 409 && reply.code == "customer_erased", "\(reply)") }
+        bench.clock.advance(by: 400 * 86400)
+        #expect(try await bench.get(pseudonym).active() == [])
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
     @Test func `what was sealed cannot be read without its key, and with it can`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }

@@ -86,6 +86,20 @@ import Testing
         await bench.close()
     }
 
+    /// Foundation reads `+f` as `0f`, and so would make the customer of the second name the first one.
+    @Test func `a name that is nearly a UUID is not the customer of that UUID`() async throws {
+        let bench = try await ServerBench()
+        let (id, near) = ("0f9619ff-8b86-d011-b42d-00cf4fc964ff", "+f9619ff-8b86-d011-b42d-00cf4fc964ff")
+        let signed = try bench.purchase("1") { $0.appAccountToken = UUID(uuidString: id) }
+        _ = try await bench.notify(bench.notification(transaction: signed))
+        #expect(try await bench.get(near).active() == [])
+        #expect(try await bench.get(id).active() == ["tools"])
+        #expect(try await bench.post(signed, for: near).code == "boundToAnotherCustomer")
+        #expect(CustomerID(rawValue: near) != CustomerID(rawValue: near.uppercased()))
+        #expect(CustomerID.canonical(near.uppercased()) == near.uppercased())
+        await bench.close()
+    }
+
     @Test func `what came for a name's token while only its UUID was known passes to the name`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken

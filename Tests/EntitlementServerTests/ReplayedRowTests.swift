@@ -110,6 +110,17 @@ import Testing
         ("UPDATE customer SET revision = -1 WHERE id = 'anna'", "customer anna"),
         ("UPDATE promotion SET redemptions = 1", "promotion SUMMER"),
         ("DELETE FROM promotion", "promotion SUMMER"),
+        ("UPDATE customer SET app_account_token = upper(app_account_token) WHERE id = 'ben'", "customer ben"),
+        (
+            """
+            UPDATE customer SET app_account_token = (SELECT app_account_token FROM customer WHERE id = 'anna')
+            WHERE id = 'ben'
+            """, "customer ben"
+        ),
+        ("UPDATE customer SET valid_until = NULL WHERE id = 'anna'", "customer anna"),
+        ("UPDATE customer SET valid_until = valid_until + 86400000 WHERE id = 'anna'", "customer anna"),
+        ("UPDATE redemption SET customer = 'mallory'", "redemption 1"),
+        ("UPDATE purchase SET app_account_token = 'x' WHERE original_transaction_id = '2'", "purchase 2"),
     ])
     func `each row that was changed by hand is named`(statement: String, subject: String) async throws {
         let bench = try await lived()
@@ -167,6 +178,23 @@ import Testing
             try connection.execute("UPDATE customer SET valid_until = NULL WHERE id = 'ben'")
         }
         #expect(try replay(bench).differences.map(\.subject) == ["customer ben"])
+        await bench.close()
+    }
+
+    @Test func `a purchase that no longer waits for its customer, and an alias of a customer without a row, are found`()
+        async throws
+    {
+        let bench = try await lived()
+        let token = CustomerID("later").appAccountToken
+        _ = try await bench.post(bench.purchase("9") { $0.appAccountToken = token }, for: "ben")
+        _ = try await bench.alias("anonymous-1", to: "cleo")
+        #expect(try replay(bench).differences == [])
+        try await bench.database.write { connection in
+            try connection.execute("UPDATE purchase SET app_account_token = NULL WHERE original_transaction_id = '9'")
+            try connection.execute("UPDATE alias SET customer = 'mallory'")
+        }
+        let subjects = try replay(bench).differences.map(\.subject)
+        #expect(subjects.contains("purchase 9") && subjects.contains("alias anonymous-1"), "\(subjects)")
         await bench.close()
     }
 

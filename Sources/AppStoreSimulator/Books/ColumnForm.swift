@@ -33,7 +33,7 @@ struct ColumnForm: Sendable {
     private static let json = ColumnForm(rule: "JSON of at most \(longest) bytes") { text in
         text.utf8.count <= longest && (try? JSONValue(parsing: text)) != nil
     }
-    private static let uuid = ColumnForm(rule: "a UUID") { UUID(uuidString: $0) != nil }
+    private static let uuid = ColumnForm(rule: "a UUID") { UUID(text: $0) != nil }
     private static let digits = ColumnForm(rule: "1 to 20 digits") { text in
         (1...20).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }

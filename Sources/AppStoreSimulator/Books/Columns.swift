@@ -35,7 +35,7 @@ extension SQLRow {
 
     func id(_ name: String) throws -> UUID? {
         let text: String? = try self[name]
-        return text.flatMap(UUID.init)
+        return text.flatMap(UUID.init(text:))
     }
 
     func offer(_ name: String) throws -> AppliedOffer? {
@@ -48,7 +48,7 @@ extension SQLRow {
         let text: String? = try self[name]
         return try text.map { try JSONValue(parsing: $0).arrayValue ?? [] }?.compactMap { pair in
             guard let before = pair[0]?.intValue else { return nil }
-            return .init(before: try Self.date(Int64(before)), token: pair[1]?.stringValue.flatMap(UUID.init))
+            return .init(before: try Self.date(Int64(before)), token: pair[1]?.stringValue.flatMap(UUID.init(text:)))
         } ?? []
     }
 

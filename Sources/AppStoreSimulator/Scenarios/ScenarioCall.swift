@@ -97,7 +97,7 @@ struct ScenarioCall: Sendable {
 
     /// Throws for a text that is neither a name given by now nor what the store itself gives out.
     static func check(_ text: String, at place: JSONPlace, _ names: Set<String>) throws {
-        guard !names.contains(text), text.first?.isLetter ?? true, UUID(uuidString: text) == nil else { return }
+        guard !names.contains(text), text.first?.isLetter ?? true, UUID(text: text) == nil else { return }
         throw place.flaw("no earlier step gave the name \"\(text)\"")
     }
 

@@ -52,7 +52,7 @@ struct ConsumptionReport: Sendable, Hashable {
         for (member, values, error) in Self.numbers {
             guard let value = members[member]?.intValue, values.contains(value) else { throw error }
         }
-        guard let token = members["appAccountToken"]?.stringValue, token.isEmpty || UUID(uuidString: token) != nil
+        guard let token = members["appAccountToken"]?.stringValue, token.isEmpty || UUID(text: token) != nil
         else {
             throw AppStoreServerAPI.ErrorCode.invalidAppAccountToken
         }

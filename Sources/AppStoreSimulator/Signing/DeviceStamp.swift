@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import SignedData
 import StoreModel
 
@@ -11,7 +12,7 @@ struct DeviceStamp: Sendable, Hashable {
 
     /// `nil` for a device whose name is no UUID.
     init?(_ device: DeviceID, seed: UInt64) {
-        guard let id = UUID(uuidString: device.rawValue) else { return nil }
+        guard let id = UUID(text: device.rawValue) else { return nil }
         self.device = id
         self.seed = seed
     }

@@ -32,7 +32,9 @@ struct CreditRoutes: Sendable {
     @Sendable private func balance(_ visit: Visit) throws -> HTTPReply {
         let customer = try visit.customer()
         let (type, credit) = try credit(visit)
-        return .ready(try HTTPResponse(wire: try ledger.balance(of: customer, type: type, in: credit)))
+        return visit.later {
+            try HTTPResponse(wire: try await ledger.balance(of: customer, type: type, in: credit))
+        }
     }
 
     @Sendable private func redeem(_ visit: Visit) throws -> HTTPReply {

@@ -102,8 +102,11 @@ struct CustomerCareRoutes: Sendable {
     }
 
     @Sendable private func export(_ visit: Visit) throws -> HTTPReply {
-        guard let held = try ledger.export(try visit.customer()) else { throw Refusal.unknownCustomer }
-        return .ready(HTTPResponse(json: held))
+        let customer = try visit.customer()
+        return visit.later {
+            guard let held = try await ledger.export(customer) else { throw Refusal.unknownCustomer }
+            return HTTPResponse(json: held)
+        }
     }
 
     @Sendable private func erase(_ visit: Visit) throws -> HTTPReply {
@@ -142,6 +145,12 @@ extension Refusal {
         HTTPProblem(
             status: 404, code: "unknown_customer", title: "Unknown customer",
             detail: "Nothing is held about a customer of this name.", field: "customer"))
+
+    static let customerErased = Refusal(
+        HTTPProblem(
+            status: 409, code: "customer_erased", title: "Customer erased",
+            detail: "This is the pseudonym of a customer who was erased; nothing more can be done for them.",
+            field: "customer"))
 
     fileprivate static let unknownPurchase = Refusal(
         HTTPProblem(

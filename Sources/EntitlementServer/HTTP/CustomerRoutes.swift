@@ -36,9 +36,11 @@ struct CustomerRoutes: Sendable {
     @Sendable private func facts(_ visit: Visit) throws -> HTTPReply {
         let customer = try visit.customer()
         let page = try visit.page()
-        let cursor = page.cursor.map { Int64($0) ?? 0 } ?? .max
+        let cursor = page.cursor.map { Int64(digits: $0) ?? 0 } ?? .max
         guard cursor > 0 else { throw Refusal.unknownCursor }
-        return .ready(HTTPResponse(json: try ledger.facts(of: customer, before: cursor, limit: page.limit)))
+        return visit.later {
+            HTTPResponse(json: try await ledger.facts(of: customer, before: cursor, limit: page.limit))
+        }
     }
 }
 
@@ -47,12 +49,20 @@ extension Visit {
     /// `nextCursor` of the page before.
     func page() throws -> (limit: Int, cursor: String?, query: HTTPQuery) {
         guard let query = request.query else { throw Refusal.malformedQuery }
-        let limit = query["limit"].map { Int($0) ?? 0 } ?? 50
+        let limit = query["limit"].map { Int64(digits: $0) ?? 0 } ?? 50
         guard (1...100).contains(limit) else { throw Refusal.invalid("limit", "should be a number from 1 to 100") }
         let cursor = query["cursor"]
         // Cursors are names of rows: numbers, customers, codes.
         if let cursor, CustomerID(rawValue: cursor) == nil { throw Refusal.unknownCursor }
-        return (limit, cursor, query)
+        return (Int(limit), cursor, query)
+    }
+}
+
+extension Int64 {
+    /// Reads decimal digits and nothing else: Swift's own reading takes a sign too.
+    init?(digits text: String) {
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        self.init(text)
     }
 }
 
@@ -92,8 +102,10 @@ extension StoredAnswer {
 
 extension Ledger {
     /// A page of the facts behind a customer's answer, as `{"facts": […], "nextCursor"?}`. What was erased has no payload.
-    func facts(of key: CustomerKey, before cursor: Int64, limit: Int) throws -> JSONValue {
-        try database.read { connection in
+    func facts(of key: CustomerKey, before cursor: Int64, limit: Int) async throws -> JSONValue {
+        // Those of a purchase that waits for the customer are theirs.
+        _ = try await answer(key)
+        return try database.read { connection in
             let transaction = transaction(connection, on: key.book)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
             let rows = try transaction.factRows(of: customer, before: cursor, limit: limit + 1)

@@ -35,7 +35,7 @@ struct DeliveriesRoutes: Sendable {
             }
             return [state]
         }
-        let cursor = page.cursor.map { Int64($0) ?? 0 } ?? .max
+        let cursor = page.cursor.map { Int64(digits: $0) ?? 0 } ?? .max
         guard cursor > 0 else { throw Refusal.unknownCursor }
         let rows = try ledger.database.read { connection in
             try DeliveryList(connection: connection, book: visit.book).page(
@@ -50,7 +50,7 @@ struct DeliveriesRoutes: Sendable {
     }
 
     @Sendable private func replay(_ visit: Visit) throws -> HTTPReply {
-        guard let id = Int64(visit.path["id"]) else { throw Refusal.noSuchDelivery }
+        guard let id = Int64(digits: visit.path["id"]) else { throw Refusal.noSuchDelivery }
         return visit.later {
             try await idempotent.respond(to: visit, body: [], namesCustomer: false) { request in
                 let now = realClock.now()

@@ -19,7 +19,7 @@ struct EventsRoute: Sendable {
 
     @Sendable private func stream(_ visit: Visit) throws -> HTTPReply {
         let seen = try visit.request.headers[Self.lastEvent].map { text in
-            guard let sequence = Int64(text), sequence >= 0 else {
+            guard let sequence = Int64(digits: text) else {
                 throw Refusal.invalid(Self.lastEvent, "should be the id of an event, or 0 for all that are kept")
             }
             return sequence

@@ -28,14 +28,21 @@ struct PromotionRoutes: Sendable {
     @Sendable private func create(_ visit: Visit) throws -> HTTPReply {
         visit.later {
             let body = try await RequestBody.bytes(of: visit.request, upTo: Self.maximumBody)
-            var promotion = try RequestBody.decode(Promotion.self, from: body)
-            try check(promotion)
-            promotion.code = try promotion.code.map(Self.canonical) ?? newCode()
-            promotion.until = promotion.until?.wholeMillisecond
-            promotion.redeemableUntil = promotion.redeemableUntil?.wholeMillisecond
-            promotion.redemptions = 0
-            guard try await ledger.add(promotion, in: visit.book) else { throw Refusal.codeTaken }
-            return try HTTPResponse(status: 201, wire: promotion)
+            return try await idempotent.respond(to: visit, body: body, namesCustomer: false) { idempotency in
+                var promotion = try RequestBody.decode(Promotion.self, from: body)
+                try check(promotion)
+                promotion.code = try promotion.code.map(Self.canonical) ?? newCode()
+                promotion.until = promotion.until?.wholeMillisecond
+                promotion.redeemableUntil = promotion.redeemableUntil?.wholeMillisecond
+                promotion.redemptions = 0
+                do {
+                    return try await ledger.add(
+                        promotion, in: visit.book, as: idempotency,
+                        answer: try KeptAnswer(status: 201, wire: promotion))
+                } catch Ledger.PromotionRefusal.taken {
+                    throw Refusal.codeTaken
+                }
+            }
         }
     }
 

@@ -114,6 +114,7 @@ extension Refusal {
     /// What went wrong on this side. Whatever the database says stays here: it is not the sender's to read.
     static func failure(_ error: any Error) -> Refusal {
         if let refusal = error as? Refusal { return refusal }
+        if case Ledger.CustomerRefusal.erased = error { return customerErased }
         if error is CancellationError { return unavailable("The request was given up before it was done.") }
         if let error = error as? SQLError, [.busy, .storageFull, .storageFailed, .closed].contains(error.code) {
             return unavailable("The ledger cannot be reached at the moment; nothing was changed, try again.")

@@ -6,6 +6,10 @@ import StoreModel
 /// Reads bodies, and says what is wrong with them by field.
 enum RequestBody {
     static func bytes(of request: HTTPRequest, upTo limit: Int) async throws -> [UInt8] {
+        // A body that is read as it is must not be said to be compressed: others between here and its sender believe that.
+        if let encoding = request.headers["Content-Encoding"], encoding.lowercased() != "identity" {
+            throw Refusal.encoded
+        }
         do {
             return try await request.body.collect(upTo: limit)
         } catch let error as HTTPError where error.code == .bodyTooLarge {
@@ -36,6 +40,14 @@ enum RequestBody {
             throw error.refusal
         }
     }
+}
+
+extension Refusal {
+    fileprivate static let encoded = Refusal(
+        HTTPProblem(
+            status: 415, code: "unsupported_encoding", title: "Encoding not taken",
+            detail: "Send the body as it is, without a Content-Encoding.", field: "Content-Encoding"),
+        headers: ["Accept-Encoding": "identity"])
 }
 
 extension DecodingError {

@@ -34,13 +34,12 @@ struct ErasedName: Sendable, Hashable {
             erasedAt: Date(milliseconds: try row["erased_at"]))
     }
 
-    /// Keeps it, in the place of an earlier erasure of the same name.
+    /// Keeps it, beside earlier erasures of the same name: a customer may come back and be erased again.
     func keep(_ connection: any SQLConnection) throws {
         try connection.execute(
             """
             INSERT INTO erased_name (app, environment, salt, digest, pseudonym, erased_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            ON CONFLICT (app, environment, digest) DO UPDATE
-            SET pseudonym = excluded.pseudonym, erased_at = excluded.erased_at
+            ON CONFLICT (app, environment, digest, pseudonym) DO UPDATE SET erased_at = excluded.erased_at
             """,
             [
                 .text(book.app.rawValue), .text(book.environment.rawValue), .blob(salt), .blob(digest),
@@ -60,6 +59,7 @@ extension LedgerTransaction {
         if known == nil {
             try connection.execute("UPDATE app SET erasure_salt = ?2 WHERE bundle_id = ?1", [app, .blob(salt)])
         }
+        try connection.execute("INSERT INTO compaction_due (number) VALUES (1) ON CONFLICT DO NOTHING")
         for name in names {
             try ErasedName(
                 book: book, salt: salt, digest: ErasedName.digest(of: name.rawValue, salt), pseudonym: pseudonym,
@@ -70,6 +70,11 @@ extension LedgerTransaction {
 }
 
 extension Schema {
+    /// Notes that the database was written anew after the last erasure.
+    static func noteCompaction(_ connection: any SQLConnection) throws {
+        try connection.execute("DELETE FROM compaction_due")
+    }
+
     /// Who was erased, by digests of their names. Of those who were erased before this there is none.
     static let erasures = SQLMigration(
         "0009 erasures",
@@ -85,6 +90,31 @@ extension Schema {
                 erased_at INTEGER NOT NULL,
                 PRIMARY KEY (app, environment, digest)
             ) STRICT, WITHOUT ROWID;
+            """
+        ])
+
+    /// A name that was erased more than once keeps each pseudonym. A restore looks for all of them.
+    ///
+    /// `compaction_due` has a row from an erasure on until the database was written anew.
+    static let repeatedErasures = SQLMigration(
+        "0013 repeated erasures",
+        [
+            .sqlite: """
+            CREATE TABLE repeated_erasure (
+                app TEXT NOT NULL,
+                environment TEXT NOT NULL,
+                digest BLOB NOT NULL,
+                salt BLOB NOT NULL,
+                pseudonym TEXT NOT NULL,
+                erased_at INTEGER NOT NULL,
+                PRIMARY KEY (app, environment, digest, pseudonym)
+            ) STRICT, WITHOUT ROWID;
+            INSERT INTO repeated_erasure (app, environment, digest, salt, pseudonym, erased_at)
+                SELECT app, environment, digest, salt, pseudonym, erased_at FROM erased_name;
+            CREATE TABLE compaction_due (number INTEGER NOT NULL PRIMARY KEY) STRICT;
+            INSERT INTO compaction_due (number) SELECT 1 WHERE EXISTS (SELECT 1 FROM erased_name);
+            DROP TABLE erased_name;
+            ALTER TABLE repeated_erasure RENAME TO erased_name;
             """
         ])
 }

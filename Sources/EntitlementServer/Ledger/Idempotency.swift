@@ -65,8 +65,13 @@ extension IdempotentRequest {
             throw EntitlementServerError(
                 .damagedAnswer, "The ledger is damaged: an answer kept for repetitions is not what was answered.")
         }
+        let status: Int = try row["status"]
+        guard (200...599).contains(status) else {
+            throw EntitlementServerError(
+                .damagedAnswer, "The ledger is damaged: an answer kept for repetitions has no status of an answer.")
+        }
         return KeptAnswer(
-            status: try row["status"], contentType: try row["content_type"], body: beginning + body + ending,
+            status: status, contentType: try row["content_type"], body: beginning + body + ending,
             own: (beginning.count, ending.count))
     }
 

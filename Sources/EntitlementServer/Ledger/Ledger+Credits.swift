@@ -11,8 +11,10 @@ extension Ledger {
     }
 
     /// How much credit a customer has.
-    func balance(of key: CustomerKey, type: String, in credit: CreditTable.Credit) throws -> CreditBalance {
-        try database.read { connection in
+    func balance(of key: CustomerKey, type: String, in credit: CreditTable.Credit) async throws -> CreditBalance {
+        // A purchase that waits for the customer counts.
+        _ = try await answer(key)
+        return try database.read { connection in
             let transaction = transaction(connection, on: key.book)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
             let account = try transaction.account(of: customer, type: type, in: credit)

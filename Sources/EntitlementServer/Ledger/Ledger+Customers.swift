@@ -10,6 +10,8 @@ extension Ledger {
         case aliasTaken
         /// The customer has no such purchase.
         case unknownPurchase
+        /// It is the pseudonym of a customer who was erased.
+        case erased
     }
 
     /// Makes `alias` another name of a customer, to whom everything goes that it had. A repetition changes nothing.
@@ -52,6 +54,8 @@ extension Ledger {
     ///
     /// Afterwards no file of the database has the names, or `purge` takes them out as soon as nobody reads an older state.
     func erase(_ key: CustomerKey, leaving pseudonym: CustomerID) async throws -> ErasedCustomer? {
+        // A customer of whom nothing but a purchase is known becomes known, so that it can be erased.
+        _ = try await answer(key)
         // Read before the write, which would hold up others meanwhile.
         let stating = try database.read { connection -> Set<TransactionID> in
             let transaction = transaction(connection, on: key.book)
@@ -82,11 +86,37 @@ extension Ledger {
         guard purging.withLock({ $0 }) else { return }
         purging.withLock { $0 = false }
         do {
-            if try await !database.removeDeleted() { purging.withLock { $0 = true } }
+            let isCompact = try await compactIfDue()
+            if try await !database.removeDeleted() || !isCompact { purging.withLock { $0 = true } }
         } catch {
             purging.withLock { $0 = true }
             throw error
         }
+    }
+
+    /// The largest ledger that is written anew while writers wait, in bytes. The operator chooses the time for a larger one.
+    private static let compactedBytes: Int64 = 256 << 20
+
+    /// Writes the database anew after an erasure: SQLite moves rows, and their copies stay in free room. Returns `false` when
+    /// it is too early, so that many erasures spend a hundredth of the time on this.
+    private func compactIfDue() async throws -> Bool {
+        guard try database.read({ try $0.first("SELECT 1 AS one FROM compaction_due WHERE number = 1") }) != nil else {
+            return true
+        }
+        let begun = ContinuousClock.now
+        guard compacted.withLock({ $0.map { begun >= $0 } ?? true }) else { return false }
+        defer { compacted.withLock { $0 = .now + begun.duration(to: .now) * 100 } }
+        if try await database.compact(upTo: Self.compactedBytes) {
+            try await database.write { try Schema.noteCompaction($0) }
+        }
+        return true
+    }
+
+    /// Writes a ledger anew, of whatever size, so that nothing of what was erased is left in it. Writers wait; a server may
+    /// have it open.
+    static func compact(_ database: SQLiteDatabase) async throws {
+        try await database.compact()
+        try await database.write { try Schema.noteCompaction($0) }
     }
 
     /// Customers by id, from after `cursor` on: all of them, or those that `query` names: the beginning of an id or of an

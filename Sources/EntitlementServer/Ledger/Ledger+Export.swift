@@ -5,8 +5,10 @@ import StoreModel
 
 extension Ledger {
     /// Everything that is held about a customer, as JSON; `nil` for one never seen.
-    func export(_ key: CustomerKey) throws -> JSONValue? {
-        try database.read { connection in
+    func export(_ key: CustomerKey) async throws -> JSONValue? {
+        // What waits for the customer is held about them too.
+        _ = try await answer(key)
+        return try database.read { connection in
             let transaction = transaction(connection, on: key.book)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
             guard try transaction.isKnown(customer), let stored = try transaction.stored(customer) else { return nil }

@@ -9,13 +9,19 @@ extension Ledger {
         case unknown
         /// Its time is over, or as many redeemed it as may.
         case over
+        /// Another promotion has this code, withdrawn or not.
+        case taken
     }
 
-    /// Keeps a promotion; its code is there. `false` when another one has this code, withdrawn or not.
-    func add(_ promotion: Promotion, in book: Book) async throws -> Bool {
+    /// Keeps a promotion; its code is there. Returns `answer`.
+    ///
+    /// Throws `PromotionRefusal.taken`.
+    func add(
+        _ promotion: Promotion, in book: Book, as request: IdempotentRequest?, answer: KeptAnswer
+    ) async throws -> KeptAnswer {
         let now = clock.now().wholeMillisecond
-        return try await database.write { connection in
-            try connection.execute(
+        return try await write(once: request) { connection, _ in
+            let added = try connection.execute(
                 """
                 INSERT INTO promotion (app, environment, code, feature, lasts, grant_until, redeemable_until,
                     redemption_limit, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
@@ -25,7 +31,9 @@ extension Ledger {
                     SQLValue(promotion.code), .text(promotion.feature), SQLValue(promotion.lasts?.iso8601),
                     SQLValue(promotion.until?.milliseconds), SQLValue(promotion.redeemableUntil?.milliseconds),
                     SQLValue(promotion.limit.map(Int64.init)), .integer(now.milliseconds),
-                ]) > 0
+                ])
+            guard added > 0 else { throw PromotionRefusal.taken }
+            return answer
         }
     }
 

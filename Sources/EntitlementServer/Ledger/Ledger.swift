@@ -14,6 +14,8 @@ struct Ledger: Sendable {
     let headers: SignedHeaders
     /// Whether the files may hold what was erased. True at the start: a process that was killed may have left it.
     let purging = Locked(true)
+    /// When the database may be written anew again; `nil` at once.
+    let compacted = Locked<ContinuousClock.Instant?>(nil)
     private let metrics: ServerMetrics
     private let news: News
     let rules: [BundleID: AppRules]
@@ -130,7 +132,7 @@ struct Ledger: Sendable {
     func refresh(_ key: CustomerKey) async throws -> StoredAnswer {
         try await write { connection, outcome in
             var transaction = transaction(connection, on: key.book)
-            let customer = try transaction.register(key.customer)
+            let customer = try transaction.register(key.customer, isReading: true)
             return try finish(transaction, asking: customer, &outcome)
         }
     }

@@ -77,7 +77,7 @@ extension LedgerTransaction {
         let stored: String? = try row["app_account_token"]
         guard let stored else { return said == nil }
         guard let said else { return false }
-        if UUID(uuidString: stored) == said { return true }
+        if UUID(text: stored) == said { return true }
         return try connection.first(
             """
             SELECT 1 AS one FROM customer

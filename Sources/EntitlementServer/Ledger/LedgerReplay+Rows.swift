@@ -27,6 +27,24 @@ extension LedgerReplay {
         }
     }
 
+    /// Finds other names of customers who have no row.
+    func checkAliases(_ report: inout Report) throws {
+        try database.read { connection in
+            try connection.each(
+                """
+                SELECT app, environment, alias, customer FROM alias
+                WHERE NOT EXISTS (
+                    SELECT 1 FROM customer WHERE customer.app = alias.app AND customer.environment = alias.environment
+                        AND customer.id = alias.customer)
+                """
+            ) { row in
+                let (alias, customer): (String, String) = (try row["alias"], try row["customer"])
+                report.add(
+                    try Difference(of: row, "alias \(alias)", "is a name of \(customer), who has no row"))
+            }
+        }
+    }
+
     /// Finds codes that were redeemed more often than they count. A merge deletes one of two redemptions of a code and
     /// leaves the count, so a count may be larger.
     func checkPromotions(_ report: inout Report) throws {

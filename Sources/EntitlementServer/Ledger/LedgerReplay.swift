@@ -117,6 +117,7 @@ public struct LedgerReplay: Sendable {
             progress(seen)
         }
         try checkOrphans(&report)
+        try checkAliases(&report)
         try checkPromotions(&report)
         let start: [SQLValue] = [.text(""), .text(""), .text("")]
         try pages(of: "purchase", by: ["app", "environment", "original_transaction_id"], from: start) {
@@ -189,6 +190,9 @@ public struct LedgerReplay: Sendable {
         if Set(try transaction.holders(of: original)) != Set(try transaction.attributed(original)) {
             report.add(transaction.difference("purchase \(original)", "is not with those whose it is by its claims"))
         }
+        if try row["app_account_token"] != transaction.awaitedToken(of: original)?.wireText {
+            report.add(transaction.difference("purchase \(original)", "waits for another customer than its facts say"))
+        }
         let overspent = try connection.query(
             """
             SELECT credit, SUM(amount) AS spent, MAX(given) AS given FROM spending
@@ -217,6 +221,10 @@ public struct LedgerReplay: Sendable {
                 .integer(sequence), .text(transaction.book.app.rawValue), .text(transaction.book.environment.rawValue),
                 .text(try row["credit"]),
             ])
+        let customer = CustomerID(unchecked: try row["customer"])
+        if try !transaction.isKnown(customer) {
+            report.add(transaction.difference("redemption \(sequence)", "is of a customer who has no row"))
+        }
         let (sum, isTooMuch) = debt.addingReportingOverflow(try paid?["paid"] ?? 0)
         if isTooMuch || sum != cost || debt < 0 {
             report.add(transaction.difference("redemption \(sequence)", "costs \(cost), and purchases paid otherwise"))
@@ -224,7 +232,7 @@ public struct LedgerReplay: Sendable {
             report.add(
                 Debt(
                     app: transaction.book.app, environment: transaction.book.environment,
-                    customer: CustomerID(unchecked: try row["customer"]), credit: try row["credit"], amount: Int(debt)))
+                    customer: customer, credit: try row["credit"], amount: Int(debt)))
         }
     }
 
@@ -232,6 +240,9 @@ public struct LedgerReplay: Sendable {
         let transaction = try transaction(connection, row)
         report.customers += 1
         let customer = CustomerID(unchecked: try row["id"])
+        if try row["app_account_token"] != customer.appAccountToken.wireText {
+            report.add(transaction.difference("customer \(customer)", "has another token than that of the name"))
+        }
         guard let (stored, isWhole) = try transaction.written(customer) else { return }
         guard stored.revision > 0 else {
             let digest: [UInt8] = try row["content_digest"]
@@ -264,6 +275,8 @@ public struct LedgerReplay: Sendable {
             customer, in: transaction.book.environment, state, at: instant)
         if try row["content_digest"] != answer.contentDigest {
             report.add(transaction.difference("customer \(customer)", "is answered otherwise than its facts say"))
+        } else if stored.validUntil?.milliseconds != answer.validUntil?.milliseconds {
+            report.add(transaction.difference("customer \(customer)", "has an answer that is kept for too long"))
         }
     }
 }

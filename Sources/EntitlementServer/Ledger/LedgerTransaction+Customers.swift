@@ -7,12 +7,20 @@ extension LedgerTransaction {
     /// Remembers a customer and the token of its purchases; what bears that token becomes theirs, whoever claimed it.
     /// Returns whom an alias stands for.
     ///
-    /// - Parameter isPresenting: they came with facts, and nothing else is done for them in this transaction. Their row is
-    ///   then written once, with their answer.
+    /// Throws `CustomerRefusal.erased` for the pseudonym of a customer who was erased: whatever is done under it could never
+    /// be erased again.
+    ///
+    /// - Parameters:
+    ///   - isPresenting: they came with facts, and nothing else is done for them in this transaction. Their row is then
+    ///     written once, with their answer.
+    ///   - isReading: nothing is done for them.
     @discardableResult
-    mutating func register(_ asked: CustomerID, isPresenting: Bool = false) throws -> CustomerID {
+    mutating func register(
+        _ asked: CustomerID, isPresenting: Bool = false, isReading: Bool = false
+    ) throws -> CustomerID {
         let token = foreseen?.token(of: asked) ?? asked.appAccountToken
         let place = try place(of: asked, bearing: token)
+        guard !place.isErased || isReading else { throw Ledger.CustomerRefusal.erased }
         if place.isKnown { return asked }
         if let customer = place.customer { return customer }
         // Where nobody bears the token, now they do.
@@ -41,6 +49,7 @@ extension LedgerTransaction {
     /// What the book knows of a name that somebody asks under.
     private struct Place {
         var isKnown = false
+        var isErased = false
         /// Whom the name stands for.
         var customer: CustomerID?
         /// Whether there is a customer or an alias with the same token, and a purchase with it.
@@ -53,17 +62,18 @@ extension LedgerTransaction {
         guard newcomers[asked] == nil else { return Place(isKnown: true) }
         let row = try connection.first(
             """
-            SELECT 1 AS known, NULL AS customer, 0 AS borne, 0 AS awaited FROM customer
+            SELECT 1 AS known, NULL AS customer, 0 AS borne, 0 AS awaited, erased_at IS NOT NULL AS erased FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             UNION ALL SELECT 0, (SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND alias = ?3),
                 EXISTS (SELECT 1 FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4)
                     OR EXISTS (SELECT 1 FROM alias WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4),
-                EXISTS (SELECT 1 FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4)
+                EXISTS (SELECT 1 FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4), 0
             """, values(.text(asked.rawValue), .text(token.wireText)))
         guard let row else { return Place() }
         let customer: String? = try row["customer"]
         return Place(
-            isKnown: try row["known"], customer: customer.map { CustomerID(unchecked: $0) },
+            isKnown: try row["known"], isErased: try row["erased"],
+            customer: customer.map { CustomerID(unchecked: $0) },
             isTokenBorne: try row["borne"] || newcomers.values.contains(token), isAwaited: try row["awaited"])
     }
 

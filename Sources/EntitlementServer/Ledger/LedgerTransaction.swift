@@ -234,6 +234,16 @@ struct LedgerTransaction {
             token: token, claims: try claims(of: original).map(\.claim), bearer: try token.flatMap(bearer(of:)))
     }
 
+    /// The token whose customer a purchase waits for: `nil` where a claim of that customer binds it, or a transfer by hand,
+    /// and where that customer was erased.
+    func awaitedToken(of original: TransactionID) throws -> UUID? {
+        guard let token = try newestToken(of: original) else { return nil }
+        guard Attribution.bound(token: token, claims: try claims(of: original).map(\.claim), bearer: nil) == nil,
+            try bearer(of: token).map({ try !isErased($0.customer) }) ?? true
+        else { return nil }
+        return token
+    }
+
     /// Decides anew whose a purchase is, by its `claims` where they are known. Returns its holders.
     ///
     /// - Parameter first: the one fact about the purchase, where there was none before this.
@@ -330,7 +340,7 @@ struct LedgerTransaction {
             }
             newest = (signedAt, digest, try row["app_account_token"])
         }
-        return newest.flatMap { UUID(uuidString: $0.token) }
+        return newest.flatMap { UUID(text: $0.token) }
     }
 
     /// Whether a purchase gives access to anything now.

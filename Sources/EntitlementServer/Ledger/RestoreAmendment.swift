@@ -50,6 +50,8 @@ public struct RestoreAmendment: Sendable {
     private let keys: [Key]
     private let erasedNames: [ErasedName]
     private let erased: Set<Erased>
+    private let lastEvent: Int64
+    private let books: [Book]
 
     /// Whether customers were erased from the ledger that was read.
     public var hasErasures: Bool { !erased.isEmpty }
@@ -64,6 +66,8 @@ public struct RestoreAmendment: Sendable {
         keys = try Self.keys(connection)
         erasedNames = try connection.query("SELECT * FROM erased_name").map(ErasedName.init)
         erased = try Self.erased(connection)
+        lastEvent = try Self.lastEvent(connection)
+        books = try Self.books(connection)
     }
 
     /// Applies it to a backup, after its migrations. Keys that only the backup has stay as they are there.
@@ -78,9 +82,14 @@ public struct RestoreAmendment: Sendable {
             changes.isOfAnotherLedger = try !isOfLedger(connection)
             try mergeKeys(connection, &changes)
             try repeatErasures(connection, &changes)
+            let last = try changes.isOfAnotherLedger ? Self.assumedLastEvent(connection) : lastEvent
+            try Self.skipEvents(after: last, of: books, connection)
             return changes
         }
-        if changes.erasedCustomers > 0 { try await database.compact() }
+        if changes.erasedCustomers > 0 {
+            try await database.compact()
+            try await database.write { try Schema.noteCompaction($0) }
+        }
         return changes
     }
 
@@ -92,6 +101,59 @@ public struct RestoreAmendment: Sendable {
             guard let app = apps.first(where: { ExactString($0.name) == name }) else { return false }
             let secret: [UInt8]? = try row["token_secret"]
             return try secret.map { $0 == app.tokenSecret } ?? (row["created_at"] == app.createdAt)
+        }
+    }
+
+    // MARK: - Events
+
+    /// How many ids of events are left out where it is unknown which ones were given out since the backup.
+    private static let eventGap: Int64 = 1_000_000_000
+
+    /// Prepares a backup, after its migrations, for the place of a ledger that cannot be read: events of the two must not
+    /// have the same ids.
+    public static func skipUnknownEvents(in database: SQLiteDatabase) async throws {
+        try database.migrate(Schema.migrations)
+        try await database.write { connection in
+            try skipEvents(after: assumedLastEvent(connection), of: books(connection), connection)
+        }
+    }
+
+    /// An id that no event got since this backup was made.
+    private static func assumedLastEvent(_ connection: any SQLConnection) throws -> Int64 {
+        let (last, isTooLarge) = try lastEvent(connection).addingReportingOverflow(eventGap)
+        return isTooLarge ? .max - 1 : last
+    }
+
+    /// The id that the last event got, even if that event was thrown away.
+    private static func lastEvent(_ connection: any SQLConnection) throws -> Int64 {
+        let row = try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'event'")
+        return try row?["seq"] ?? 0
+    }
+
+    private static func books(_ connection: any SQLConnection) throws -> [Book] {
+        try connection.query("SELECT DISTINCT app, environment FROM customer").map { row in
+            Book(
+                app: BundleID(unchecked: try row["app"]),
+                environment: StoreEnvironment(rawValue: try row["environment"]))
+        }
+    }
+
+    /// Gives the next event an id beyond `last`, and marks all before it as thrown away, so that streams which name a lost
+    /// one learn of it. Changes nothing where no event was lost.
+    private static func skipEvents(after last: Int64, of books: [Book], _ connection: any SQLConnection) throws {
+        let present = try lastEvent(connection)
+        guard last > present, last < .max else { return }
+        let next = SQLValue.integer(last + 1)
+        let changed = try connection.execute("UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'event'", [next])
+        if changed == 0 {
+            try connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('event', ?1)", [next])
+        }
+        for book in Set(try books + Self.books(connection)) {
+            try connection.execute(
+                """
+                INSERT INTO event_horizon (app, environment, sequence) VALUES (?1, ?2, ?3)
+                ON CONFLICT (environment, app) DO UPDATE SET sequence = excluded.sequence
+                """, [.text(book.app.rawValue), .text(book.environment.rawValue), next])
         }
     }
 

@@ -121,6 +121,7 @@ enum Schema {
         keptAnswers,
         readiness,
         ownParts,
+        repeatedErasures,
     ]
 }
 

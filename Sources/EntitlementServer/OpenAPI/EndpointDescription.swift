@@ -65,12 +65,12 @@ extension EndpointDescription {
             ] + page, answer: .customers),
         "postAlias": .init(
             tag: .customers, body: .init(.aliasRequest), answer: .customer,
-            refusals: [409: ["alias_taken"]], isIdempotent: true, links: toCustomer),
+            refusals: [409: ["alias_taken", "customer_erased"]], isIdempotent: true, links: toCustomer),
         "postToken": .init(
             tag: .customers, body: .init(.tokenRequest, isOptional: true), status: 201, answer: .token),
         "postTransfer": .init(
             tag: .customers, body: .init(.transferRequest), answer: .customer,
-            refusals: [404: ["unknown_purchase"]], isIdempotent: true, links: toCustomer),
+            refusals: [404: ["unknown_purchase"], 409: ["customer_erased"]], isIdempotent: true, links: toCustomer),
         "getExport": .init(tag: .customers, answer: .object, refusals: [404: ["unknown_customer"]]),
         "deleteCustomer": .init(tag: .customers, answer: .erased, refusals: [404: ["unknown_customer"]]),
     ]
@@ -79,8 +79,8 @@ extension EndpointDescription {
 
     private static let facts: [String: EndpointDescription] = [
         "postTransactions": .init(
-            tag: .facts, body: .init(.postTransactions), answer: .postedTransactions, refusals: [422: notTrue],
-            isIdempotent: true, links: toCustomer),
+            tag: .facts, body: .init(.postTransactions), answer: .postedTransactions,
+            refusals: [409: ["customer_erased"], 422: notTrue], isIdempotent: true, links: toCustomer),
         "getFacts": .init(tag: .facts, query: page, answer: .facts),
         "validateReceipt": .init(
             tag: .facts, body: .init(.validateReceipt), answer: .receiptValidation, isIdempotent: true),
@@ -95,13 +95,14 @@ extension EndpointDescription {
             ], body: .init(.webPurchase), answer: .acknowledged,
             refusals: [
                 401: ["missing_signature", "malformed_signature", "signature_invalid", "signature_not_current"],
-                404: ["unknown_source"], 422: notTrue,
+                404: ["unknown_source"], 409: ["customer_erased"], 422: notTrue,
             ]),
     ]
 
     private static let gifts: [String: EndpointDescription] = [
         "postGrant": .init(
-            tag: .gifts, body: .init(.grantRequest), status: 201, answer: .customer, isIdempotent: true,
+            tag: .gifts, body: .init(.grantRequest), status: 201, answer: .customer,
+            refusals: [409: ["customer_erased"]], isIdempotent: true,
             links: toCustomer + [
                 .init(
                     "deleteGrant", to: "deleteGrant",
@@ -114,10 +115,10 @@ extension EndpointDescription {
         "getCredit": .init(tag: .gifts, answer: .balance, refusals: [404: ["unknown_credit"]]),
         "redeemCredit": .init(
             tag: .gifts, body: .init(.redeemRequest), answer: .redeemed,
-            refusals: [404: ["unknown_credit"], 409: ["insufficient_credit"]], isIdempotent: true),
+            refusals: [404: ["unknown_credit"], 409: ["insufficient_credit", "customer_erased"]], isIdempotent: true),
         "postPromotion": .init(
             tag: .gifts, body: .init(.promotionRequest), status: 201, answer: .promotion,
-            refusals: [409: ["code_taken"]],
+            refusals: [409: ["code_taken"]], isIdempotent: true,
             links: [
                 .init("end", to: "deletePromotion", [(name: "code", expression: "$response.body#/code")])
             ]),
@@ -125,7 +126,8 @@ extension EndpointDescription {
         "deletePromotion": .init(tag: .gifts, status: 204, refusals: [404: ["unknown_code"]]),
         "redeemPromotion": .init(
             tag: .gifts, body: .init(.promotionCode), answer: .customer,
-            refusals: [404: ["unknown_code"], 409: ["code_not_redeemable"]], isIdempotent: true, links: toCustomer),
+            refusals: [404: ["unknown_code"], 409: ["code_not_redeemable", "customer_erased"]], isIdempotent: true,
+            links: toCustomer),
     ]
 
     private static let news: [String: EndpointDescription] = [

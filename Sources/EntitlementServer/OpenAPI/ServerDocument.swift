@@ -124,7 +124,10 @@ extension OpenAPIDocument.Operation {
         add(503, "unavailable")
         if isNamed { add(400, "malformed_path") }
         if description.body != nil || !description.query.isEmpty { add(400, "malformed") }
-        if description.body != nil { add(413, "body_too_large") }
+        if description.body != nil {
+            add(413, "body_too_large")
+            add(415, "unsupported_encoding")
+        }
         if description.isIdempotent {
             add(409, "idempotency_in_progress")
             add(422, "idempotency_mismatch")

@@ -9,7 +9,7 @@ extension WireSchema {
     }
     package static let uuid = text(
         "a UUID", pattern: "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$", format: "uuid"
-    ) { UUID(uuidString: $0) != nil }
+    ) { UUID(text: $0) != nil }
     package static let amount = text("an amount of money such as \"4.99\"", pattern: #"^-?[0-9]+(\.[0-9]+)?$"#) {
         JSONNumber(text: $0) != nil && !$0.utf8.contains { $0 | 0x20 == UInt8(ascii: "e") }
     }

@@ -39,7 +39,7 @@ public final class InspectorFloret: DisplayableFloret {
             await load(after: last, from: interceptor.storage)
         case "inspector.show":
             let text = try action.text("record")
-            guard let id = Record.ID(uuidString: text), let record = await interceptor.storage.record(id) else {
+            guard let id = Record.ID(text: text), let record = await interceptor.storage.record(id) else {
                 throw action.invalid("record", "the id of a record that is kept")
             }
             state.withLock { $0.shown = record }

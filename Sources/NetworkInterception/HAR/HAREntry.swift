@@ -22,7 +22,7 @@ public struct HAREntry: Sendable, Hashable {
     public var record: Record {
         var record = Record(
             Self.request(json["_original"] ?? json["request"]),
-            id: json["_id"]?.stringValue.flatMap(UUID.init(uuidString:)) ?? UUID())
+            id: json["_id"]?.stringValue.flatMap(UUID.init(text:)) ?? UUID())
         record.designatedRequest = Self.request(json["request"])
         record.bodies.original = Self.passage(json["_original"] ?? json["request"], record.originalRequest.body)
         record.bodies.designated = Self.passage(json["request"], record.designatedRequest.body)

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import SQLStorage
 
 /// Finds what another process stores in a file of records, by looking at the newest rows again and again.
@@ -36,7 +37,7 @@ struct RecordFollower: Sendable {
             let mark = Mark(id: try row["id"], bytes: try row["bytes"], headBytes: try row["headBytes"])
             let number: Int64 = try row["number"]
             marks[number] = mark
-            if self.marks[number] != mark, let id = UUID(uuidString: mark.id) { changed.append(id) }
+            if self.marks[number] != mark, let id = UUID(text: mark.id) { changed.append(id) }
         }
         (newest, self.marks) = (last, marks)
         return changed

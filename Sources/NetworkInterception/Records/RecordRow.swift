@@ -45,7 +45,7 @@ enum RecordRow {
 
     static func record(in row: SQLRow) throws -> Record {
         let text: String = try row["id"]
-        guard let id = UUID(uuidString: text) else {
+        guard let id = UUID(text: text) else {
             throw InterceptionError(.invalidFile, "A record in the file has no id.")
         }
         let response: [UInt8]? = try row["response"]

@@ -117,6 +117,18 @@ final class SQLiteConnection: @unchecked Sendable {
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure() }
     }
 
+    /// The size of the database in bytes, with the pages that only the log has.
+    func size() throws(SQLError) -> Int64 {
+        isEngineSpeaking = true
+        defer { isEngineSpeaking = false }
+        var prepared: OpaquePointer?
+        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        guard sqlite3_prepare_v2(handle, sql, -1, &prepared, nil) == SQLITE_OK else { throw failure() }
+        defer { sqlite3_finalize(prepared) }
+        guard sqlite3_step(prepared) == SQLITE_ROW else { throw failure() }
+        return sqlite3_column_int64(prepared, 0)
+    }
+
     /// Gives `body` this connection for as long as it runs, and throws its first failed statement's error even if `body`
     /// caught it.
     func session<T>(_ body: (any SQLConnection) throws -> T) throws -> T {

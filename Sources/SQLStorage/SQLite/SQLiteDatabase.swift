@@ -142,10 +142,18 @@ public final class SQLiteDatabase: SQLDatabase {
     /// Looks at the names of the file and its log, and at nothing in them. Every write does the same.
     public func checkFiles() throws { try file.check() }
 
-    /// Writes the file anew, without free room and with nothing that was deleted. Takes as much of the disk again for as
-    /// long as it runs, and keeps writers waiting.
+    /// Takes as much of the disk again for as long as it runs.
+    public func compact(upTo bytes: Int64) async throws -> Bool {
+        try await writer.runBetweenCommits { connection in
+            guard try connection.size() <= bytes else { return false }
+            try connection.runInternal("VACUUM")
+            return true
+        }
+    }
+
+    /// Writes the file anew, however large it is, and removes what was deleted.
     public func compact() async throws {
-        try await writer.runBetweenCommits { try $0.runInternal("VACUUM") }
+        _ = try await compact(upTo: .max)
         _ = try await removeDeleted()
     }
 

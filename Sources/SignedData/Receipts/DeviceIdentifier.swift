@@ -16,7 +16,7 @@ public struct DeviceIdentifier: Hashable, Sendable {
     public init(_ text: String) throws(SignedDataError) {
         let bytes: [UInt8]?
         if text.contains("-") {
-            bytes = UUID(uuidString: text).map { DeviceIdentifier($0).bytes }
+            bytes = UUID(text: text).map { DeviceIdentifier($0).bytes }
         } else if text.contains(":") {
             let octets = text.split(separator: ":", omittingEmptySubsequences: false).map { part in
                 part.utf8.count == 2 ? Hex.decode(String(part)).flatMap(\.first) : nil

@@ -38,7 +38,7 @@ public struct AppStoreRequestVerifier: Sendable {
         try token.checkIssuer(issuerID)
         let request = try AppStoreRequest(token)
         try token.checkBundle(bundleID.rawValue)
-        guard let nonce = UUID(uuidString: try token.text("nonce")) else {
+        guard let nonce = UUID(text: try token.text("nonce")) else {
             throw ServerJWT.missing("nonce", "a UUID")
         }
         let issued = try token.date("iat")

@@ -24,7 +24,7 @@ public struct PromotionalOffer: Sendable, Hashable {
         self.productID = productID
         self.offerID = offerID
         self.applicationUsername =
-            UUID(uuidString: applicationUsername) == nil ? applicationUsername : applicationUsername.lowercased()
+            UUID(text: applicationUsername) == nil ? applicationUsername : applicationUsername.lowercased()
     }
 }
 

@@ -61,7 +61,7 @@ extension Date: AppStorePayloadValue {
 extension UUID: AppStorePayloadValue {
     public init?(payloadValue: JSONValue) {
         guard case .string(let text) = payloadValue else { return nil }
-        self.init(uuidString: text)
+        self.init(text: text)
     }
 
     /// Lower case, as the App Store writes them.

@@ -45,7 +45,7 @@ extension UserId: Codable {
         let value = try container.decode(String.self, forKey: .value)
         switch try container.decode(String.self, forKey: .type) {
         case "merchant-uuid":
-            guard let uuid = UUID(uuidString: value) else {
+            guard let uuid = UUID(text: value) else {
                 throw DecodingError.dataCorruptedError(
                     forKey: .value, in: container, debugDescription: "a \"merchant-uuid\" has a UUID as its value")
             }

@@ -101,7 +101,9 @@ enum BackupCommands {
             } reading: { connection in
                 try isReadable ? RestoreAmendment(of: connection) : nil
             } amending: { copy, amendment in
-                guard let amendment = amendment ?? nil else { return }
+                guard let amendment = amendment ?? nil else {
+                    return try await RestoreAmendment.skipUnknownEvents(in: copy)
+                }
                 let changes = try await amendment.apply(to: copy)
                 guard !changes.isOfAnotherLedger || accepts else {
                     throw Misuse("\(path) is not the ledger of this backup: it was founded anew. \(consequence)")

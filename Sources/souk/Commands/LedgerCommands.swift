@@ -5,8 +5,35 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// `souk ledger replay`: whether a ledger says what follows from it.
+/// `souk ledger replay`: whether a ledger says what follows from it. `souk ledger compact`: erases what SQLite left over.
 enum LedgerCommands {
+    static let compact = Command(
+        words: ["ledger", "compact"], summary: "write a ledger anew, without what was erased from it",
+        options: [LedgerFile.option, .init(name: "json", help: "print one JSON value")],
+        details: """
+            SQLite moves rows and leaves copies in free room, where the name of an erased customer can stay. souk serve writes
+            a ledger of up to 256 MiB anew after an erasure. Run this for a larger one, when few purchases come in: writes
+            wait for about a second for each 100 MB, and more than 5 seconds are answered 503. Takes as much of the disk
+            again for as long as it runs. A server may be running.
+            """
+    ) { arguments in
+        let ledger = try LedgerFile(arguments)
+        func size() throws -> Int64 {
+            (try FileManager.default.attributesOfItem(atPath: ledger.resolvedPath)[.size] as? NSNumber)?.int64Value ?? 0
+        }
+        let before = try ledger.exists ? size() : 0
+        try await ledger.beside { try await EntitlementService.compact($0) }
+        let after = try size()
+        if arguments.has("json") {
+            try Terminal.print(json: [
+                "database": .string("sqlite:\(ledger.path)"), "bytes": .number(after), "bytesBefore": .number(before),
+            ])
+        } else {
+            try Terminal.print("\(ledger.path) was written anew: \(after) bytes, before \(before)")
+        }
+        return .success
+    }
+
     static let replay = Command(
         words: ["ledger", "replay"], summary: "compute every customer anew, and compare",
         options: [

@@ -252,7 +252,7 @@ enum SigningCommands {
 
     private static func uuid(_ name: String, of arguments: Arguments) throws -> UUID? {
         guard let text = arguments.text(name) else { return nil }
-        guard let uuid = UUID(uuidString: text) else {
+        guard let uuid = UUID(text: text) else {
             throw Misuse("--\(name) is a UUID such as 368f3888-dcd8-11ef-b3c8-325096b39f47, not \"\(text)\"")
         }
         return uuid

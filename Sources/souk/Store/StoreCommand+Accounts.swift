@@ -119,7 +119,7 @@ extension Arguments {
 
     func uuid(_ name: String) throws -> UUID? {
         try text(name).map { text in
-            guard let uuid = UUID(uuidString: text) else { throw Misuse("--\(name) is a UUID, not \"\(text)\"") }
+            guard let uuid = UUID(text: text) else { throw Misuse("--\(name) is a UUID, not \"\(text)\"") }
             return uuid
         }
     }

@@ -158,7 +158,9 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test(arguments: ["x", "-1", "1.5", ""]) func `an id that is none is refused`(id: String) async throws {
+    @Test(arguments: ["x", "-1", "+1", " 1", "1.5", "", "٣"]) func `an id that is none is refused`(id: String)
+        async throws
+    {
         let bench = try await ServerBench()
         let reply = try await bench.send(.get, "/v1/events", as: .secret, headers: ["Last-Event-ID": id])
         #expect(reply.status == 400 && reply.field == "Last-Event-ID")

@@ -319,6 +319,14 @@ import Testing
         #expect(try await rooms("test.sqlite") == 2000)
     }
 
+    @Test func `a database is written anew up to a size, with what its log has`() async throws {
+        let database = try await database(rooms: 2000)
+        #expect(try await database.compact(upTo: 4096) == false)
+        #expect(try await database.compact(upTo: 1 << 30))
+        await database.close()
+        #expect(try await rooms("test.sqlite") == 2000)
+    }
+
     @Test func `while somebody reads an older state it is not removed, and nobody waits`() async throws {
         let database = try await database()
         let reader = try SQLiteConnection(path: folder.file(), mode: .read, limits: .init(.init()))

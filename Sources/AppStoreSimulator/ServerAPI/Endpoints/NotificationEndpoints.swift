@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import StoreModel
 
 extension ServerEndpoint {
@@ -32,7 +33,7 @@ extension ServerEndpoint {
     /// A UUID and a time in milliseconds, as the store makes them.
     private static func isTestToken(_ text: String) -> Bool {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
-        return parts.count == 2 && UUID(uuidString: String(parts[0])) != nil && Int64(parts[1]) != nil
+        return parts.count == 2 && UUID(text: String(parts[0])) != nil && Int64(parts[1]) != nil
     }
 
     private static let pageSize = 20

@@ -108,7 +108,7 @@ extension InspectorPage {
     }
 
     private static func id(_ text: String, _ field: String) throws -> Record.ID {
-        guard let id = UUID(uuidString: text) else { throw HTTPProblem.invalid(field, "\(field) is a record's id.") }
+        guard let id = UUID(text: text) else { throw HTTPProblem.invalid(field, "\(field) is a record's id.") }
         return id
     }
 
