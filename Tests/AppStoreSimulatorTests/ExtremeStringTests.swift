@@ -26,6 +26,48 @@ import Testing
         }
     }
 
+    /// SQLite would take most of them: it turns a number into a text, and a text of digits into a number.
+    @Test func `a value whose JSON type is not its column's is refused`() async throws {
+        let folder = try ScratchFolder()
+        var state: JSONValue = nil
+        try await TestStore.with(change: ExtremeNumberTests.sending) {
+            state = try await ExtremeNumberTests.furnish($0)
+        }
+        // In every table a row, and in every row every column.
+        state["tables"]?["nonce"] = [["id": "n"]]
+        state["tables"]?["answered_message"] = [["account": 1, "id": "m", "at": 0]]
+        let whole = state
+        try await TestStore.with(in: folder, change: ExtremeNumberTests.sending) { test in
+            try await test.store.importState(whole)
+            let types: [(String, [JSONValue])] = [
+                ("TEXT", [0, 1.5, true, nil, [], [:]]), ("INTEGER", ["5", true, nil, []]),
+                ("REAL", ["0.5", true, nil]),
+            ]
+            for (type, values) in types {
+                for column in try test.columns(of: type).sorted() {
+                    let parts = column.split(separator: ".").map(String.init)
+                    let rows = try #require(whole["tables"]?[parts[0]]?.arrayValue)
+                    for value in values {
+                        var changed = whole
+                        var row = try #require(rows.first)
+                        row[parts[1]] = value
+                        changed["tables"]?[parts[0]] = .array([row] + rows.dropFirst())
+                        let refused = changed
+                        let error = await #expect(throws: SimulatorError.self, "\(column) = \(value.text())") {
+                            try await test.store.importState(refused)
+                        }
+                        #expect(error?.reason.contains("\(parts[1]) of the table \(parts[0])") == true, "\(column)")
+                    }
+                }
+            }
+            var changed = whole
+            changed["tables"]?["store"] = [["bundle": 0]]
+            #expect(
+                try await StoreRoutesTests.Client(test).ask(.put, "/control/v1/state", changed.text()).status == 422)
+        }
+        try await TestStore.with(in: folder) { _ in }
+    }
+
     /// With `SOUK_EXTREMES` every string is tried in every place, and every state that is taken is lived with after a
     /// restart; otherwise each place meets every twelfth string, and every eighth state is lived with.
     @Test(arguments: ColumnRange.all.keys.sorted())

@@ -137,16 +137,21 @@ extension SQLConnection {
 
     /// Rows of a fixture; columns are named by the table alone.
     fileprivate func insert(_ rows: [JSONMembers], into table: String) throws {
-        let known = Set(
-            try query("SELECT name FROM pragma_table_info(?1)", [.text(table)]).map { row -> String in try row["name"] }
-        )
+        let columns = try query("SELECT name, type FROM pragma_table_info(?1)", [.text(table)])
+        let types = Dictionary(
+            uniqueKeysWithValues: try columns.map { (try $0["name"] as String, try $0["type"] as String) })
         for row in rows {
-            guard Set(row.keys).isSubset(of: known), !row.isEmpty else {
-                throw SimulatorError(.invalidValue, "A row of \(table) in the state has columns that are none.")
+            guard !row.isEmpty else {
+                throw SimulatorError(.invalidValue, "A row of \(table) in the state has no columns.")
             }
-            let values = try row.values.map { value in
-                guard let value = SQLValue(fixture: value) else {
-                    throw SimulatorError(.invalidValue, "A row of \(table) in the state holds what no column can.")
+            let values = try row.map { name, value in
+                guard let type = types[name] else {
+                    throw SimulatorError(.invalidValue, "A row of \(table) in the state has columns that are none.")
+                }
+                guard let value = SQLValue(fixture: value, type: type) else {
+                    throw SimulatorError(
+                        .invalidValue,
+                        "The column \(name) of the table \(table) in the state should be of the type \(type).")
                 }
                 return value
             }
@@ -157,10 +162,13 @@ extension SQLConnection {
 }
 
 extension SQLValue {
-    fileprivate init?(fixture value: JSONValue) {
-        switch value {
-        case .string(let text): self = .text(text)
-        case .number(let number):
+    /// The value of a column of that type. `nil` where the JSON type is not the column's: SQLite would turn a number into
+    /// a text and a text of digits into a number, and checks of the document would not see what the books hold.
+    fileprivate init?(fixture value: JSONValue, type: String) {
+        switch (type, value) {
+        case ("TEXT", .string(let text)):
+            self = .text(text)
+        case ("INTEGER", .number(let number)), ("REAL", .number(let number)):
             if let integer = Int64(number.text) {
                 self = .integer(integer)
             } else if let real = number.double, real.isFinite {
