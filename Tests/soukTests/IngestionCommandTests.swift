@@ -211,6 +211,28 @@ private func line(_ customer: String, _ signed: String) -> String {
         #expect(outcome.errors.split(separator: "\n").count == 1 && outcome.output.isEmpty, "\(outcome)")
     }
 
+    @Test(arguments: ["", "{", "a line of a list", #"{"since":"2026-01-01T00:00:00Z","report":{"accepted":0}}"#])
+    func `it is not said to remove a file that has not the form of a state`(text: String) async throws {
+        let folder = try TemporaryFolder()
+        let outcome = try await importOffline(try folder.write("p.jsonl", "{\n"), state: text, in: folder)
+        #expect(outcome.status == 2 && outcome.errors.contains("name another file"), "\(outcome)")
+        #expect(!outcome.errors.contains("remove") && outcome.errors.split(separator: "\n").count == 1, "\(outcome)")
+        #expect(try String(contentsOfFile: folder.file("state.json"), encoding: .utf8) == text)
+    }
+
+    @Test func `a state file that is the file to import is refused, by a link too`() async throws {
+        let folder = try TemporaryFolder()
+        let text = #"{"report":{"accepted":0,"rejections":{}}}"#
+        let file = try folder.write("state.json", text)
+        let link = folder.file("link.jsonl")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+        for path in [file, link] {
+            let outcome = try await importOffline(path, state: nil, in: folder)
+            #expect(outcome.status == 2 && outcome.errors.contains("--state is the file to import"), "\(outcome)")
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+        }
+    }
+
     @Test func `counts of a state file whose sum is too large are refused`() async throws {
         let folder = try TemporaryFolder()
         let places = JSONValue.array((1...20).map { .string("line \($0)") })

@@ -166,6 +166,13 @@ enum InputFile {
         return Array(data)
     }
 
+    /// Whether both paths lead to one file, by links too. `false` where one is missing.
+    static func areSame(_ path: String, _ other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        guard stat(path, &first) == 0, stat(other, &second) == 0 else { return false }
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+    }
+
     /// `path` from the root on.
     static func absolute(_ path: String) -> String {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path

@@ -171,11 +171,15 @@ protocol ResumableState: Codable {
 struct StateFile<State: ResumableState> {
     let path: String
 
-    /// `nil` when there is none. Throws `Misuse` for one that this command did not write.
+    /// `nil` when there is none. Throws `Misuse` for one that this command did not write: a file of another form may be
+    /// the user's own, so it is not said to remove it.
     func read() throws -> State? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         let bytes = try InputFile.read(path)
-        guard let state = try? WireJSON.decode(State.self, from: bytes), state.isPlausible else {
+        guard let state = try? WireJSON.decode(State.self, from: bytes) else {
+            throw Misuse("\(path): this is no state of this command; name another file with --state")
+        }
+        guard state.isPlausible else {
             throw Misuse("\(path): this is no state of this command; remove it to begin anew")
         }
         return state

@@ -26,6 +26,9 @@ enum ImportCommand {
         let parallel = try arguments.integer("parallel", in: 1...64) ?? 1
         let state = (arguments.text("state") ?? (path == "-" ? nil : "\(path).import-state")).map(
             StateFile<Work>.init(path:))
+        if let state, InputFile.areSame(state.path, path) {
+            throw Misuse("--state is the file to import; name another file")
+        }
         var work = try state?.read() ?? Work()
         let file = try LineFile(path, from: work.mark)
         if let mark = work.mark { Terminal.note("going on after line \(mark.lines)") }
