@@ -52,6 +52,20 @@ import Testing
         #expect(!kept.contains { $0.range(of: Data("planted".utf8)) != nil })
     }
 
+    @Test func `a file of records that a dangling link leads to is its owner's alone, and the link stays`() async throws
+    {
+        let folder = try TemporaryFolder()
+        let (link, file) = (folder.file("link.sqlite"), folder.file("records.sqlite"))
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+        let service = try await SoukService([
+            "intercept", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:1", "--records", link,
+        ])
+        #expect(await service.stop() == 0)
+        let attributes = try FileManager.default.attributesOfItem(atPath: file)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == file)
+    }
+
     @Test func `florets of a file change what passes`() async throws {
         let folder = try TemporaryFolder()
         let florets = try folder.write(
