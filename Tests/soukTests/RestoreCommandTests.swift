@@ -4,6 +4,7 @@ import Foundation
 import HTTPCore
 import HostTestSupport
 import Primitives
+import SQLStorage
 import Testing
 
 /// What outlives a restore, a revocation while somebody listens, and who can read the files of a server.
@@ -85,7 +86,11 @@ import Testing
         let ledger = folder.file("ledger.sqlite")
         for spoil in [
             { try FileManager.default.removeItem(atPath: ledger) },
-            { try Data(repeating: 7, count: 9000).write(to: URL(fileURLWithPath: ledger)) },
+            { try Data().write(to: URL(fileURLWithPath: ledger)) },
+            {
+                let damaged = Data("SQLite format 3\0".utf8) + Data(repeating: 7, count: 9000)
+                try damaged.write(to: URL(fileURLWithPath: ledger))
+            },
         ] {
             try spoil()
             let refused = try await souk("restore", backup)
@@ -94,6 +99,39 @@ import Testing
             #expect(restored.status == 0 && restored.errors.contains("souk keys list"), "\(restored.errors)")
             #expect(try await souk("keys", "list").json?["keys"]?.arrayValue?.count == 2)
         }
+    }
+
+    @Test func `a restore never replaces what is no ledger, whatever flags it is given`() async throws {
+        #expect(try await serve().stop() == 0)
+        let backup = elsewhere.file("backup")
+        #expect(try await souk("backup", backup).status == 0)
+        let (text, pipe, other) = (folder.file("notes"), folder.file("pipe"), folder.file("other.sqlite"))
+        try Data("the only copy of my notes".utf8).write(to: URL(fileURLWithPath: text))
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let database = try SQLiteDatabase(path: other)
+        try await database.write { try $0.execute("CREATE TABLE note (text TEXT)") }
+        await database.close()
+        // Reading a database may leave the files beside it that SQLite keeps there.
+        func files() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+                !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal")
+            }.sorted()
+        }
+        let before = try files()
+        for (path, reason) in [
+            (text, "no SQLite database; name another file"), (pipe, "no regular file"), (folder.path, "folder"),
+            (other, "no ledger"),
+        ] {
+            for flags in [[], ["--accept-revived"]] {
+                let refused = try await SoukExecutable.run(["restore", backup, "--database", "sqlite:" + path] + flags)
+                #expect(refused.status == 2 && refused.errors.contains(reason), "\(refused.errors)")
+                #expect(!refused.errors.contains("Pass --accept-revived"))
+                #expect(refused.errors.split(separator: "\n").count == 1)
+            }
+        }
+        #expect(try files() == before)
+        #expect(try await SoukExecutable.run(["restore", pipe, "--database", self.database]).status == 2)
+        #expect(try String(contentsOfFile: text, encoding: .utf8) == "the only copy of my notes")
     }
 
     @Test func `a restore through a link replaces the ledger and leaves the link`() async throws {

@@ -235,6 +235,8 @@ final class SQLiteConnection: @unchecked Sendable {
         }
         if isThere {
             if status.st_mode & S_IFMT == S_IFDIR { throw refusal("it is a folder; name a file in it") }
+            // Opening a pipe would wait for its other end.
+            guard status.st_mode & S_IFMT == S_IFREG else { throw refusal("it is no regular file; name another") }
             // SQLite takes a file of one byte for an empty one and would write over it.
             if status.st_size == 1 {
                 throw SQLError(.notADatabase, "The file \(path) is not a database; name another file.")

@@ -106,7 +106,8 @@ struct ProcessLock: Sendable {
                 close(descriptor)
                 continue
             }
-            let file = open(resolved, O_RDONLY | O_CLOEXEC)
+            // Does not wait where a pipe has this name; SQLite is not let near one.
+            let file = open(resolved, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
             guard file < 0 || flock(file, LOCK_EX | LOCK_NB) == 0 else {
                 let code = errno
                 close(file)

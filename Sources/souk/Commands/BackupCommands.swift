@@ -38,8 +38,8 @@ enum BackupCommands {
 
             Keys that were made or revoked, and customers who were erased, since the backup are read from the ledger that
             is replaced: the keys are kept, and the customers are erased again. What was changed is printed. Where there
-            is no such ledger, it cannot be read, or it was founded anew, the backup may bring back what was revoked and
-            erased: --accept-revived is needed.
+            is no such ledger, it is damaged, or it was founded anew, the backup may bring back what was revoked and
+            erased: --accept-revived is needed. What is no SQLite database is never replaced: move it away first.
             Everything else that happened since the backup is missing then: souk sync asks the App Store for it.
             """
     ) { arguments in
@@ -76,17 +76,30 @@ enum BackupCommands {
         """
 
     /// Why it cannot be known what became of keys and customers since a backup, `nil` where it can. Throws `Misuse` for a
-    /// ledger that another program has to look after first.
+    /// ledger that another program has to look after first, and for what is no ledger: a restore would put that aside.
     private static func obstacle(to ledger: LedgerFile) throws -> String? {
         guard ledger.exists else { return "There is no ledger \(ledger.path)." }
         do {
             let status = try ledger.file().schema(EntitlementService.migrations)
+            guard !status.applied.isEmpty else {
+                guard try size(of: ledger.path) == 0 else {
+                    throw Misuse("\(ledger.path) is no ledger: it has no migration of one; name another file")
+                }
+                return "The ledger \(ledger.path) is empty."
+            }
             guard status.pending.isEmpty else {
                 return "\(ledger.path) lacks \(status.pending.joined(separator: ", ")): run souk migrate apply first."
             }
             return nil
         } catch let error as SQLError where [.corrupt, .notADatabase].contains(error.code) {
+            guard ledger.canBeDamagedLedger else {
+                throw Misuse(
+                    "\(ledger.path) is no SQLite database; name another file, or move this one away if it was the ledger"
+                )
+            }
             return "The ledger \(ledger.path) cannot be read."
+        } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
+            throw Misuse(error.description)
         }
     }
 
@@ -128,7 +141,8 @@ enum BackupCommands {
     }
 
     private static func size(of path: String) throws -> Int64 {
-        (try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.int64Value ?? 0
+        (try FileManager.default.attributesOfItem(atPath: SQLiteFile.resolvingLinks(path))[.size] as? NSNumber)?
+            .int64Value ?? 0
     }
 
     /// How much is done, on a terminal.

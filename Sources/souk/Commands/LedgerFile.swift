@@ -30,6 +30,14 @@ struct LedgerFile: Sendable {
 
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
 
+    /// Whether the file is empty, cannot be read or begins as every SQLite database does: so it can be a ledger that was
+    /// damaged. A file of another beginning can be anything that a user keeps.
+    var canBeDamagedLedger: Bool {
+        guard let file = FileHandle(forReadingAtPath: path) else { return false }
+        let start = (try? file.read(upToCount: 16)) ?? Data()
+        return start.isEmpty || start == Data("SQLite format 3\0".utf8)
+    }
+
     /// The file, for what does not change it. Throws `Misuse` when there is none.
     func file() throws -> SQLiteFile { try Self.refusing { try SQLiteFile(path: path) } }
 

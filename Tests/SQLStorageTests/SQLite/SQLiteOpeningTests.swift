@@ -41,6 +41,22 @@ import Testing
         #expect(try folder.contents.isEmpty, "A refusal makes no file.")
     }
 
+    @Test(.timeLimit(.minutes(1))) func `what is no regular file is refused at once and stays as it was`() throws {
+        let pipe = folder.file("pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        for isExclusive in [true, false] {
+            var configuration = SQLiteDatabase.Configuration()
+            configuration.isExclusive = isExclusive
+            let error = #expect(throws: SQLError.self) {
+                _ = try SQLiteDatabase(path: pipe, configuration: configuration)
+            }
+            #expect(error?.code == .cannotOpen && error?.message.contains("no regular file") == true)
+        }
+        let error = #expect(throws: SQLError.self) { _ = try SQLiteFile(path: pipe).schema([]) }
+        #expect(error?.code == .cannotOpen)
+        #expect(try folder.contents == ["pipe"])
+    }
+
     @Test(arguments: [("x", 1), ("This is a text.\n", 1), ("No database at all. ", 1000)])
     func `a file that is not a database is refused and stays as it was`(_ words: String, times: Int) throws {
         let text = String(repeating: words, count: times)
