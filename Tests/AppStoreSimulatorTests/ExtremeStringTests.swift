@@ -26,6 +26,53 @@ import Testing
         }
     }
 
+    @Test func `U+0000 in a path or a query is refused as malformed or unknown, wherever it is`() async throws {
+        try await TestStore.with(change: ExtremeNumberTests.sending) { test in
+            _ = try await ExtremeNumberTests.furnish(test)
+            let bought = try await test.buy("coins")
+            let names = [
+                "account": "anna", "member": "ben", "family": "home", "product": "monthly",
+                "device": try await test.device("anna").rawValue, "transaction": bought.transactionID.rawValue,
+                "notification": UUID().uuidString, "setting": "gracePeriod", "message": "m",
+            ]
+            func path(_ pattern: String, spoiling spoiled: String?) throws -> String {
+                try pattern.split(separator: "/").map { part in
+                    guard part.hasPrefix("{") else { return "/\(part)" }
+                    let name = String(part.dropFirst().dropLast())
+                    return "/" + (name == spoiled ? "a%00b" : try #require(names[name], "\(name)"))
+                }.joined()
+            }
+            let client = StoreRoutesTests.Client(test)
+            for operation in StoreOperation.all {
+                let body = operation.body == nil ? "" : "{}"
+                for name in operation.pathParameters {
+                    let answer = try await client.ask(
+                        operation.method, path(operation.path, spoiling: name), body)
+                    #expect((400..<500).contains(answer.status), "\(operation.id) {\(name)}: \(answer)")
+                }
+                for item in operation.query {
+                    let target = "\(try path(operation.path, spoiling: nil))?\(item.name)=a%00b"
+                    let answer = try await client.ask(operation.method, target, body)
+                    // What is compared and never kept may be any string.
+                    let isCompared = operation.id == "updates" && item.name == "storefront"
+                    #expect((isCompared ? 200..<500 : 400..<500).contains(answer.status), "\(target): \(answer)")
+                }
+            }
+            let server = try ServerClient(test)
+            for path in [
+                "transactions/%00", "transactions/consumption/%00", "subscriptions/%00", "lookup/%00", "history/%00",
+                "history/\(bought.transactionID)?productId=%00", "history/\(bought.transactionID)?revision=%00",
+                "history/\(bought.transactionID)?subscriptionGroupIdentifier=%00", "refund/lookup/%00",
+                "notifications/test/%00", "subscriptions/extend/mass/%00/%00", "subscriptions/extend/mass/monthly/%00",
+            ] {
+                for version in ["v1", "v2"] {
+                    let answer = try await server.send(.get, "/inApps/\(version)/\(path)")
+                    #expect(answer.status < 500, "\(version)/\(path): \(answer.status)")
+                }
+            }
+        }
+    }
+
     /// SQLite would take most of them: it turns a number into a text, and a text of digits into a number.
     @Test func `a value whose JSON type is not its column's is refused`() async throws {
         let folder = try ScratchFolder()

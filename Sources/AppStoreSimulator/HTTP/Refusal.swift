@@ -27,6 +27,10 @@ struct Refusal {
         case let error as DecodingError: malformed(error)
         case let error as HTTPError where error.code == .bodyTooLarge:
             HTTPProblem(status: 413, code: "tooLarge", title: "Too large", detail: error.reason)
+        case let error as SQLError where error.code == .invalidValue:
+            HTTPProblem(
+                status: 400, code: SimulatorError.Code.malformed.rawValue, title: "Malformed",
+                detail: "A string of the request contains U+0000, which the store cannot keep.")
         case let error as SQLError:
             HTTPProblem(
                 status: 503, code: error.code == .closed ? "closed" : "storage", title: "Unavailable",

@@ -26,6 +26,8 @@ struct ServerRefusal: Error {
         case let code as AppStoreServerAPI.ErrorCode: self.init(code)
         case let error as HTTPError where error.code == .bodyTooLarge: self.init(.generalBadRequest, error.reason)
         case is JSONError: self.init(.generalBadRequest, "The body is not a JSON object.")
+        // A string with U+0000.
+        case let error as SQLError where error.code == .invalidValue: self.init(.generalBadRequest)
         // The store is closing, or its disk has a moment.
         case is SQLError, is CancellationError: self.init(.generalInternalRetryable)
         default: self.init(.generalInternal)
