@@ -106,7 +106,7 @@ enum Souk {
         default:
             let sentence = (error as? Failure)?.sentence ?? "\(error)"
             Terminal.note("souk: \(sentence)")
-            if asJSON { try Terminal.print(json: ["error": ["reason": .string(sentence)]]) }
+            if asJSON { try Terminal.print(json: ["error": ["reason": .string(sentence.withoutUserInfo)]]) }
             return .doesNotHold
         }
     }

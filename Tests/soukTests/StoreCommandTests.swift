@@ -143,6 +143,23 @@ import Testing
         #expect(await service.stop() == 0)
     }
 
+    @Test func `a password in a setting is kept and not shown`() async throws {
+        let folder = try TemporaryFolder()
+        let service = try await SoukService([
+            "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
+        ])
+        let url = "http://anna:PW-7@127.0.0.1:9/apple?to=a@b"
+        for action in [["set", "notificationsURL", url], ["get", "notificationsURL"], ["list"]] {
+            for flags in [[], ["--json"]] {
+                let shown = try await store(service, ["settings"] + action + flags)
+                #expect(shown.output.contains("http://127.0.0.1:9/apple?to=a@b"), "\(shown)")
+                #expect(!(shown.output + shown.errors).contains("PW-7"), "\(shown)")
+            }
+        }
+        #expect(try await store(service, ["export", "-"]).output.contains("PW-7"))
+        #expect(await service.stop() == 0)
+    }
+
     @Test func `a long state is imported, and what is none is named`() async throws {
         let folder = try TemporaryFolder()
         let service = try await SoukService([

@@ -36,6 +36,46 @@ import Testing
         }
     }
 
+    @Test func `a password in a URL is sent and never printed`() async throws {
+        let asked = Locked<[String?]>([])
+        let handler = AnyHTTPHandler { request in
+            asked.withLock { $0.append(request.headers["Authorization"]) }
+            return .ready(HTTPResponse(status: 404))
+        }
+        let folder = try TemporaryFolder()
+        let port = try ReservedPort()
+        try await withLoopbackServer(handler) { url in
+            func secret(_ url: String) -> String { url.replacingOccurrences(of: "://", with: "://anna:PW-7%2f@") }
+            let key = try folder.write("key", "souk_secret_any")
+            let lines = try folder.write("lines.jsonl", #"{"customer":"a","signedTransaction":"x"}"#)
+            for arguments in [
+                ["wait", secret(url)], ["wait", secret(url), "--json"], ["wait", secret(port.url), "--timeout", "1s"],
+                ["wait", secret("http://127.0.0.1:x")], ["wait", "http://anna:P@W-7@host"],
+                ["store", "--url", secret(url), "account", "list"],
+                ["store", "--url", secret(port.url), "--json", "account", "list"],
+                ["store", "--url", secret("ftp://host"), "account", "list"],
+                ["store", "--url", "anna:P@W-7@host", "account", "list"],
+                ["import", lines, "--url", secret(url), "--key-file", key],
+                ["intercept", "--listen", "127.0.0.1:0", "--upstream", secret(url)],
+                ["har", "replay", lines, "--to", secret("ftp://host")],
+                ["serve", "--database", secret("mysql://host/db"), "--bundle-id", "com.example.a"],
+                [
+                    "serve", "--database", "sqlite:" + folder.file("l"), "--bundle-id", "com.example.a", "--clock",
+                    secret(url),
+                ],
+                [secret(url)], ["store", secret(url)], ["wait", url, secret(url)],
+            ] {
+                let outcome = try await SoukExecutable.run(arguments)
+                let all = outcome.output + outcome.errors
+                #expect(!all.contains("anna") && !all.contains("W-7"), "\(arguments): \(all)")
+                #expect(!all.isEmpty)
+            }
+            #expect(try await SoukExecutable.run(["wait", secret(url)]).output == url + "\n")
+        }
+        #expect(asked.withLock { $0.contains { $0?.hasPrefix("Basic ") == true } })
+        withExtendedLifetime(port) {}
+    }
+
     @Test func `it says what it waited for in vain`() async throws {
         let folder = try TemporaryFolder()
         let port = try ReservedPort()

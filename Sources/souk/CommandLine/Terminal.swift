@@ -50,14 +50,17 @@ enum Terminal {
     static func note(_ text: TerminalText) { write(error: text + "\n") }
 
     /// Writes one line of a service's log to standard error. A service goes on without a log.
-    static func log(_ text: TerminalText) { _ = send(Array((text.written + "\n").utf8), to: 2) }
+    static func log(_ text: TerminalText) { send(log: text.withoutUserInfo) }
 
     /// Writes one JSON value and a line end to standard error, as a service's log does.
-    static func log(json value: JSONValue) { log(.json(value.text())) }
+    static func log(json value: JSONValue) { send(log: .json(value.withoutUserInfo.text())) }
+
+    private static func send(log line: TerminalText) { _ = send(Array((line.written + "\n").utf8), to: 2) }
 
     /// Writes `text` without a line end to standard error.
     static func write(error text: TerminalText) {
-        if let number = send(Array(text.written.utf8), to: 2), number != EPIPE { lostNotes.withLock { $0 = true } }
+        let bytes = Array(text.withoutUserInfo.written.utf8)
+        if let number = send(bytes, to: 2), number != EPIPE { lostNotes.withLock { $0 = true } }
     }
 
     /// Whether a line for standard error could not be written.

@@ -39,6 +39,9 @@ struct TerminalText: Sendable, ExpressibleByStringInterpolation {
         return TerminalText(written: written)
     }
 
+    /// The text without the user info of the URLs in it. Not for JSON, which `JSONValue.withoutUserInfo` is for.
+    var withoutUserInfo: TerminalText { TerminalText(written: written.withoutUserInfo) }
+
     static func + (left: TerminalText, right: TerminalText) -> TerminalText {
         TerminalText(written: left.written + right.written)
     }

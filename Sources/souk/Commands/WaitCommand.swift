@@ -17,7 +17,7 @@ enum WaitCommand {
             souk simulate --catalog F.storekit > store.json &
             store=$(souk wait store.json)
             A service answers when a request to it gets a response other than 503, whatever its status. Certificates
-            are not judged. Exit 1 when the time is over.
+            are not judged. Exit 1 when the time is over. A name and a password in URL are sent, and not printed.
             """
     ) { arguments in
         let patience = try timeout(arguments.text("timeout") ?? "30s")
@@ -28,9 +28,9 @@ enum WaitCommand {
             throw Failure("\(place.complaint) after \(arguments.text("timeout") ?? "30s")")
         }
         if arguments.has("json") {
-            try Terminal.print(json: greeting)
+            try Terminal.print(json: greeting.withoutUserInfo)
         } else {
-            try Terminal.print("\(greeting["listening"]?.stringValue ?? "")")
+            try Terminal.print("\(greeting["listening"]?.stringValue?.withoutUserInfo ?? "")")
         }
         return .success
     }

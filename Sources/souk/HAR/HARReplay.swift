@@ -126,7 +126,7 @@ extension HARReplay {
 
         init(_ row: HARCommands.Row, _ request: HTTPRequest, over transport: any HTTPTransport) async {
             self.row = row
-            url = request.url
+            url = request.url.withoutUserInfo
             do {
                 let response = try await transport.send(request)
                 let body = try await response.body.collect(upTo: Self.answerLimit)

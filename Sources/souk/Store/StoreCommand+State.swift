@@ -23,18 +23,18 @@ extension StoreCommand {
         action("settings list", "every setting with its value") { client, _ in
             try await client.ask(.get, "/settings", as: StoreControlWire.Settings.self) {
                 StoreText.table(["setting", "value"], $0.settings.map { [$0.name, StoreText.value($0)] })
-            }
+            }.withoutUserInfo
         },
         action("settings get NAME", "one setting") { client, arguments in
             try await client.ask(
                 .get, "/settings/\(arguments.operands[0])", as: StoreControlWire.Setting.self
-            ) { "\(StoreText.value($0))" }
+            ) { "\(StoreText.value($0))" }.withoutUserInfo
         },
         action("settings set NAME VALUE", "change a setting, see Documentation/Formats.md") { client, arguments in
             try await client.ask(
                 .put, "/settings/\(arguments.operands[0])",
                 StoreControlWire.SettingValue(value: .string(arguments.operands[1])), as: StoreControlWire.Setting.self
-            ) { "\($0.name) is \(StoreText.value($0))" }
+            ) { "\($0.name) is \(StoreText.value($0))" }.withoutUserInfo
         },
         action("export FILE", "everything the store knows, as a fixture") { client, arguments in
             let state = try await client.json(.get, "/state", doing: "exporting")

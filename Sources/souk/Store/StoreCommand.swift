@@ -54,6 +54,9 @@ struct StoreReport: Sendable {
     let text: TerminalText
     /// Whether what was asked for came about.
     var holds = true
+
+    /// The same without the user info of URLs in its JSON.
+    var withoutUserInfo: StoreReport { StoreReport(json: json.withoutUserInfo, text: text, holds: holds) }
 }
 
 /// The control API of a running simulator.
@@ -64,7 +67,7 @@ struct StoreClient: Sendable {
     init(_ arguments: Arguments) throws {
         let url = try arguments.required("url")
         guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
-            throw Misuse("--url is an http or https URL, not \"\(url)\"")
+            throw Misuse("--url is an http or https URL such as http://127.0.0.1:8080")
         }
         service = ServiceClient(url: (url.hasSuffix("/") ? String(url.dropLast()) : url) + "/control/v1")
     }

@@ -114,7 +114,8 @@ enum StoreText {
     }
 
     static func value(_ setting: StoreControlWire.Setting) -> String {
-        setting.value.stringValue ?? setting.value.text()
+        let value = setting.value.withoutUserInfo
+        return value.stringValue ?? value.text()
     }
 }
 
