@@ -52,8 +52,15 @@ import Testing
 
     @Test func `content is fetched and checked, and its progress told in lines where nobody watches`() async throws {
         let folder = try TemporaryFolder()
-        let outcome = try await SoukExecutable.run(["demo", "--data", folder.file("data")])
+        // Whatever the mask, others may not put anything into a folder of the demonstration.
+        let outcome = try await ChildProgram.run(
+            "/bin/sh",
+            ["-c", "umask 000; exec \"$@\"", "sh", SoukExecutable.path(), "demo", "--data", folder.file("data")])
         #expect(outcome.status == 0)
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder.path) {
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.file(name))
+            #expect((attributes[.posixPermissions] as? Int).map { $0 & 0o022 } == 0, "\(name)")
+        }
         let told = outcome.errors.split(separator: "\n").filter { $0.contains("fetching content:") }
         #expect(
             told.map { $0.split(separator: ":").last }

@@ -23,7 +23,8 @@ struct DemoContent: Sendable {
         size = archive.count
         sha256 = Hex.encode(SHA256.hash(archive))
         filterDigest = SHA256.hash(bytes)
-        try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            atPath: self.folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         try OutputFile.replace(self.folder + "/" + Self.archive, with: archive)
     }
 
