@@ -2,9 +2,12 @@ import BaseTestSupport
 import CurlTransport
 import Foundation
 import HTTPCore
+import HostTestSupport
 import NetworkTestSupport
 import Primitives
 import Testing
+
+@testable import souk
 
 /// `souk intercept` between a client and a server that know nothing of it.
 @Suite(.timeLimit(.minutes(3))) struct InterceptCommandTests {
@@ -145,6 +148,41 @@ import Testing
             #expect(try await stream.next() == [1])
             #expect(await service.stop() == 0)
         }
+    }
+
+    @Test(arguments: [
+        "http://127.0.0.1", "http://localhost", "HTTP://LOCALHOST", "http://127.1", "http://2130706433",
+        "http://0.0.0.0", "http://[::ffff:127.0.0.1]", "http://a.localhost",
+    ])
+    func `an upstream that is the proxy itself is refused, under every name`(origin: String) async throws {
+        let port = try ReservedPort()
+        for path in ["", "/", "/base"] {
+            let outcome = try await SoukExecutable.run([
+                "intercept", "--listen", "127.0.0.1:\(port.number)", "--upstream", "\(origin):\(port.number)\(path)",
+            ])
+            #expect(outcome.status == 2 && outcome.errors.contains("listens itself"), "\(outcome.errors)")
+        }
+        withExtendedLifetime(port) {}
+    }
+
+    @Test func `an upstream at another address of the same port is none`() async throws {
+        let port = try ReservedPort()
+        let service = try await SoukService([
+            "intercept", "--listen", "127.0.0.1:\(port.number)", "--upstream", "http://127.0.0.2:\(port.number)",
+        ])
+        #expect(await service.stop() == 0)
+        withExtendedLifetime(port) {}
+    }
+
+    @Test(arguments: [
+        ("127.0.0.2", "0.0.0.0", true), ("::1", "0.0.0.0", false), ("::1", "::", true), ("127.0.0.1", "::", true),
+        ("0.0.0.0", "::1", true), ("192.0.2.1", "0.0.0.0", false), ("192.0.2.1", "192.0.2.1", true),
+        ("no-such-name.invalid", "0.0.0.0", false), ("localhost", "::1", true),
+    ])
+    func `a listener on all addresses is reached by those of this machine`(
+        target: String, bound: String, isReached: Bool
+    ) {
+        #expect(HostAddresses(of: target).reach(listenerAt: HostAddresses(of: bound)) == isReached)
     }
 
     @Test(arguments: [

@@ -55,7 +55,8 @@ enum InterceptCommand {
         listening.maximumHeldBytes = configuration.maximumHeldBytes
         let proxyDoor = try Doorway(listening)
         let (inspector, interceptor, records) = try await proxyDoor.whileClosed {
-            try checkUpstream(upstream, isNot: proxyDoor.url, over: transport)
+            try checkUpstream(
+                upstream, isNot: listening.host, port: URL(string: proxyDoor.url)?.port, over: transport)
             let port = try arguments.integer("inspector-port", in: 0...65535) ?? 0
             let records = try Self.records(arguments.text("records"))
             configuration.storage = records
@@ -87,17 +88,21 @@ enum InterceptCommand {
         return .success
     }
 
-    /// Throws `Misuse` for an upstream that is none, or is this very proxy.
+    /// Throws `Misuse` for an upstream that is none, or is this very proxy under whatever name: each request would come
+    /// back until no descriptor is left.
     private static func checkUpstream(
-        _ upstream: String, isNot url: String, over transport: any HTTPTransport
+        _ upstream: String, isNot host: String, port: Int?, over transport: any HTTPTransport
     ) throws {
-        guard upstream != url, !upstream.hasPrefix(url + "/") else {
-            throw Misuse("--upstream is where this proxy listens itself; name the server behind it")
-        }
         do {
             _ = try ReverseProxy(upstream: upstream, over: transport)
         } catch let error as HTTPError {
             throw Misuse("--upstream: \(error.reason)")
+        }
+        guard let url = URLComponents(string: upstream), let name = url.host else { return }
+        guard port == url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80) else { return }
+        let target = HostAddresses(of: name.trimmingCharacters(in: ["[", "]"]))
+        guard !target.reach(listenerAt: HostAddresses(of: host)) else {
+            throw Misuse("--upstream is where this proxy listens itself; name the server behind it")
         }
     }
 
