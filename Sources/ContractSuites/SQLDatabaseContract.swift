@@ -319,6 +319,7 @@ public struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                 ([schema, third], .newerSchema),
                 ([schema], .newerSchema),
                 ([], .newerSchema),
+                ([third], .otherSchema),
                 ([schema, second, third, third], .invalidMigration),
                 ([schema, second, third, SQLMigration("0004", [:])], .invalidMigration),
             ]

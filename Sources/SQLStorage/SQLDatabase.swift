@@ -15,10 +15,11 @@ public protocol SQLDatabase: Sendable {
     /// Brings the schema up to date: applies, in order, the migrations the database does not have yet, each in a
     /// transaction of its own. Blocks until done; call it once, before the first read and write.
     ///
-    /// Throws `SQLError` with `newerSchema` when the database holds a migration that is not in the list,
-    /// `migrationChanged` when the text or the place of an applied migration differs from then, `invalidMigration` when
-    /// the list itself is wrong (a name twice, no text for this dialect); in these cases nothing is changed. When a
-    /// migration's own SQL fails, that migration leaves nothing behind and those before it stay.
+    /// Throws `SQLError` with `otherSchema` when the first migration of the database is not in the list, so it is of another
+    /// kind. Throws `newerSchema` when a later one is not in the list, and `migrationChanged` when the text or the place of
+    /// an applied migration differs from then. Throws `invalidMigration` when the list itself is wrong: a name twice, or
+    /// no text for this dialect. In these cases nothing is changed. When a migration's own SQL fails, that migration
+    /// leaves nothing behind and those before it stay.
     func migrate(_ migrations: [SQLMigration]) throws
 
     /// Runs `body` on this thread and on one snapshot of the database: every query in it sees the same state, whatever

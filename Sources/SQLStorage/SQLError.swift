@@ -64,6 +64,8 @@ extension SQLError.Code {
     public static let migrationChanged = Self(rawValue: "migrationChanged")
     /// The list of migrations is wrong in itself.
     public static let invalidMigration = Self(rawValue: "invalidMigration")
+    /// The database is of another kind: its first migration is none of this program's.
+    public static let otherSchema = Self(rawValue: "otherSchema")
     /// The database was migrated by a newer version of this program.
     public static let newerSchema = Self(rawValue: "newerSchema")
 

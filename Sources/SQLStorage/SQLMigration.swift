@@ -72,6 +72,12 @@ struct MigrationPlan {
     /// The steps that remain after `applied`, the migrations of the database at `place` in the order of application.
     func remaining(after applied: [AppliedMigration], at place: String) throws(SQLError) -> ArraySlice<Step> {
         let known = Set(steps.map(\.name))
+        if let first = applied.first?.name, let own = steps.first?.name, !known.contains(first) {
+            throw SQLError(
+                .otherSchema,
+                "The database \(place) is of another kind: it begins with the migration \(first), not with \(own). "
+                    + "Name another file.")
+        }
         for (index, past) in applied.enumerated() {
             guard known.contains(past.name) else {
                 throw SQLError(

@@ -2,6 +2,7 @@ import CurlTransport
 import Foundation
 import HTTPCore
 import HostTestSupport
+import NetworkInterception
 import Primitives
 import Testing
 
@@ -175,6 +176,36 @@ import Testing
         let again = try await serve()
         #expect(try await status(again.url, key: key) == 200)
         #expect(await again.stop() == 0)
+    }
+
+    @Test func `a file of another part of Souk is said to be none of a ledger`() async throws {
+        let records = try SQLiteRecordStorage(path: folder.file("records"))
+        await records.close()
+        let simulator = try await SoukService([
+            "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
+        ])
+        #expect(await simulator.stop() == 0)
+        let books = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: folder.file("store")).first { $0.hasSuffix(".sqlite") })
+        #expect(try await serve().stop() == 0)
+        #expect(try await souk("backup", folder.file("backup")).status == 0)
+        for file in ["records", "store/" + books] {
+            let path = folder.file(file)
+            let before = FileManager.default.contents(atPath: path)
+            for words in [
+                ["keys", "list"], ["migrate", "plan"], ["migrate", "apply"], ["migrate", "verify"],
+                ["ledger", "replay"], ["restore", folder.file("backup"), "--accept-revived"],
+                ["serve", "--bundle-id", "com.example.darkroom"],
+            ] {
+                let outcome = try await SoukExecutable.run(words + ["--database", "sqlite:" + path])
+                #expect(outcome.status == 2, "\(words): \(outcome)")
+                #expect(outcome.errors.contains("of another kind") && outcome.errors.contains("Name another file"))
+                #expect(outcome.errors.split(separator: "\n").count == 1 && outcome.output.isEmpty, "\(outcome)")
+            }
+            let source = try await souk("restore", path)
+            #expect(source.status == 2 && source.errors.contains("of another kind"), "\(source)")
+            #expect(FileManager.default.contents(atPath: path) == before)
+        }
     }
 
     @Test func `what is no ledger is not restored`() async throws {

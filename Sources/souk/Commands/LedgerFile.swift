@@ -49,7 +49,7 @@ struct LedgerFile: Sendable {
     }
 
     /// Runs `work`; a file that cannot be had or is none of this program's becomes a `Misuse`.
-    static func refusing<Value>(_ work: () throws -> Value) throws -> Value {
+    static func refusing<Value>(_ reasons: Set<SQLError.Code> = reasons, _ work: () throws -> Value) throws -> Value {
         do {
             return try work()
         } catch let error as SQLError where reasons.contains(error.code) {
@@ -58,7 +58,8 @@ struct LedgerFile: Sendable {
     }
 
     static let reasons: Set<SQLError.Code> = [
-        .cannotOpen, .notADatabase, .alreadyOpen, .busy, .newerSchema, .migrationChanged, .storageFull, .readOnly,
+        .cannotOpen, .notADatabase, .alreadyOpen, .busy, .otherSchema, .newerSchema, .migrationChanged, .storageFull,
+        .readOnly,
     ]
 
     /// Runs `body` on the database beside whoever serves from it. Refuses a file that is missing, and one whose schema is

@@ -31,7 +31,9 @@ enum MigrateCommands {
         let ledger = try LedgerFile(arguments)
         let database = try ledger.open(exclusively: true)
         do {
-            try await Progress.shown("migrating") { try database.migrate(EntitlementService.migrations) }
+            try await Progress.shown("migrating") {
+                try LedgerFile.refusing { try database.migrate(EntitlementService.migrations) }
+            }
         } catch {
             await database.close()
             throw error
@@ -52,7 +54,10 @@ enum MigrateCommands {
         let ledger = try LedgerFile(arguments)
         let file = try ledger.file()
         let faults = try await Progress.shown("reading the ledger") {
-            let pending = try file.schema(EntitlementService.migrations).pending
+            // Every other fault of the file is what was asked about.
+            let pending = try LedgerFile.refusing([.cannotOpen, .otherSchema]) {
+                try file.schema(EntitlementService.migrations).pending
+            }
             guard pending.isEmpty else {
                 return try file.damage()
                     + pending.map { "The migration \($0) is not applied: souk migrate apply does it." }
