@@ -42,6 +42,18 @@ import Testing
         #expect(verdict.json?["suites"]?[1] == [2, 1, 0])
     }
 
+    @Test func `a report is not written over a scenario`() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("one.json", scenario("anna"))
+        let link = folder.file("link.json")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+        for path in [file, link] {
+            let run = try await SoukExecutable.run(["scenario", "run", Self.trial, file, "--junit", path])
+            #expect(run.status == 2 && run.output.isEmpty && run.errors.contains("is one of the scenarios"), "\(run)")
+        }
+        #expect(try folder.text("one.json") == scenario("anna"))
+    }
+
     @Test func `a file that is no scenario exits 2 with its name and the place, and nothing is run`() async throws {
         let folder = try TemporaryFolder()
         let bad = try folder.write("bad.json", #"{"name": "a", "catalogue": {}, "steps": [{"byu": {}}]}"#)

@@ -28,8 +28,9 @@ enum OutputFile {
     }
 
     /// Writes `text` to `path`: whole or not at all where that is a file or nothing yet, and into it where it is a
-    /// device or a pipe, such as `/dev/stdout`. A symbolic link stays, and what it leads to is written. A file that is
-    /// there keeps its permissions; a new one is its owner's alone, or what the process's mask says when it is `isPublic`.
+    /// device or a pipe, such as `/dev/stdout`. A symbolic link stays, and what it leads to is written. The file is its
+    /// owner's alone. When it is `isPublic`, one that is there keeps its permissions, and a new one has those of the
+    /// process's mask.
     ///
     /// Throws `OutputFailure` with the path and the system's reason.
     static func replace(_ path: String, with text: String, isPublic: Bool = false) throws(OutputFailure) {
@@ -43,14 +44,13 @@ enum OutputFile {
                 defer { free(name) }
                 return String(cString: name)
             } ?? path
-        let mode = mode(of: file)
+        let mode = isPublic ? mode(of: file) : 0o600
         let temporary = "\(file).\(getpid()).new"
         // A file of this name can only be what a process of the same number left behind when it was killed.
         unlink(temporary)
         do throws(OutputFailure) {
             try append(
-                bytes, to: temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode: mode ?? (isPublic ? 0o666 : 0o600),
-                named: path)
+                bytes, to: temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode: mode ?? 0o666, named: path)
             if let mode { chmod(temporary, mode) }
             guard rename(temporary, file) == 0 else { throw OutputFailure(path, errno) }
         } catch {

@@ -8,7 +8,9 @@ enum ScenarioCommand {
         words: ["scenario", "run"], summary: "let simulated stores live through scenarios, and see what is as expected",
         operands: ["FILE…"],
         options: [
-            .init(name: "junit", value: "OUT", help: "also write JUnit XML, which CI systems read"),
+            .init(
+                name: "junit", value: "OUT",
+                help: "also write JUnit XML, which CI systems read, over a file that is there"),
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
@@ -17,6 +19,9 @@ enum ScenarioCommand {
             """
     ) { arguments in
         let scenarios = try arguments.operands.map(read)
+        if let path = arguments.text("junit"), arguments.operands.contains(where: { InputFile.areSame($0, path) }) {
+            throw Misuse("--junit \(path) is one of the scenarios; name another file")
+        }
         let stop = try StopSignal()
         let reports = try await withThrowingTaskGroup(of: [Scenario.Report]?.self) { group in
             group.addTask { try await run(scenarios, printing: !arguments.has("json")) }
