@@ -73,6 +73,11 @@ extension InspectorAccess {
         let isAPI = request.path.hasPrefix(path + "/api/")
         let isReading = request.method == .get || request.method == .head
         if isReading && !isAPI { return nil }
+        // A link of another site to the page is followed; one to what the page reads is not, whatever the browser does with
+        // the answer.
+        if isAPI, let site = request.headers["Sec-Fetch-Site"], site != "same-origin", site != "none" {
+            return forbidden("foreign_site", "A web page of another site may not ask this.")
+        }
         // The forms of florets' settings carry `InspectorPage.proof`.
         if let problem = LocalRequestGate.anyHost.refusal(of: request, isProven: !isAPI) { return problem.response }
         if !isReading, isAPI, !request.headers.contains(header) {

@@ -24,6 +24,10 @@ import Testing
     @Test(
         arguments: [
             (.get, ["Sec-Fetch-Site": "cross-site"], 403), (.get, ["Sec-Fetch-Site": "same-site"], 403),
+            (
+                .get,
+                ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"], 403
+            ), (.get, ["Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate"], 200),
             (.get, ["Sec-Fetch-Site": "same-origin"], 200), (.get, ["Origin": "http://evil.example"], 403),
             (.get, ["Origin": "http://localhost"], 200), (.delete, [:], 403),
             (.delete, ["X-Souk-Inspector": "1", "Origin": "http://evil.example"], 403),
@@ -38,6 +42,18 @@ import Testing
         try await world.send("http://a.example/")
         #expect(try await status(world, "http://localhost/api/records", method, headers) == expected)
         #expect(await world.interceptor.storage.records(1, after: nil).isEmpty == (expected == 204))
+    }
+
+    @Test func `a link of another site leads to the page, not to what it reads`() async throws {
+        let world = InspectorWorld { $0.access = .token("sesame") }
+        let link: HTTPHeaders = [
+            "Cookie": "souk_inspector=sesame", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate",
+            "Sec-Fetch-Dest": "document",
+        ]
+        #expect(try await status(world, "http://192.168.1.2/", .get, link) == 200)
+        for path in ["api/records", "api/state", "api/export", "api/updates", "api/trace"] {
+            #expect(try await status(world, "http://192.168.1.2/" + path, .get, link) == 403, "\(path)")
+        }
     }
 
     @Test func `nothing says that another site may ask`() async throws {
