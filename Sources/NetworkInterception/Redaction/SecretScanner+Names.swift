@@ -26,6 +26,10 @@ extension SecretScanner {
     /// What ends a name that has no quotes.
     private static let beforeName = ASCIISet.blank.union("&?#/\"'`<>\\;=:,{}()|!")
 
+    /// Bytes before a quote that begins a string, and bytes after one that ends a string.
+    private static let beforeQuote = ASCIISet.blank.union(":=,;([{>+?!|&")
+    private static let afterQuote = ASCIISet.blank.union(",;:)]}>/+")
+
     /// The name that ends before the colon or equals sign at `place`.
     func name(before place: Int) -> SecretName? {
         var end = place
@@ -136,6 +140,37 @@ extension SecretScanner {
             return SecretQuote(mark: .numericEntity, escapes: 0, range: start..<place + 5)
         default: return nil
         }
+    }
+
+    /// Whether this quote ends the string in which the word at `word` is, as in `"Password: "`, and does not begin a value.
+    /// The quotes before the word decide. One between a sign and a letter begins a string, one between a letter and a
+    /// sign ends a string, and each of the others changes sides.
+    func isEnd(_ quote: SecretQuote, around word: Int) -> Bool {
+        guard Self.afterQuote.contains(byte(quote.range.upperBound)) else { return false }
+        let limit = max(0, word - Self.nearby)
+        var isChanged = false
+        var end = word
+        while end > limit, quote.mark == .backtick || !text[end - 1].isLineEnd {
+            guard isQuote(quote.mark, endingAt: end) else {
+                end -= 1
+                continue
+            }
+            let (after, length) = (byte(end), quote.range.count - quote.escapes)
+            let escapes = backslashes(before: end - length)
+            end -= length + escapes
+            guard escapes % (2 * (quote.escapes + 1)) == quote.escapes else { continue }
+            let isApostrophe = quote.mark == .single && byte(end - 1).isAlphanumeric && after.isAlphanumeric
+            let (begins, ends) = (beginsString(end), Self.afterQuote.contains(after))
+            if begins != ends { return begins != isChanged }
+            if !isApostrophe { isChanged.toggle() }
+        }
+        return isChanged
+    }
+
+    /// Whether a string may begin at `start`, by what is before it; also after the letter in front of a string of Python.
+    private func beginsString(_ start: Int) -> Bool {
+        if start == 0 || Self.beforeQuote.contains(text[start - 1]) { return true }
+        return "bfruBFRU".utf8.contains(text[start - 1]) && !byte(start - 2).isAlphanumeric
     }
 
     func backslashes(before place: Int) -> Int {

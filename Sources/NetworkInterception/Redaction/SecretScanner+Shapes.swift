@@ -164,10 +164,7 @@ extension SecretScanner {
         let start = self.end(from: end) { $0 > 0x20 }
         guard start > end, start < text.count, !isMarked(start) else { return false }
         if let quote = quote(startingAt: start) {
-            // A quote that ends something: `"Your password "`.
-            guard quote.range.upperBound < text.count, !Self.afterQuote.contains(text[quote.range.upperBound]) else {
-                return false
-            }
+            guard quote.range.upperBound < text.count, !isEnd(quote, around: position) else { return false }
             let content = quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))
             guard !content.isEmpty, !isMarked(content.lowerBound) else { return false }
             hide(content)

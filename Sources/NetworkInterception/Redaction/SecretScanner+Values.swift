@@ -2,15 +2,13 @@ import HTTPCore
 
 /// Values that a name beside them makes secrets: members of JSON, settings, headers in texts, items of queries and forms.
 extension SecretScanner {
-    /// How far a value may be from the name that another value gives it.
-    private static let nearby = 512
+    /// How far a value may be from the name that another value gives it, and a name from the quote around it.
+    static let nearby = 512
     private static let numeric = ASCIISet("+-.eE0123456789")
     private static let afterItem = ASCIISet.blank.union("&#\"'<>\\")
     private static let afterSetting = ASCIISet.blank.union("\"'`<>")
     private static let afterNumber = ASCIISet.blank.union("\"'`<>,]}")
     private static let afterWord = ASCIISet(",;)]}.")
-    /// What follows a quote that ends something.
-    static let afterQuote = ASCIISet.blank.union(",;:)]}>/+")
     /// What says that there is no secret, or of which type one is.
     private static let literals: Set<String> = [
         "null", "nil", "none", "true", "false", "undefined", "~", "string", "str", "text", "number", "integer",
@@ -60,9 +58,8 @@ extension SecretScanner {
         if !name.isItem || kind == .header || name.range.lowerBound == 0,
             let quote = quote(startingAt: valueStart(start))
         {
-            guard quote.range.upperBound < text.count else { return }
-            // The quote that ends what the name is in: `"Password: "`.
-            if name.quote == nil, Self.afterQuote.contains(text[quote.range.upperBound]) { return }
+            guard quote.range.upperBound < text.count, name.quote != nil || !isEnd(quote, around: name.range.lowerBound)
+            else { return }
             return string(quote)
         }
         if name.isItem, name.range.lowerBound > 0 || kind == .header || !isText(from: start) {

@@ -85,7 +85,9 @@ enum HarmlessCorpus {
         #"{"url":"https://h/items?page=2#top"}"#, #"{"time":"12:30","ratio":"16:9","urn":"urn:isbn:0451450523"}"#,
         #"{"idempotencyKey":"c1d7b3f0-6a2e-4d8b-9f11-3a5e7c9d0b24"}"#, #"{"cookieConsent":"all","cookies":true}"#,
         #"{"messageKey":"login.title","signedUp":true,"signature_count":2}"#,
-        #"{"deviceId":"A1B2","hash":"9f86d081884c7d65"}"#,
+        #"{"deviceId":"A1B2","hash":"9f86d081884c7d65"}"#, #"{"a":"","label":"Password:","next":"/x"}"#,
+        #"{"labels":["User: ","Password: ","Token: "]}"#, #"{"label":" Password: ","next":"x"}"#,
+        #"{"html":"<b title=\"Password: \">a</b>"}"#, #"{"js":"f('Password: ', \"Token: \", x)"}"#,
     ].map { Planted(place: .body("application/json"), template: $0) }
 
     static let markup = [
@@ -113,6 +115,9 @@ enum HarmlessCorpus {
         "docker run -u 1000:1000 image", "tool -u https://example.com/a", "sort -u file", "run --user 1000:1000 image",
         "the password is set", "[\"Your password \",\"b\"]", "login anna, then the password page", "identified by name",
         "ssh -u h:22",
+        "print(\"Password: \")", "print(f\"Password: \", end='')", "url = \"/login?token=\" + escape(x)",
+        "prompt('Password: ') || \"token=\" + x", "it's a 'Password: ' field", "\"user: \"; \"password: \";",
+        "`Password: `;",
         "a password that nobody knows", "path and passwords", "text = \"\"\"\na\n\"\"\"\n",
     ].map { Planted(place: .body("text/plain"), template: $0) }
 }

@@ -81,8 +81,8 @@ extension Planted.Encoding {
 /// Secrets in every place where traffic has some.
 enum SecretCorpus {
     static let all: [Planted] =
-        headers + headerValues + queries + urls + forms + members + nested + markup + settings + multipart + shapes
-        + wide + errors
+        headers + headerValues + queries + urls + forms + members + nested + markup + settings + quoted + multipart
+        + shapes + wide + errors
 
     private static func list(_ place: Planted.Place, _ templates: [String]) -> [Planted] {
         templates.map { Planted(place: place, template: $0) }
@@ -266,6 +266,26 @@ enum SecretCorpus {
                 "ALTER ROLE anna PASSWORD '§' VALID UNTIL '2027-01-01'", "const password = `§`;",
             ])
         + list(.body(""), ["password=§&n=a+b", "password=§ and more", "[db]\npassword = §\nport = 1\n", "token: §"])
+
+    /// Values in quotes that begin with what also follows a quote at the end of a string.
+    static let quoted = ["/", "+", " ", ")", "]", "}", ">", ":", ";", ","].flatMap { sign in
+        [
+            ("text/plain", "USER=anna\nAWS_SECRET_ACCESS_KEY=\"\(sign)§\"\n"),
+            ("text/plain", "a = b\napi_key = '\(sign)§'\n"),
+            ("text/plain", "level=info user=\"anna\" password=\"\(sign)§\" x=1"),
+            ("text/plain", "connect(user=\"a=\", password=\"\(sign)§\")"),
+            ("text/plain", "print(\"Password: \"); password = \"\(sign)§\""),
+            ("text/plain", "ALTER USER a WITH PASSWORD '\(sign)§';"), ("text/plain", "const apiKey = `\(sign)§`;"),
+            ("application/yaml", "user: \"anna \"\npassword: \"\(sign)§\"\n"),
+            ("application/xml", "<user name=\"anna \" first='' password=\"\(sign)§\"/>"),
+            ("application/xml", "<r><user password='\(sign)§'/></r>"),
+            ("text/html", "<meta name=\"csrf-token\" content=\"\(sign)§\">"),
+            ("application/json", #"{"query":"mutation{login(user: \"a\", password: \"\#(sign)§\"){id}}"}"#),
+            ("application/json", #"{"query":"mutation{login(password:\"\#(sign)§\"){id}}"}"#),
+            ("application/json", #"{"sql":"PASSWORD '\#(sign)§'"}"#),
+        ].map { Planted(place: .body($0.0), template: $0.1) }
+            + list(.header("X-Custom"), ["password=\"\(sign)§\"", "user=\"a\", password=\"\(sign)§\""])
+    }
 
     static let multipart = list(
         .body("multipart/form-data; boundary=b"),
