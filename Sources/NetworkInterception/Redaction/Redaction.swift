@@ -128,7 +128,7 @@ public struct Redaction: Sendable {
 
     private func redacted(_ request: HTTPRequest, _ rules: SecretRules) -> HTTPRequest {
         var request = request
-        request.url = rules.redacted(request.url)
+        request.url = rules.change(request.url, .url) ?? request.url
         request.body = redacted(request.body, request.headers, rules)
         request.headers = redacted(request.headers, rules)
         return request
@@ -139,11 +139,15 @@ public struct Redaction: Sendable {
         for (index, field) in headers.fields.enumerated() {
             if self.headers.contains(field.name) || rules.hides(field) {
                 redacted.fields[index].value = SensitiveHeaders.replacement
-            } else if let value = rules.change(field.value, .header) {
+            } else if let value = rules.change(field.value, Self.isURL(field) ? .url : .header) {
                 redacted.fields[index].value = value
             }
         }
         return redacted
+    }
+
+    private static func isURL(_ field: HTTPHeaders.Field) -> Bool {
+        ["Location", "Referer", "Content-Location"].contains { field.name.equalsIgnoringCase($0) }
     }
 
     private func redacted(_ body: HTTPBody, _ headers: HTTPHeaders, _ rules: SecretRules) -> HTTPBody {
@@ -166,14 +170,18 @@ enum BodyKind {
     case text
     /// The value of a header.
     case header
-    /// A form, or any other text: what does not say that it is a form may begin with an item all the same.
+    /// The whole of a URL.
+    case url
+    /// A body that its headers call a form.
     case form
+    /// Any other body: it may begin with an item all the same.
+    case body
     case multipart
     /// Not to be read without being decoded first.
     case encoded
 
     init(_ headers: HTTPHeaders) {
-        self = .form
+        self = .body
         for field in headers.fields where field.name.utf8.count == 12 || field.name.utf8.count == 16 {
             if field.name.equalsIgnoringCase("Content-Encoding") {
                 guard field.value.isEmpty || field.value.equalsIgnoringCase("identity") else {
@@ -181,7 +189,9 @@ enum BodyKind {
                     return
                 }
             } else if field.value != "application/json", field.name.equalsIgnoringCase("Content-Type") {
-                if field.value.lowercased().hasPrefix("multipart/") { self = .multipart }
+                let type = field.value.lowercased()
+                if type.hasPrefix("multipart/") { self = .multipart }
+                if type.hasPrefix("application/x-www-form-urlencoded") { self = .form }
             }
         }
     }

@@ -73,7 +73,7 @@ extension SecretScanner {
 
     /// Whether the name that begins at `start` is that of an item, by what is before it.
     private func beginsItem(after start: Int) -> Bool {
-        guard start > 0 else { return kind == .form || kind == .header }
+        guard start > 0 else { return kind == .form || kind == .body || kind == .header }
         let before = text[start - 1]
         return "?&#;".utf8.contains(before) || kind == .header && (before <= 0x20 || before == UInt8(ascii: ","))
     }
@@ -200,6 +200,11 @@ extension SecretScanner {
                 // An apostrophe begins nothing that goes on in the next line.
                 if mark == UInt8(ascii: "'"), text[place].isLineEnd { return place }
                 place += 1
+                continue
+            }
+            // SQL writes a quote twice.
+            if mark == UInt8(ascii: "'"), place > start, byte(place + 1) == mark {
+                place += 2
                 continue
             }
             let before = min(backslashes(before: place), place - start)

@@ -27,12 +27,13 @@ extension SecretScanner {
         position += 1
         let sign = text[place]
         if sign == UInt8(ascii: ":"), authority(at: place) || botToken(at: place) { return }
-        if sign == UInt8(ascii: "="), byte(place + 1) == UInt8(ascii: "=") {
+        let name = name(before: place)
+        if sign == UInt8(ascii: "="), byte(place + 1) == UInt8(ascii: "="), name.map(isInQuery) != true {
             // A comparison, or the end of base64.
             position = end(from: place) { $0 != UInt8(ascii: "=") }
             return
         }
-        guard let name = name(before: place) else { return }
+        guard let name else { return }
         var start = place + 1
         if sign == UInt8(ascii: ":") ? byte(start) == UInt8(ascii: "=") : byte(start) == UInt8(ascii: ">") {
             start += 1
@@ -62,8 +63,9 @@ extension SecretScanner {
             else { return }
             return string(quote)
         }
+        if name.isItem, isInPairs(name) { return pair(from: start) }
         if name.isItem, name.range.lowerBound > 0 || kind == .header || !isText(from: start) {
-            return item(from: start)
+            return item(name, from: start)
         }
         if meaning.contains(.line), name.quote == nil, sign == UInt8(ascii: ":"), !endsLine(start), !beginsBlock(start)
         {
@@ -99,8 +101,12 @@ extension SecretScanner {
         return place
     }
 
-    /// Past the letter in front of a string of Python: `b'…'`.
+    /// Past what is in front of a string: the letter of Python in `b'…'`, or a name as in `Optional("…")`.
     private func valueStart(_ start: Int) -> Int {
+        let limit = min(text.count, start + Self.longestName)
+        var end = start
+        while end < limit, text[end].isAlphanumeric || text[end] == UInt8(ascii: ".") { end += 1 }
+        if end > start, byte(end) == UInt8(ascii: "("), quote(startingAt: end + 1) != nil { return end + 1 }
         guard "buBU".utf8.contains(text[start]),
             byte(start + 1) == UInt8(ascii: "'") || byte(start + 1) == UInt8(ascii: "\"")
         else { return start }
@@ -158,10 +164,10 @@ extension SecretScanner {
         return text.count
     }
 
-    private mutating func hideTrimmed(_ range: Range<Int>) {
+    mutating func hideTrimmed(_ range: Range<Int>, _ replacement: [UInt8] = mark) {
         var end = range.upperBound
         while end > range.lowerBound, text[end - 1] <= 0x20 { end -= 1 }
-        hide(range.lowerBound..<end)
+        hide(range.lowerBound..<end, replacement)
     }
 }
 
@@ -169,15 +175,46 @@ extension SecretScanner {
 
 extension SecretScanner {
     /// The value of an item of a query, a form or a cookie.
-    private mutating func item(from start: Int) {
+    private mutating func item(_ name: SecretName, from start: Int) {
+        let isListed = kind == .header && ",;".utf8.contains(beforeSpace(name.range.lowerBound))
         var end = start
-        while end < text.count, !Self.afterItem.contains(text[end]) || stands("\\/", at: end) {
-            if kind == .header, text[end] == UInt8(ascii: ";") || text[end] == UInt8(ascii: ",") { break }
+        while end < text.count, !endsItem(end, isListed) {
             end += 1
             // What cannot be another item belongs to the value.
-            if byte(end) == UInt8(ascii: "&"), kind == .form, !beginsItem(end + 1) { end += 1 }
+            if byte(end) == UInt8(ascii: "&"), kind == .form || kind == .body, !beginsItem(end + 1) { end += 1 }
         }
-        hide(start..<end, Self.markInQuery)
+        hideTrimmed(start..<end, Self.markInQuery)
+    }
+
+    /// Whether an item ends before the byte at `place`. Where nothing is around a query, only signs of queries end it.
+    private func endsItem(_ place: Int, _ isListed: Bool) -> Bool {
+        let byte = text[place]
+        switch kind {
+        case .form: return byte == UInt8(ascii: "&")
+        case .url: return byte == UInt8(ascii: "&") || byte == UInt8(ascii: "#")
+        case .header where byte == UInt8(ascii: ";") || byte == UInt8(ascii: ","): return true
+        case .header where isListed && byte.isBlank: return !text[place - 1].isBlank && isFollowedBySetting(place)
+        default: return Self.afterItem.contains(byte) && !stands("\\/", at: place) && !isInWord(place)
+        }
+    }
+
+    /// Whether this is a quote of a value, and not one that ends it: `it's`.
+    func isInWord(_ quote: Int) -> Bool {
+        "'\"".utf8.contains(text[quote]) && byte(quote + 1).isAlphanumeric && byte(quote - 1) != UInt8(ascii: "\\")
+    }
+
+    /// Whether this item is surely one, so that an equals sign after its own belongs to the value.
+    private func isInQuery(_ name: SecretName) -> Bool {
+        let start = name.range.lowerBound
+        guard name.isItem, kind != .form, kind != .url else { return name.isItem }
+        return "?&".utf8.contains(byte(start - 1)) && byte(start - 2) != byte(start - 1)
+    }
+
+    /// The nearest byte before `place` that is no blank.
+    func beforeSpace(_ place: Int) -> UInt8 {
+        var place = place
+        while byte(place - 1).isBlank { place -= 1 }
+        return byte(place - 1)
     }
 
     /// Whether the first name of a body is that of a setting, because a form has no blanks.
@@ -242,7 +279,7 @@ extension SecretScanner {
     private mutating func word(_ name: SecretName, _ meaning: SecretMeaning, _ start: Int) {
         let isSpaced = text[start - 1].isBlank
         var end = start
-        while end < text.count, !Self.afterSetting.contains(text[end]),
+        while end < text.count, !Self.afterSetting.contains(text[end]) || isInWord(end),
             !(text[end] == UInt8(ascii: "\\") && endsAtEscape(end))
         {
             if !isSpaced, ",;)}".utf8.contains(text[end]) { break }
@@ -256,7 +293,26 @@ extension SecretScanner {
             end = self.end(from: end + 1) { Self.afterSetting.contains($0) }
             while end > start, Self.afterWord.contains(text[end - 1]) { end -= 1 }
         }
-        hide(start..<end)
+        hide(start..<max(end, endInBrackets(name, from: start) ?? end))
+    }
+
+    /// Where a value of several words ends: `Login(user=anna, password=one two, x=1)`, `{password: one two}`. `nil` where no
+    /// brackets are around it.
+    private func endInBrackets(_ name: SecretName, from start: Int) -> Int? {
+        guard "({[,".utf8.contains(beforeSpace(name.range.lowerBound)) else { return nil }
+        let isSpaced = text[start - 1].isBlank
+        let limit = min(text.count, start + Self.nearby)
+        var place = start
+        while place < limit, !endsLine(place), !"\"`<({[=\\".utf8.contains(text[place]) {
+            if text[place] == UInt8(ascii: "}") || !isSpaced && ")]".utf8.contains(text[place]) { return place }
+            if text[place] == UInt8(ascii: ",") {
+                let next = end(from: place + 1) { !$0.isBlank }
+                let end = end(from: next) { !$0.isAlphanumeric && !"_-.".utf8.contains($0) }
+                if end > next, byte(end) == (isSpaced ? UInt8(ascii: ":") : UInt8(ascii: "=")) { return place }
+            }
+            place += 1
+        }
+        return nil
     }
 
     private func endsAtEscape(_ place: Int) -> Bool {
@@ -297,75 +353,6 @@ extension SecretScanner {
         while place > limit, text[place - 1].isBlank || "->*".utf8.contains(text[place - 1]) { place -= 1 }
         return place == 0 || text[place - 1].isLineEnd
             || place > 1 && "nr".utf8.contains(text[place - 1]) && text[place - 2] == UInt8(ascii: "\\")
-    }
-}
-
-// MARK: - YAML
-
-extension SecretScanner {
-    /// Whether a block follows: `|`, `>-`, `|2`.
-    private func beginsBlock(_ start: Int) -> Bool {
-        guard text[start] == UInt8(ascii: "|") || text[start] == UInt8(ascii: ">") else { return false }
-        let end = endOfLine(from: start)
-        return end - start <= 3
-    }
-
-    private func endOfBlockSign(_ start: Int) -> Int {
-        min(text.count - 1, beginsBlock(start) ? endOfLine(from: start) : start)
-    }
-
-    /// The indented lines below a name, in a string where line ends are written as `\n`.
-    private mutating func escapedBlock(from start: Int, isText: Bool) {
-        var first: Int?
-        var end = start
-        while stands("\\n", at: end) {
-            let begin = self.end(from: end + 2) { !$0.isBlank }
-            guard begin > end + 2, begin < text.count, !endsLine(begin) else { break }
-            let next = endOfLine(from: begin) { $0 == UInt8(ascii: "\"") }
-            // A mapping has names of its own.
-            if first == nil, !isText, text[begin..<next].contains(UInt8(ascii: ":")) { return }
-            first = first ?? begin
-            end = next
-        }
-        if let first { hide(first..<end) }
-    }
-
-    /// The lines below a name that are indented more than it is.
-    private mutating func block(below name: SecretName, _ meaning: SecretMeaning, from start: Int) {
-        let isText = beginsBlock(start)
-        let nameIndent = indent(ofLineWith: name.range.lowerBound)
-        var first: Int?
-        var last = start
-        var line = nextLine(after: endOfLine(from: start))
-        while line < text.count {
-            let begin = end(from: line) { !$0.isBlank }
-            let end = self.end(from: begin) { $0.isLineEnd }
-            if begin < end {
-                let isItem = text[begin] == UInt8(ascii: "-") && byte(begin + 1).isBlank
-                guard begin - line > nameIndent || isItem && !isText && begin - line == nameIndent else { break }
-                if first == nil {
-                    // A mapping has names of its own.
-                    if !isText, !isItem, text[begin..<end].contains(UInt8(ascii: ":")) { return }
-                    if isItem, !meaning.contains(.list) || text[begin..<end].contains(UInt8(ascii: ":")) { return }
-                    first = begin
-                }
-                last = end
-            }
-            line = nextLine(after: end)
-        }
-        if let first { hide(first..<last) }
-    }
-
-    private func nextLine(after end: Int) -> Int {
-        guard end < text.count else { return end }
-        return end + (stands("\r\n", at: end) ? 2 : 1)
-    }
-
-    private func indent(ofLineWith place: Int) -> Int {
-        var start = place
-        let limit = max(0, place - 2 * Self.longestName)
-        while start > limit, !text[start - 1].isLineEnd { start -= 1 }
-        return end(from: start) { !$0.isBlank && $0 != UInt8(ascii: "-") } - start
     }
 }
 

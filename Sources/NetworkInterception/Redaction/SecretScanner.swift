@@ -35,8 +35,14 @@ struct SecretScanner {
     init(_ text: UnsafeBufferPointer<UInt8>, _ rules: SecretRules, _ kind: BodyKind, depth: Int) {
         self.text = text
         self.rules = rules
-        self.kind = kind
+        self.kind = kind == .form && !Self.isForm(text) ? .body : kind
         self.depth = depth
+    }
+
+    /// Whether a text begins as a form does. Commands such as `curl --data` call everything a form.
+    private static func isForm(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        let name = text.prefix { $0 > 0x20 && !"={\"'<\\".utf8.contains($0) }
+        return name.endIndex < text.count && text[name.endIndex] == UInt8(ascii: "=")
     }
 
     /// The text with the secrets replaced; `nil` when there are none.

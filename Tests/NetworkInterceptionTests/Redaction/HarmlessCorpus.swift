@@ -115,6 +115,8 @@ enum HarmlessCorpus {
         "docker run -u 1000:1000 image", "tool -u https://example.com/a", "sort -u file", "run --user 1000:1000 image",
         "the password is set", "[\"Your password \",\"b\"]", "login anna, then the password page", "identified by name",
         "ssh -u h:22",
+        "if token==null && a&&token==b {}", "f(a, password: must be set, b: 1)",
+        "type A = { password: string, user: string }",
         "print(\"Password: \")", "print(f\"Password: \", end='')", "url = \"/login?token=\" + escape(x)",
         "prompt('Password: ') || \"token=\" + x", "it's a 'Password: ' field", "\"user: \"; \"password: \";",
         "`Password: `;",

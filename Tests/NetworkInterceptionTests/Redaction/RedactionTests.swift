@@ -59,6 +59,32 @@ import Testing
         #expect(body(before) == after)
     }
 
+    @Test(arguments: [
+        ("see 'https://h/?token=a', then", "see 'https://h/?token=%5Bredacted%5D', then"),
+        ("'https://h/?token=it's'+x", "'https://h/?token=%5Bredacted%5D'+x"),
+        ("\"GET /x;jsessionid=a HTTP/1.1\" 200", "\"GET /x;jsessionid=%5Bredacted%5D HTTP/1.1\" 200"),
+        ("/p?x=1;a=2;token=b and more", "/p?x=1;a=2;token=%5Bredacted%5D and more"),
+        ("failed, password=a for anna (x)", "failed, password=[redacted] for anna (x)"),
+        ("failed, password: a for anna (x)", "failed, password: [redacted] for anna (x)"),
+        ("Login(password=a b, x=1) and c", "Login(password=[redacted], x=1) and c"),
+        ("{password: a b, user: x}, c", "{password: [redacted], user: x}, c"),
+        ("A=a;Password=b c;D=d", "A=a;Password=%5Bredacted%5D;D=d"),
+    ])
+    func `a value ends where it ends, and what is after it stays`(before: String, after: String) {
+        #expect(body(before, type: "text/plain") == after)
+        #expect(body(after, type: "text/plain") == after, "what is redacted stays as it is")
+    }
+
+    @Test(arguments: [
+        ("password=it's \"a\"\n", "password=%5Bredacted%5D\n"), ("password==a&b=c d", "password=%5Bredacted%5D&b=c d"),
+        ("{\"a\":\"https://h/?token=b\",\"c\":2}", "{\"a\":\"https://h/?token=%5Bredacted%5D\",\"c\":2}"),
+        ("see https://h/?token=b now", "see https://h/?token=%5Bredacted%5D now"),
+    ])
+    func `only what begins with an item is looked through as a form`(before: String, after: String) {
+        #expect(body(before, type: "application/x-www-form-urlencoded") == after)
+        #expect(body(after, type: "application/x-www-form-urlencoded") == after, "what is redacted stays as it is")
+    }
+
     @Test func `signed texts, receipts and private keys are found without a name`() {
         let receipt = "MIIUVQYJKoZIhvcNAQcCoIIURjCCFEICAQExDzANBglghkgBZQMEAgEFADCCA4s\\/A=="
         let key = "-----BEGIN PRIVATE KEY-----\nMIGTAgEAMBMG\n-----END PRIVATE KEY-----"

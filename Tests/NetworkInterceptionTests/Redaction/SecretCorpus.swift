@@ -113,7 +113,8 @@ enum SecretCorpus {
             "Credential=§/20260101/eu/s3/aws4_request", "https://h/?token=§",
             "<https://h/?access_token=§>; rel=\"next\"",
             "{\"token\":\"§\"}", "%7B%22token%22%3A%22§%22%7D", "eyJhbGciOiJIUzI1NiJ9.§.§", "ghp_§", "user password=§",
-            "bearer, §", "v1.chat, base64url.bearer.authorization.k8s.io.§",
+            "/x?password=it's§", "user=a, password=b §", "user=a; password=b §; x=1", "bearer, §",
+            "v1.chat, base64url.bearer.authorization.k8s.io.§",
         ])
 
     static let queries = words(
@@ -143,6 +144,8 @@ enum SecretCorpus {
             "/v1/verify/§/done", "https://h/verify-email/§",
             "https://h/api_key/§/items", "https://t.webhook.office.com/webhookb2/§/x", "/relative?code=§", "?token=§",
             "https://h/?ids=1&token[]=§", "https://h/?a=1&amp;token=§",
+            "https://h/?token=it's§", "https://h/?token=a'(§)&b=1", "https://h/?token=a\"§", "https://h/?token=a<b>§",
+            "https://h/?token=a\\§", "https://h/?token=a §&b=1", "https://h/?token==§",
         ])
 
     static let forms = list(
@@ -154,6 +157,10 @@ enum SecretCorpus {
             "card_number=¤&x=1", "cvv=¤&x=1", "user%5Bpassword%5D=§", "data=%7B%22token%22%3A%22§%22%7D",
             "pass%77ord=§", "session_id=§", "j_username=a&j_password=§", "payload=token%3D§",
             "x=%3Cpassword%3E§%3C%2Fpassword%3E", "header=Authorization%3A+Bearer+§", "api_key=§", "token=§", "_csrf=§",
+            "user=a&password=it's§&x=1", "password=a'(§)", "user=a&password=a\"§&x=1", "user=a&password=a<b>§&x=1",
+            "user=a&password=a\\§&x=1", "password=a b §&x=1", "user=a&password=a#§", "user=a&password==§",
+            "password==§&x=1",
+            "password=a\n§", "data={\"password\":\"§\"}",
         ])
 
     static let memberNames = words(
@@ -204,6 +211,8 @@ enum SecretCorpus {
             #"{"token"/* mine */:"§"}"#, #"{"token": /* mine */ "§"}"#, "{\"password\": // mine\n  \"§\"}",
             #"{"/* a */password" /**/ : /**/ "§"}"#, #"{"command":"curl -u anna:§ https://h/"}"#,
             #"{"sql":"ALTER USER a PASSWORD '§'"}"#, #"{"query":"mutation{login(password:\"\"\"§\"\"\"){id}}"}"#,
+            #"{"db":"Server=a;User Id=b;Password=p w§;Encrypt=true"}"#, #"{"db":"Server=a;Password=it's§"}"#,
+            #"{"db":"Server=a;User Id=b;Password=\"p;w§\";Encrypt=true"}"#, #"{"url":"https://h/?token=it's§"}"#,
             #"{"note":"password = \"\"\"\n§\nmore \"quoted\"\n\"\"\"\nb = 2"}"#,
         ])
 
@@ -263,6 +272,11 @@ enum SecretCorpus {
                 "curl -uanna:§ https://h/", "curl --user anna:§ https://h/", "curl --proxy-user=anna:§ https://h/",
                 "machine h login anna password §\n", "machine h\n  login anna\n  password §\n",
                 "create user anna with password '§';", "CREATE USER anna IDENTIFIED BY \"§\"",
+                "Login(user=anna, password=one two §, x=1)", "Login(password=one two §)",
+                "a: {password: one two §, user: x}",
+                "[user: x, password: Optional(\"§\")]", "Server=a;User Id=b;Password=p w §;x=1", "password=it's§ ok",
+                "Server=a;AccountKey=a==;Password='p;w§'", "jdbc:mysql://h/db?user=a&password=it's§",
+                "see https://h/?token==§ here", "UPDATE a SET password = 'it''s§'", "f(user='a', password='a''§')",
                 "ALTER ROLE anna PASSWORD '§' VALID UNTIL '2027-01-01'", "const password = `§`;",
             ])
         + list(.body(""), ["password=§&n=a+b", "password=§ and more", "[db]\npassword = §\nport = 1\n", "token: §"])
