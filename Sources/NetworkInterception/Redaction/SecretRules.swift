@@ -53,9 +53,22 @@ final class SecretRules: Sendable {
 
     /// `depth` is how often what is looked through was itself written inside of something.
     func scanned(_ text: UnsafeBufferPointer<UInt8>, _ kind: BodyKind, depth: Int) -> [UInt8]? {
-        var scanner = SecretScanner(text, self, kind, depth: depth)
+        scanner(of: text, kind, depth: depth, unescaped: 0).result
+    }
+
+    /// A scanner that has looked through the text as it is, and as what its escapes mean: `unescaped` times so far.
+    private func scanner(
+        of text: UnsafeBufferPointer<UInt8>, _ kind: BodyKind, depth: Int, unescaped: Int
+    ) -> SecretScanner {
+        var scanner = SecretScanner(text, self, kind, depth: depth, isUnescaped: unescaped > 0)
         scanner.scan()
-        return scanner.result
+        if unescaped < SecretScanner.deepest, let meaning = EscapedText(text) {
+            let inner = meaning.bytes.withUnsafeBufferPointer {
+                self.scanner(of: $0, kind, depth: depth, unescaped: unescaped + 1).found
+            }
+            scanner.add(inner.map { (meaning.original($0.range), $0.replacement) })
+        }
+        return scanner
     }
 }
 

@@ -89,14 +89,17 @@ extension SecretScanner {
                 {
                     return place
                 }
+                // A page that shows how something is called: `login &lt;token&gt;`.
+                if isUnescaped, text[place] == UInt8(ascii: "<"), stands(name, at: place + 1) { return start }
                 place += 1
             }
             missingEndTags += 1
         }
         // Cut, or no element: `login <token> now`.
-        if byte(end(from: 0) { $0 > 0x20 && $0 < 0x80 }) == UInt8(ascii: "<") { return text.count }
+        if !isUnescaped, byte(end(from: 0) { $0 > 0x20 && $0 < 0x80 }) == UInt8(ascii: "<") { return text.count }
         guard start == tag.close + 1 else { return start }
-        return endOfLine(from: start) { "<\"'".utf8.contains($0) }
+        let end = endOfLine(from: start) { "<\"'".utf8.contains($0) }
+        return isUnescaped && end < text.count ? start : end
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool { byte.isAlphanumeric || "-_.:".utf8.contains(byte) }

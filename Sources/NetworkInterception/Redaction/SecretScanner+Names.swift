@@ -2,7 +2,7 @@ import Primitives
 
 /// A quote as it is written inside of other things: `"`, `'`, a backtick, `\"`, `\\\"`, `\u0022`, `&quot;`.
 struct SecretQuote {
-    enum Mark { case double, single, backtick, unicode, entity, numericEntity }
+    enum Mark { case double, single, backtick, unicode, entity }
 
     let mark: Mark
     /// How many backslashes are in front: each time JSON is written into a string of JSON there are more.
@@ -54,9 +54,9 @@ extension SecretScanner {
         guard start < end, start == 0 || Self.beforeName.contains(text[start - 1]) else { return nil }
         var isItem = beginsItem(after: start)
         if byte(start - 1) == UInt8(ascii: "\\") {
-            if stands("u0026", at: start) {
+            if stands("u00", at: start) {
+                isItem = stands("u0026", at: start)
                 start += 5
-                isItem = true
             } else if "nrt".utf8.contains(text[start]) {
                 start += 1
             }
@@ -100,7 +100,6 @@ extension SecretScanner {
         case .backtick: byte(end - 1) == UInt8(ascii: "`")
         case .unicode: stands("\\u0022", at: end - 6)
         case .entity: stands("&quot;", at: end - 6)
-        case .numericEntity: stands("&#34;", at: end - 5)
         }
     }
 
@@ -113,7 +112,6 @@ extension SecretScanner {
         case UInt8(ascii: "'"): (mark, length) = (.single, 1)
         case UInt8(ascii: "2") where stands("\\u0022", at: end - 6): (mark, length) = (.unicode, 6)
         case UInt8(ascii: ";") where stands("&quot;", at: end - 6): (mark, length) = (.entity, 6)
-        case UInt8(ascii: ";") where stands("&#34;", at: end - 5): (mark, length) = (.numericEntity, 5)
         default: return nil
         }
         let escapes = backslashes(before: end - length)
@@ -136,8 +134,6 @@ extension SecretScanner {
             return SecretQuote(mark: .unicode, escapes: escapes - 1, range: start..<place + 5)
         case UInt8(ascii: "&") where escapes == 0 && stands("&quot;", at: place):
             return SecretQuote(mark: .entity, escapes: 0, range: start..<place + 6)
-        case UInt8(ascii: "&") where escapes == 0 && stands("&#34;", at: place):
-            return SecretQuote(mark: .numericEntity, escapes: 0, range: start..<place + 5)
         default: return nil
         }
     }
@@ -188,7 +184,6 @@ extension SecretScanner {
         case .backtick: return endOfString(from: start, UInt8(ascii: "`"), quote.escapes)
         case .unicode: return end(from: start, at: "\\u0022", unlessEscaped: true)
         case .entity: return end(from: start, at: "&quot;", unlessEscaped: false)
-        case .numericEntity: return end(from: start, at: "&#34;", unlessEscaped: false)
         }
     }
 

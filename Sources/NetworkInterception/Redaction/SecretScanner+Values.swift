@@ -316,7 +316,7 @@ extension SecretScanner {
     }
 
     private func endsAtEscape(_ place: Int) -> Bool {
-        "nrt\"'".utf8.contains(byte(place + 1)) || stands("\\u0026", at: place) || stands("\\u0022", at: place)
+        "nrt\"'".utf8.contains(byte(place + 1)) || stands("\\u00", at: place)
     }
 
     private func isHarmless(_ value: Range<Int>, _ meaning: SecretMeaning) -> Bool {

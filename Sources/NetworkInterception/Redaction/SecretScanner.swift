@@ -22,6 +22,8 @@ struct SecretScanner {
     let rules: SecretRules
     let kind: BodyKind
     let depth: Int
+    /// Whether escapes were replaced by what they mean.
+    let isUnescaped: Bool
     var position = 0
     /// The start tag whose content is a secret, by the place of its `>`.
     var secretTag: SecretTag?
@@ -30,13 +32,16 @@ struct SecretScanner {
     /// Where the newest tag begins, and how often the end of an element was searched for and not found.
     var newestTag: Range<Int>?
     var missingEndTags = 0
-    private var found: [(range: Range<Int>, replacement: [UInt8])] = []
+    private(set) var found: [(range: Range<Int>, replacement: [UInt8])] = []
 
-    init(_ text: UnsafeBufferPointer<UInt8>, _ rules: SecretRules, _ kind: BodyKind, depth: Int) {
+    init(
+        _ text: UnsafeBufferPointer<UInt8>, _ rules: SecretRules, _ kind: BodyKind, depth: Int, isUnescaped: Bool
+    ) {
         self.text = text
         self.rules = rules
         self.kind = kind == .form && !Self.isForm(text) ? .body : kind
         self.depth = depth
+        self.isUnescaped = isUnescaped
     }
 
     /// Whether a text begins as a form does. Commands such as `curl --data` call everything a form.
@@ -92,6 +97,20 @@ struct SecretScanner {
         position = max(range.upperBound, position + 1)
         guard !range.isEmpty, !text[range].elementsEqual(replacement) else { return }
         found.append((range, replacement))
+    }
+
+    /// Adds secrets that were found in another way. Of two that overlap, the replacement of the longer is used.
+    mutating func add(_ more: [(range: Range<Int>, replacement: [UInt8])]) {
+        let all = (found + more).sorted { $0.range.lowerBound < $1.range.lowerBound }
+        found = []
+        for next in all {
+            guard let last = found.last, next.range.lowerBound < last.range.upperBound else {
+                found.append(next)
+                continue
+            }
+            let range = last.range.lowerBound..<max(last.range.upperBound, next.range.upperBound)
+            found[found.count - 1] = (range, next.range.count > last.range.count ? next.replacement : last.replacement)
+        }
     }
 
     /// The end of what was hidden last.

@@ -85,7 +85,10 @@ enum HarmlessCorpus {
         #"{"url":"https://h/items?page=2#top"}"#, #"{"time":"12:30","ratio":"16:9","urn":"urn:isbn:0451450523"}"#,
         #"{"idempotencyKey":"c1d7b3f0-6a2e-4d8b-9f11-3a5e7c9d0b24"}"#, #"{"cookieConsent":"all","cookies":true}"#,
         #"{"messageKey":"login.title","signedUp":true,"signature_count":2}"#,
-        #"{"deviceId":"A1B2","hash":"9f86d081884c7d65"}"#, #"{"a":"","label":"Password:","next":"/x"}"#,
+        #"{"deviceId":"A1B2","hash":"9f86d081884c7d65"}"#,
+        #"{"html":"\u003cp\u003elogin \u003ctoken\u003e now\u003c/p\u003e"}"#,
+        #"{"a":"1 \u003c 2 \u0026\u0026 b\u003d\u003dc, it\u0027s \u0022Password:\u0022, C:\\u0041\\"}"#,
+        #"{"a":"","label":"Password:","next":"/x"}"#,
         #"{"labels":["User: ","Password: ","Token: "]}"#, #"{"label":" Password: ","next":"x"}"#,
         #"{"html":"<b title=\"Password: \">a</b>"}"#, #"{"js":"f('Password: ', \"Token: \", x)"}"#,
     ].map { Planted(place: .body("application/json"), template: $0) }
@@ -98,6 +101,9 @@ enum HarmlessCorpus {
         "<html><input type=\"password\" name=\"password\"></html>", "<html><input name=\"q\" value=\"keys\"></html>",
         "<plist><dict><key>name</key><string>Anna</string></dict></plist>",
         "<r><key>title</key><value>Hello</value></r>",
+        "<p>login &lt;token&gt; now, <b>please</b></p>", "<p>/v1/&lt;token&gt;/x and <code>&lt;token&gt;</code>.</p>",
+        "<p>&lt;token&gt;. Then &lt;token&gt;a&lt;/b&gt;</p>",
+        "<a b=\"f(&#39;Password: &#39;, &#39;x&#39;)\">AT&amp;T &#x27;s</a>",
         "<p><entry key=\"color\">red</entry></p>", "<r xmlns:auth=\"http://h/auth\"><auth:user>anna</auth:user></r>",
     ].map { Planted(place: .body("application/xml"), template: $0) }
 

@@ -81,8 +81,8 @@ extension Planted.Encoding {
 /// Secrets in every place where traffic has some.
 enum SecretCorpus {
     static let all: [Planted] =
-        headers + headerValues + queries + urls + forms + members + nested + markup + settings + quoted + multipart
-        + shapes + wide + errors
+        headers + headerValues + queries + urls + forms + members + nested + escaped + markup + settings + quoted
+        + multipart + shapes + wide + errors
 
     private static func list(_ place: Planted.Place, _ templates: [String]) -> [Planted] {
         templates.map { Planted(place: place, template: $0) }
@@ -215,6 +215,36 @@ enum SecretCorpus {
             #"{"db":"Server=a;User Id=b;Password=\"p;w§\";Encrypt=true"}"#, #"{"url":"https://h/?token=it's§"}"#,
             #"{"note":"password = \"\"\"\n§\nmore \"quoted\"\n\"\"\"\nb = 2"}"#,
         ])
+
+    /// Signs as serialisers escape them.
+    static let escaped =
+        list(
+            .body("application/json"),
+            [
+                #"{"url":"https://h/?access_token\u003d§\u0026x\u003d2"}"#,
+                #"{"form":"user\u003da\u0026password\u003d§"}"#,
+                #"{"url":"https://h/?a\u003d1\u0026token=it\u0027s\u003d§"}"#,
+                #"{"xml":"\u003cPassword\u003e§\u003c/Password\u003e"}"#,
+                #"{"xml":"\u003CPassword a=\"b\"\u003E§\u003C/Password\u003E"}"#,
+                #"{"a":"{\u0027password\u0027: \u0027§\u0027}"}"#,
+                #"{"url":"https://h/?a=1&\u0074oken=§"}"#, #"{"sql":"IDENTIFIED BY \u0027§\u0027"}"#, #"{"note":"gh\u0070_§"}"#,
+                #"{"a":"{\"p\\u0061ssword\":\"§\"}"}"#, #"{"a":"{\"b\":\"{\\\"p\\\\u0061ssword\\\":\\\"§\\\"}\"}"}"#,
+                #"{"a":"{\"url\":\"https://h/?token\\u003d§\"}"}"#, #"{"url":"postgres:\u002f\u002fanna:§@h/db"}"#,
+                #"{"a":"{\u0022url\u0022:\u0022https://h/?token\u003d§\u0022}"}"#,
+                #"{"xml":"&lt;token&gt;§&lt;/token&gt;"}"#,
+            ])
+        + list(
+            .body("text/html"),
+            [
+                "<pre>{&#x27;password&#x27;: &#x27;§&#x27;}</pre>", "<pre>{&#39;password&#39;: &#39;§&#39;}</pre>",
+                "<pre>{&#039;password&#039;: &#039;§&#039;}</pre>", "<a b=\"{&#x22;password&#x22;:&#x22;§&#x22;}\">",
+                "<a>{&apos;password&apos;: &apos;§&apos;}</a>", "<a b='{&#34;password&#34;:[&#34;§&#34;]}'>",
+                "<a href=\"https://h/?x&#x3D;1&amp;token&#x3D;§\">", "<a href=\"https://h/?x=1&#38;token&#61;§\">",
+                "<s><a>&lt;Password&gt;§&lt;/Password&gt;</a></s>",
+                "<s><a>&#60;Password&#62;§&#60;/Password&#62;</a></s>",
+                "<s><a>&amp;lt;Password&amp;gt;§&amp;lt;/Password&amp;gt;</a></s>", "<s><a>&lt;Password&gt;§",
+                "<s><a>&lt;c&gt;&lt;token a=&quot;b&quot;&gt;§&lt;/token&gt;</a></s>",
+            ])
 
     static let markup = list(
         .body("application/xml"),

@@ -23,10 +23,12 @@ import Testing
         #expect(Self.texts(again) == Self.texts(redacted), "what is redacted stays as it is")
     }
 
-    @Test(arguments: SecretCorpus.members + SecretCorpus.nested + SecretCorpus.markup + SecretCorpus.multipart)
+    @Test(
+        arguments: SecretCorpus.members + SecretCorpus.nested + SecretCorpus.escaped + SecretCorpus.markup
+            + SecretCorpus.multipart)
     func `a planted secret is taken out of a body that was cut inside of it`(_ planted: Planted) throws {
         // A token with a prefix is known by its length.
-        if planted.template.contains("ghp_") { return }
+        if planted.template.contains("ghp_") || planted.template.contains("gh\\u0070_") { return }
         var record = planted.record(Self.secret, digits: Self.digits)
         let body = try #require(record.response?.body.buffered)
         let end = try #require(Self.cut(body))

@@ -1,0 +1,78 @@
+/// A text in which escapes of JSON and of XML are what they mean: `\u003c` and `&lt;` are `<`.
+///
+/// Quotes stay escaped, so that each string ends where it did.
+struct EscapedText {
+    /// The longest escape of XML: `&#x0022;`.
+    private static let longestEntity = 10
+    private static let names: [(name: StaticString, meaning: UInt8)] = [
+        ("lt", 0x3C), ("gt", 0x3E), ("amp", 0x26), ("apos", 0x27), ("equals", 0x3D), ("colon", 0x3A),
+    ]
+    private static let quote = Array("&quot;".utf8)
+
+    private(set) var bytes: [UInt8] = []
+    /// Where each byte begins in the text, and the end of the text.
+    private var places: [Int] = []
+
+    /// `nil` for a text without such escapes.
+    init?(_ text: UnsafeBufferPointer<UInt8>) {
+        var written = 0
+        var place = 0
+        while place < text.count {
+            guard text[place] == UInt8(ascii: "\\") || text[place] == UInt8(ascii: "&") else {
+                place += 1
+                continue
+            }
+            // Each time that JSON is written into a string of JSON there are more backslashes.
+            var sign = place
+            while text[sign] == UInt8(ascii: "\\"), sign + 1 < text.count, text[sign + 1] == text[sign] { sign += 1 }
+            guard let (meaning, end) = Self.escape(in: text, at: sign) else {
+                place = sign + 1
+                continue
+            }
+            if written == 0 { bytes.reserveCapacity(text.count) }
+            append(text, written..<place)
+            let meant = meaning == UInt8(ascii: "\"") ? Self.quote : [meaning]
+            bytes += meant
+            places += repeatElement(place, count: meant.count)
+            (written, place) = (end, end)
+        }
+        guard written > 0 else { return nil }
+        append(text, written..<text.count)
+        places.append(text.count)
+    }
+
+    private mutating func append(_ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) {
+        bytes += text[range]
+        places += range
+    }
+
+    /// The range in the text of a range of what it means.
+    func original(_ range: Range<Int>) -> Range<Int> { places[range.lowerBound]..<places[range.upperBound] }
+
+    /// The printable character of ASCII that the escape at `place` means, and where the escape ends.
+    private static func escape(in text: UnsafeBufferPointer<UInt8>, at place: Int) -> (UInt8, Int)? {
+        if text[place] == UInt8(ascii: "\\") {
+            guard place + 5 < text.count, text[place + 1] == UInt8(ascii: "u"), text[place + 2] == UInt8(ascii: "0"),
+                text[place + 3] == UInt8(ascii: "0"), let high = text[place + 4].hexValue,
+                let low = text[place + 5].hexValue
+            else { return nil }
+            let meaning = high << 4 | low
+            return isPrintable(meaning) && !"\"\\".utf8.contains(meaning) ? (meaning, place + 6) : nil
+        }
+        let limit = min(text.count, place + longestEntity)
+        guard let end = text[place..<limit].firstIndex(of: UInt8(ascii: ";")) else { return nil }
+        let name = text[place + 1..<end]
+        for known in names where name.count == known.name.utf8CodeUnitCount {
+            if name.elementsEqual(UnsafeBufferPointer(start: known.name.utf8Start, count: name.count)) {
+                return (known.meaning, end + 1)
+            }
+        }
+        guard name.first == UInt8(ascii: "#") else { return nil }
+        let isHexadecimal = name.dropFirst().first.map { $0 | 0x20 } == UInt8(ascii: "x")
+        let digits = String(decoding: name.dropFirst(isHexadecimal ? 2 : 1), as: UTF8.self)
+        guard let meaning = UInt8(digits, radix: isHexadecimal ? 16 : 10), isPrintable(meaning) else { return nil }
+        return (meaning, end + 1)
+    }
+
+    private static func isPrintable(_ byte: UInt8) -> Bool { (0x20..<0x7F).contains(byte) }
+}
