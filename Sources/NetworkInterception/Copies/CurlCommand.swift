@@ -7,7 +7,10 @@ import Primitives
 ///     print(CurlCommand(record).text)       // curl --globoff … 'https://example.com/v1/things'
 ///
 /// Only the headers of the record are sent: those that curl would add are switched off. A body that cannot stand in a
-/// command, because it is no text or too long, is to be in a file beside it.
+/// command, because it is no text, has control characters or is too long, is to be in a file beside it.
+///
+/// The command is one line without control characters, whatever the record holds, so it can be pasted into a terminal. There
+/// an interrupt character would end the word that it is in, and what follows would run as a command.
 public struct CurlCommand: Sendable, Hashable {
     /// The command, without a line end.
     public let text: String
@@ -46,8 +49,8 @@ public struct CurlCommand: Sendable, Hashable {
             (text, file) = (words.joined(separator: " "), nil)
             return
         }
-        if let body = String(utf8: body), !body.utf8.contains(0),
-            body.utf8.count <= Self.longestWord
+        if let body = String(utf8: body), body.utf8.count <= Self.longestWord, body.utf8.last != 0x0A,
+            !body.unicodeScalars.contains(where: { !"\n\t".unicodeScalars.contains($0) && Self.isUnsafe($0) })
         {
             (text, file) = ((words + ["--data-raw", Self.quoted(body)]).joined(separator: " "), nil)
         } else {
@@ -64,8 +67,18 @@ public struct CurlCommand: Sendable, Hashable {
             && (request.body.length != 0 || [.post, .put, .patch].contains(request.method))
     }
 
-    /// One word for a POSIX shell.
+    /// Whether a terminal, or who reads the command in it, may take this for something else: a control character, or one
+    /// that changes the direction of the text.
+    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
+    }
+
+    /// One word for a POSIX shell. With unsafe characters it is what `printf` writes. Line ends are among them, because a
+    /// shell reads a command line by line, and old ones expand `!` and cut long lines, each of which can end the quotes.
     static func quoted(_ word: String) -> String {
+        if word.unicodeScalars.contains(where: isUnsafe) {
+            return "\"$(printf -- '\(word.unicodeScalars.map(printed).joined())')\""
+        }
         let isPlain =
             !word.isEmpty
             && word.utf8.allSatisfy { byte in
@@ -73,5 +86,18 @@ public struct CurlCommand: Sendable, Hashable {
                     || "-_./:@%+,".utf8.contains(byte)
             }
         return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
+    }
+
+    /// A character in the first argument of `printf`, in single quotes inside of double quotes.
+    private static func printed(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case "\n": "\\n"
+        case "\t": "\\t"
+        case "%": "%%"
+        case "\\": "\\\\"
+        default:
+            scalar == "'" || scalar == "!" || isUnsafe(scalar)
+                ? String(scalar).utf8.map { "\\" + ("00" + String($0, radix: 8)).suffix(3) }.joined() : String(scalar)
+        }
     }
 }

@@ -57,6 +57,48 @@ import Testing
             ])
     }
 
+    private static let unsafe =
+        (Array(0...0x1F) + Array(0x7F...0x9F) + [0x61C, 0x200E, 0x200F] + Array(0x202A...0x202E)
+        + Array(0x2066...0x2069))
+        .map { String(Unicode.Scalar($0 as UInt32)!) }
+
+    @Test(arguments: unsafe)
+    func `no control character of a record is in the command`(_ sign: String) {
+        for text in ["a\(sign)b", "\(sign)", "a'\(sign)'$(id)\n\(sign)\n"] {
+            let record = Record(
+                HTTPRequest(
+                    method: .init("P\(text)"), url: "http://h/\(text)",
+                    headers: ["X-\(text)": text, "X-Empty\(text)": ""],
+                    body: .text(text)))
+            let command = CurlCommand(record)
+            #expect(!command.text.unicodeScalars.contains { Self.unsafe.contains(String($0)) }, "\(command.text)")
+        }
+    }
+
+    @Test(arguments: ["a\tb", "\u{202E}a\u{2069}", "a\u{3}b", "\u{1}%s\\n'!!'\"`$(id)\u{1B}[31m$HOME1"])
+    func `a shell sends a header and a body with control characters byte for byte`(text: String) async throws {
+        let json = "{\n\t\"a\": \"\(text)\"\n}"
+        // A listener takes no header with other control characters than a tab.
+        let value = text.utf8.contains { $0 < 0x20 && $0 != 0x09 } ? "a" : text
+        for body in [json, "---\n" + json, json + "\n", json + "\u{3}\ntouch a\n"] {
+            let arrived = try #require(
+                try await replayed { url in
+                    HTTPRequest(method: .post, url: "\(url)/", headers: ["X-A": "\(value)."], body: .text(body))
+                })
+            #expect(arrived.body == Array(body.utf8))
+            #expect(arrived.request.headers["X-A"].map { Array($0.utf8) } == Array("\(value).".utf8))
+        }
+    }
+
+    @Test(arguments: unsafe.dropFirst())
+    func `a shell reads each word as it was`(_ sign: String) async throws {
+        let text = "a'\(sign)\\n%s!!\"$(id)\(sign)'"
+        let record = Record(HTTPRequest(method: .get, url: "http://h/\(text)", headers: ["X-A": text, "X-B": "it's"]))
+        let words = "curl() { for word; do printf '%s|' \"$word\"; done; }; "
+        let outcome = try await OutsideJudge.run("/bin/sh", ["-c", words + CurlCommand(record).text], input: "")
+        #expect(outcome.output.hasPrefix("--globoff|--path-as-is|--http1.1|http://h/\(text)|--header|X-A: \(text)|"))
+    }
+
     @Test(arguments: ["GET", "HEAD", "DELETE", "PUT", "PATCH", "PURGE"])
     func `every method is sent without a header that is not its own`(method: String) async throws {
         let arrived = try #require(try await replayed { HTTPRequest(method: .init(method), url: $0 + "/") })
