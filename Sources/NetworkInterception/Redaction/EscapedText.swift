@@ -1,6 +1,4 @@
-/// A text in which escapes of JSON and of XML are what they mean: `\u003c` and `&lt;` are `<`.
-///
-/// Quotes stay escaped, so that each string ends where it did.
+/// A text in which escapes are what they mean, and where in the text that is written.
 struct EscapedText {
     /// The longest escape of XML: `&#x0022;`.
     private static let longestEntity = 10
@@ -13,7 +11,22 @@ struct EscapedText {
     /// Where each byte begins in the text, and the end of the text.
     private var places: [Int] = []
 
-    /// `nil` for a text without such escapes.
+    /// The range of a text without its percent-encoding.
+    init(percentEncoded text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) {
+        bytes.reserveCapacity(range.count)
+        places.reserveCapacity(range.count + 1)
+        var place = range.lowerBound
+        while place < range.upperBound {
+            places.append(place)
+            let (meaning, length) = Self.percentEscape(in: text[place..<range.upperBound])
+            bytes.append(meaning)
+            place += length
+        }
+        places.append(place)
+    }
+
+    /// The text without the escapes of JSON and of XML: `\u003c` and `&lt;` are `<`. Quotes stay escaped, so that each string
+    /// ends where it did. `nil` for a text without such escapes.
     init?(_ text: UnsafeBufferPointer<UInt8>) {
         var written = 0
         var place = 0
@@ -72,6 +85,17 @@ struct EscapedText {
         let digits = String(decoding: name.dropFirst(isHexadecimal ? 2 : 1), as: UTF8.self)
         guard let meaning = UInt8(digits, radix: isHexadecimal ? 16 : 10), isPrintable(meaning) else { return nil }
         return (meaning, end + 1)
+    }
+
+    /// The byte with which a text in percent-encoding begins, and its length there. What is no escape means itself.
+    static func percentEscape(in text: Slice<UnsafeBufferPointer<UInt8>>) -> (meaning: UInt8, length: Int) {
+        let place = text.startIndex
+        if text[place] == UInt8(ascii: "%"), text.count > 2, let high = text[place + 1].hexValue,
+            let low = text[place + 2].hexValue
+        {
+            return (high << 4 | low, 3)
+        }
+        return (text[place] == UInt8(ascii: "+") ? 0x20 : text[place], 1)
     }
 
     private static func isPrintable(_ byte: UInt8) -> Bool { (0x20..<0x7F).contains(byte) }

@@ -35,7 +35,7 @@ final class SecretRules: Sendable {
     /// The text without its secrets; `nil` when it has none.
     func change(_ text: String, _ kind: BodyKind = .text) -> String? {
         var text = text
-        return text.withUTF8 { scanned($0, kind, depth: 0) }.map { String(decoding: $0, as: UTF8.self) }
+        return text.withUTF8 { scanned($0, kind) }.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The body without its secrets; `nil` when it has none.
@@ -46,14 +46,18 @@ final class SecretRules: Sendable {
             if wide.isText { return nil }
         }
         if let pointers, let pointed = pointers.redacted(body) {
-            return pointed.withUnsafeBufferPointer { scanned($0, kind, depth: 0) } ?? pointed
+            return pointed.withUnsafeBufferPointer { scanned($0, kind) } ?? pointed
         }
-        return body.withUnsafeBufferPointer { scanned($0, kind, depth: 0) }
+        return body.withUnsafeBufferPointer { scanned($0, kind) }
     }
 
-    /// `depth` is how often what is looked through was itself written inside of something.
-    func scanned(_ text: UnsafeBufferPointer<UInt8>, _ kind: BodyKind, depth: Int) -> [UInt8]? {
-        scanner(of: text, kind, depth: depth, unescaped: 0).result
+    /// The secrets of a text that was itself written inside of something, `depth` times.
+    func found(in text: UnsafeBufferPointer<UInt8>, depth: Int) -> [(range: Range<Int>, replacement: [UInt8])] {
+        scanner(of: text, .text, depth: depth, unescaped: 0).found
+    }
+
+    private func scanned(_ text: UnsafeBufferPointer<UInt8>, _ kind: BodyKind) -> [UInt8]? {
+        scanner(of: text, kind, depth: 0, unescaped: 0).result
     }
 
     /// A scanner that has looked through the text as it is, and as what its escapes mean: `unescaped` times so far.

@@ -258,7 +258,8 @@ extension SecretScanner {
 extension SecretScanner {
     func meaning(of name: SecretName) -> SecretMeaning {
         guard name.isEscaped else { return rules.meaning(of: text, name.range) }
-        let decoded = name.quote == nil ? Self.decoded(text[name.range]) : unescaped(name.range)
+        let decoded =
+            name.quote == nil ? EscapedText(percentEncoded: text, name.range).bytes : unescaped(name.range)
         return decoded.withUnsafeBufferPointer { rules.meaning(of: $0, 0..<$0.count) }
     }
 
@@ -266,25 +267,6 @@ extension SecretScanner {
     private func unescaped(_ name: Range<Int>) -> [UInt8] {
         let quoted = [UInt8(ascii: "\"")] + text[name] + [UInt8(ascii: "\"")]
         return Array(((try? JSONValue(parsing: quoted))?.stringValue ?? "").utf8)
-    }
-
-    /// What an item means; what is no escape stands for itself.
-    static func decoded(_ item: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8] {
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(item.count)
-        var place = item.startIndex
-        while place < item.endIndex {
-            if item[place] == UInt8(ascii: "%"), place + 2 < item.endIndex,
-                let high = item[place + 1].hexValue, let low = item[place + 2].hexValue
-            {
-                decoded.append(high << 4 | low)
-                place += 3
-            } else {
-                decoded.append(item[place] == UInt8(ascii: "+") ? 0x20 : item[place])
-                place += 1
-            }
-        }
-        return decoded
     }
 }
 

@@ -50,14 +50,23 @@ extension SecretScanner {
         let place = position
         position += 1
         guard byte(place + 1).hexValue != nil, byte(place + 2).hexValue != nil else { return }
-        var start = place
         let limit = max(lastHidden, place - Self.longestName)
+        var start = place
         while start > limit, !Self.aroundEncoded.contains(text[start - 1]) { start -= 1 }
-        let end = end(from: place) { Self.aroundEncoded.contains($0) }
-        position = end
+        // A value may have slashes of its own, a segment of a path has none.
+        var value = start
+        while value > limit, text[value - 1] == UInt8(ascii: "/") || !Self.aroundEncoded.contains(text[value - 1]) {
+            value -= 1
+        }
+        let isValue = byte(value - 1) == UInt8(ascii: "=") || stands("-----BEGIN", at: value)
+        if isValue { start = value }
+        let end = end(from: place) { Self.aroundEncoded.contains($0) && !(isValue && $0 == UInt8(ascii: "/")) }
+        defer { position = end }
         guard depth < Self.deepest else { return }
-        let inner = Self.decoded(text[start..<end])
-        let change = inner.withUnsafeBufferPointer { rules.scanned($0, .text, depth: depth + 1) }
-        if let change { hide(start..<end, Array(PercentEncoding.encode(String(decoding: change, as: UTF8.self)).utf8)) }
+        let inner = EscapedText(percentEncoded: text, start..<end)
+        for (range, replacement) in inner.bytes.withUnsafeBufferPointer({ rules.found(in: $0, depth: depth + 1) }) {
+            let encoded = PercentEncoding.encode(String(decoding: replacement, as: UTF8.self))
+            hide(inner.original(range), Array(encoded.utf8))
+        }
     }
 }
