@@ -154,7 +154,7 @@ public struct Redaction: Sendable {
         guard case .bytes(let bytes) = body, !bytes.isEmpty else { return body }
         let kind = BodyKind(headers)
         if kind == .encoded { return keepsEncodedBodies ? body : .text(SensitiveHeaders.replacement) }
-        return rules.change(bytes, kind).map(HTTPBody.bytes) ?? body
+        return rules.change(bytes, kind, type: headers["Content-Type"]).map(HTTPBody.bytes) ?? body
     }
 
     private func redacted(_ error: any Error, _ rules: SecretRules) -> any Error {

@@ -38,10 +38,10 @@ final class SecretRules: Sendable {
         return text.withUTF8 { scanned($0, kind) }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The body without its secrets; `nil` when it has none.
-    func change(_ body: [UInt8], _ kind: BodyKind) -> [UInt8]? {
+    /// The body without its secrets; `nil` when it has none. `type` is its media type.
+    func change(_ body: [UInt8], _ kind: BodyKind, type: @autoclosure () -> String? = nil) -> [UInt8]? {
         if body.beginsSignedDER { return Array(SensitiveHeaders.replacement.utf8) }
-        if let wide = WideText(body) {
+        if let wide = WideText(body, type: type()) {
             if let change = change(wide.narrow, kind) { return wide.encoded(change) }
             if wide.isText { return nil }
         }

@@ -4,7 +4,7 @@ import HTTPCore
 extension SecretScanner {
     private static let longestSegment = 64
     private static let segment = ASCIISet.alphanumeric.union("-_")
-    private static let token = ASCIISet.alphanumeric.union("-_.~=")
+    private static let token = ASCIISet.alphanumeric.union("-_.~=+!$*%")
     private static let afterAuthority = ASCIISet.blank.union("/?#\\\"'<>")
     private static let aroundEncoded = ASCIISet.blank.union("&#?=/\"'`<>\\{}()|")
 
@@ -36,13 +36,15 @@ extension SecretScanner {
         guard start < slash, byte(start - 1) == UInt8(ascii: "/"), !isMarked(slash + 1),
             let least = rules.leastLength(after: start..<slash, of: text)
         else { return }
-        let sample = text[slash + 1..<min(text.count, slash + 1 + Self.longestSegment)].prefix {
-            Self.token.contains($0)
-        }
-        guard sample.count >= least, sample.contains(where: \.isDigit), sample.contains(where: \.isASCIILetter) else {
-            return
-        }
-        hide(slash + 1..<end(from: slash + 1) { !Self.token.contains($0) }, Self.markInQuery)
+        let end = end(from: slash + 1) { !Self.token.contains($0) }
+        let sample = slash + 1..<min(end, slash + 1 + Self.longestSegment)
+        // Words have blanks and letters that are none of ASCII.
+        let meant = EscapedText(percentEncoded: text, sample).bytes
+        let blanks = meant.count { $0 <= 0x20 } - text[sample].count { $0 == UInt8(ascii: "+") }
+        guard meant.count >= least, blanks == 0, meant.allSatisfy({ $0 < 0x80 }), meant.contains(where: \.isDigit),
+            meant.contains(where: \.isASCIILetter)
+        else { return }
+        hide(slash + 1..<end, Self.markInQuery)
     }
 
     /// At a percent sign: what is written with escapes is looked through as what it means.

@@ -40,11 +40,14 @@ extension SecretScanner {
         }
         position = start
         let meaning = meaning(of: name)
+        let isInMapping = secretMapping != nil && sign == UInt8(ascii: ":") && isInSecretMapping(name)
         // What a header has is a secret also where a text quotes the header.
         if meaning.contains(.member) || name.isItem && meaning.contains(.item)
             || name.quote == nil && meaning.contains(.header)
         {
             value(of: name, meaning, after: sign, at: start)
+        } else if isInMapping {
+            value(of: name, [.member, .list], after: sign, at: start)
         } else if rules.isNaming(text, name.range) {
             valueThatNames(name, at: start)
         } else if place < namedUntil, rules.isNamed(text, name.range) {
@@ -61,15 +64,17 @@ extension SecretScanner {
         {
             guard quote.range.upperBound < text.count, name.quote != nil || !isEnd(quote, around: name.range.lowerBound)
             else { return }
-            return string(quote)
+            return string(quote, of: name)
         }
         if name.isItem, isInPairs(name) { return pair(from: start) }
         if name.isItem, name.range.lowerBound > 0 || kind == .header || !isText(from: start) {
             return item(name, from: start)
         }
-        if meaning.contains(.line), name.quote == nil, sign == UInt8(ascii: ":"), !endsLine(start), !beginsBlock(start)
+        if meaning.contains(.line), name.quote == nil, sign == UInt8(ascii: ":"), !endsLine(start), !beginsBlock(start),
+            !isComment(start, after: name)
         {
-            return hideTrimmed(start..<endOfLine(from: start) { "\"'`<".utf8.contains($0) })
+            let end = endOfLine(from: start) { "\"'`<".utf8.contains($0) }
+            return hideTrimmed(start..<(endOfScalar(of: name, from: end, closedBy: nil) ?? end))
         }
         switch text[start] {
         case UInt8(ascii: "{") where name.quote != nil || !meaning.contains(.object):
@@ -113,8 +118,13 @@ extension SecretScanner {
         return start + 1
     }
 
-    private mutating func string(_ quote: SecretQuote) {
-        let content = tripleQuoted(quote) ?? quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))
+    private mutating func string(_ quote: SecretQuote, of name: SecretName) {
+        var content = tripleQuoted(quote) ?? quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))
+        if quote.mark == .single,
+            let end = endOfScalar(of: name, from: content.upperBound, closedBy: UInt8(ascii: "'"))
+        {
+            content = content.lowerBound..<end
+        }
         if isLiteral(content) { return position = content.upperBound }
         hide(content)
     }
@@ -242,6 +252,12 @@ extension SecretScanner {
         if sign == UInt8(ascii: ":"), isLine, !text[endOfBlockSign(start)].isLineEnd, endsLine(endOfBlockSign(start)) {
             return escapedBlock(from: endOfBlockSign(start), isText: beginsBlock(start))
         }
+        if sign == UInt8(ascii: ":"), isComment(start, after: name) {
+            let end = endOfLine(from: start)
+            hide(start..<end)
+            return stands("\\n", at: end)
+                ? escapedBlock(from: end, isText: false) : block(below: name, meaning, from: end)
+        }
         if text[start].isLineEnd || sign == UInt8(ascii: ":") && isLine && beginsBlock(start) {
             if sign == UInt8(ascii: ":"), isLine { block(below: name, meaning, from: start) }
             return
@@ -259,12 +275,16 @@ extension SecretScanner {
             }
             end += 1
         }
+        let line = end
         while end > start,
             text[end - 1] <= 0x20 || ",;".utf8.contains(text[end - 1]) || text[end - 1] == UInt8(ascii: "\\")
         {
             end -= 1
         }
-        guard !isHarmless(start..<end, meaning) else { return }
+        guard !isHarmless(start..<end, meaning, after: sign) else { return }
+        if sign == UInt8(ascii: ":"), name.quote == nil, let last = endOfScalar(of: name, from: line, closedBy: nil) {
+            end = last
+        }
         hide(start..<end)
     }
 
@@ -319,15 +339,15 @@ extension SecretScanner {
         "nrt\"'".utf8.contains(byte(place + 1)) || stands("\\u00", at: place)
     }
 
-    private func isHarmless(_ value: Range<Int>, _ meaning: SecretMeaning) -> Bool {
+    private func isHarmless(_ value: Range<Int>, _ meaning: SecretMeaning, after sign: UInt8? = nil) -> Bool {
         if value.isEmpty { return true }
         if !meaning.contains(.number), value.count <= 3, text[value].allSatisfy(\.isDigit) { return true }
         var word = value.lowerBound..<end(from: value.lowerBound) { !$0.isASCIILetter }
         word = word.clamped(to: value)
         let first = String(decoding: text[word].prefix(12), as: UTF8.self).lowercased()
-        if Self.prose.contains(first), word.upperBound == value.upperBound || text[word.upperBound] == 0x20 {
-            return true
-        }
+        // No sentence goes on after an equals sign.
+        let isSentence = sign != UInt8(ascii: "=") && byte(word.upperBound) == 0x20
+        if Self.prose.contains(first), word.upperBound == value.upperBound || isSentence { return true }
         var whole = value
         while let last = text[whole].last, "?!,;".utf8.contains(last) {
             whole = whole.lowerBound..<whole.upperBound - 1
@@ -346,7 +366,7 @@ extension SecretScanner {
     private func isEnclosed(_ name: SecretName) -> Bool { enclosing(name) != nil }
 
     /// Whether nothing but layout is before the name in its line.
-    private func beginsLine(_ name: SecretName) -> Bool {
+    func beginsLine(_ name: SecretName) -> Bool {
         var place = name.quote == nil ? name.range.lowerBound : name.range.lowerBound - 1
         let limit = max(0, place - Self.longestName)
         if stands("export ", at: place - 7) { place -= 7 }
@@ -382,7 +402,9 @@ extension SecretScanner {
             if text[name.range.lowerBound] | 0x20 != UInt8(ascii: "t") { namedUntil = 0 }
             return
         }
-        if kind == .multipart || stands("--", at: 0), isDisposition(name) { return part(from: content.upperBound) }
+        if kind == .multipart || stands("--", at: 0), let head = headOfPart(name) {
+            return part(withHeadAt: head, from: content.upperBound)
+        }
         namedUntil = content.upperBound + Self.nearby
         if let newestTag, rules.isNamedElement(text, newestTag), secretTag == nil {
             var close = content.upperBound
@@ -391,24 +413,5 @@ extension SecretScanner {
                 secretTag = SecretTag(name: newestTag, close: close, meaning: meaning)
             }
         }
-    }
-
-    /// Whether this is the name in the head of a part of a form.
-    private func isDisposition(_ name: SecretName) -> Bool {
-        var start = name.range.lowerBound
-        let limit = max(0, start - 2 * Self.longestName)
-        while start > limit, !text[start - 1].isLineEnd { start -= 1 }
-        return start + 20 <= text.count
-            && String(decoding: text[start..<start + 20], as: UTF8.self).lowercased() == "content-disposition:"
-    }
-
-    /// The content of a part of a form, in the head of which `place` is.
-    private mutating func part(from place: Int) {
-        var head = place
-        while head < text.count, !stands("\r\n\r\n", at: head), !stands("\n\n", at: head) { head += 1 }
-        let start = min(head + (stands("\r", at: head) ? 4 : 2), text.count)
-        var end = start
-        while end < text.count, !stands("\r\n--", at: end), !stands("\n--", at: end) { end += 1 }
-        hide(start..<end)
     }
 }

@@ -1,10 +1,20 @@
 /// Blocks and lists of YAML, below the name that they belong to.
 extension SecretScanner {
-    /// Whether a block follows: `|`, `>-`, `|2`.
+    /// So far the end of a string in several lines is looked for.
+    private static let longestScalar = 4096
+
+    /// Whether a block follows: `|`, `>-`, `|2 # comment`.
     func beginsBlock(_ start: Int) -> Bool {
         guard text[start] == UInt8(ascii: "|") || text[start] == UInt8(ascii: ">") else { return false }
-        let end = endOfLine(from: start)
-        return end - start <= 3
+        let sign = end(from: start + 1) { !$0.isDigit && !"+-".utf8.contains($0) }
+        let rest = end(from: sign) { !$0.isBlank }
+        guard sign - start <= 3, rest < text.count, !endsLine(rest) else { return sign - start <= 3 }
+        return rest > sign && text[rest] == UInt8(ascii: "#")
+    }
+
+    /// Whether a comment is in the line of this name, so that the value is below it.
+    func isComment(_ start: Int, after name: SecretName) -> Bool {
+        text[start] == UInt8(ascii: "#") && text[start - 1].isBlank && beginsLine(name)
     }
 
     func endOfBlockSign(_ start: Int) -> Int {
@@ -42,7 +52,11 @@ extension SecretScanner {
                 guard begin - line > nameIndent || isItem && !isText && begin - line == nameIndent else { break }
                 if first == nil {
                     // A mapping has names of its own.
-                    if !isText, !isItem, text[begin..<end].contains(UInt8(ascii: ":")) { return }
+                    if !isText, !isItem, text[begin..<end].contains(UInt8(ascii: ":")) {
+                        // It is a secret where the name is that of several: `passwords`.
+                        guard meaning.contains(.object), !meaning.contains(.header) else { return }
+                        return secretMapping = (nameIndent, begin - line)
+                    }
                     if isItem, !meaning.contains(.list) || text[begin..<end].contains(UInt8(ascii: ":")) { return }
                     first = begin
                 }
@@ -52,6 +66,40 @@ extension SecretScanner {
         }
         if let first { hide(first..<last) }
     }
+
+    /// Whether the value of this name is one of those below a name such as `passwords`.
+    mutating func isInSecretMapping(_ name: SecretName) -> Bool {
+        guard let mapping = secretMapping, beginsLine(name) else { return false }
+        let indent = indent(ofLineWith: name.range.lowerBound)
+        if indent <= mapping.name { secretMapping = nil }
+        return indent == mapping.values
+    }
+
+    /// Where a scalar ends that goes on in lines which are indented more than its name: with a quote, or before a line that
+    /// has a name or is an item. `nil` where no such line follows.
+    func endOfScalar(of name: SecretName, from start: Int, closedBy quote: UInt8?) -> Int? {
+        guard byte(start).isLineEnd, beginsLine(name) else { return nil }
+        let nameIndent = indent(ofLineWith: name.range.lowerBound)
+        let limit = min(text.count, quote == nil ? text.count : start + Self.longestScalar)
+        var last: Int?
+        var line = nextLine(after: start)
+        while line < limit {
+            let begin = end(from: line) { !$0.isBlank }
+            let end = end(from: begin) { $0.isLineEnd || $0 == quote }
+            if begin < end || quote != nil && byte(end) == quote {
+                guard begin - line > nameIndent else { return quote == nil ? last : nil }
+                if byte(end) == quote { return end }
+                if quote == nil, "-*>|#".utf8.contains(text[begin]) || text[begin..<end].contains(where: Self.isSign) {
+                    return last
+                }
+                last = end
+            }
+            line = nextLine(after: end)
+        }
+        return last
+    }
+
+    private static func isSign(_ byte: UInt8) -> Bool { byte == UInt8(ascii: ":") || byte == UInt8(ascii: "=") }
 
     private func nextLine(after end: Int) -> Int {
         guard end < text.count else { return end }

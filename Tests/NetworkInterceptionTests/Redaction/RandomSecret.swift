@@ -42,6 +42,12 @@ struct RandomSecret {
 /// Makes documents in which `§` is a secret.
 struct RandomDocument {
     var numbers: SeededNumbers
+    private let escapesHTML: Bool
+
+    init(numbers: SeededNumbers) {
+        self.numbers = numbers
+        escapesHTML = Bool.random(using: &self.numbers)
+    }
 
     private mutating func one<T>(_ all: [T]) -> T { all.randomElement(using: &numbers)! }
     private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &numbers) < percent }
@@ -91,6 +97,9 @@ struct RandomDocument {
     private mutating func harmlessName() -> String {
         one(["id", "author", "passenger", "price", "createdAt", "title", "product_id", "tokenizer", "count", "etag"])
     }
+
+    /// A sign with which a secret in quotes may begin.
+    private mutating func sign() -> String { one(["", "", "/", "+", " ", ")", "]", "}", ">", ":", ";", ","]) }
 
     private mutating func noise() -> String {
         one([
@@ -147,7 +156,8 @@ struct RandomDocument {
     private mutating func form() -> String {
         let items = ["page=1", "user=anna", "note=a+b", "author=%C3%84nna"].shuffled(using: &numbers)
         let secret = one([
-            "\(name("_"))=§", "payload=\(encoded(json(depth: 1)))", "xml=\(encoded("<\(name("_"))>§</x>"))", "otp=¤",
+            "\(name("_"))=§", "\(name("_"))=it's§", "payload=\(encoded(json(depth: 1)))",
+            "xml=\(encoded("<\(name("_"))>§</x>"))", "otp=¤",
         ])
         return (items.prefix(Int.random(in: 0...4, using: &numbers)) + [secret]).shuffled(using: &numbers)
             .joined(separator: "&")
@@ -191,13 +201,18 @@ struct RandomDocument {
     private func string(_ text: String) -> String {
         let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
             .replacing("\r", with: "\\r")
-        return "\"\(escaped)\""
+        // As the serialisers of Go, Gson and .NET escape signs of HTML.
+        guard escapesHTML else { return "\"\(escaped)\"" }
+        let text = escaped.unicodeScalars.map {
+            "<>=&'".unicodeScalars.contains($0) ? "\\u00" + String($0.value, radix: 16) : "\($0)"
+        }
+        return "\"\(text.joined())\""
     }
 
     private mutating func markup() -> String {
         let name = name("_")
         let secret = one([
-            "<\(name)>§</\(name)>", "<\(name) a=\"b\">\n§\n</\(name)>", "<u \(name)=\"§\"/>",
+            "<\(name)>§</\(name)>", "<\(name) a=\"b\">\n§\n</\(name)>", "<u a=\"b \" \(name)=\"\(sign())§\"/>",
             "<n:\(name)><![CDATA[§]]></n:\(name)>",
             "<entry key=\"\(name)\">§</entry>", "<add key=\"\(name)\" value=\"§\"/>",
             "<key>\(name)</key><string>§</string>",
@@ -209,7 +224,8 @@ struct RandomDocument {
     private mutating func yaml() -> String {
         let name = name(one(["_", "-"]))
         let secret = one([
-            "\(name): §", "\(name): '§'", "\(name): \"§\"", "\(name): |\n  §\n  more", "\(name): >-\n  §",
+            "\(name): §", "\(name): '\(sign())§'", "\(name): \"\(sign())§\"", "\(name): a b\n  §", "\(name): # b\n  §",
+            "\(name): |\n  §\n  more", "\(name): >-\n  §",
             "\(name):\n  §",
             "db:\n  port: 1\n  \(name): §", "- \(name): §", "env:\n  - name: \(name)\n    value: §",
             "x: {a: b, \(name): §}",

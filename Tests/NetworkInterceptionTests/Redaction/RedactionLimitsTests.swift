@@ -8,7 +8,8 @@ import Testing
     private static let fragments = [
         "<token>", "<token", "<item name=\"token\" ", "<name>token</name>", "token: must be ", "token: |\n", "token:\n",
         "\"token\":",
-        "'token': '", "token=\"/", "&lt;token&gt;", "\\u003ctoken\\u003e", "&amp;", "\\\\", "&#", "\\u0022", "&amp;lt;",
+        "'token': '", "token=\"/", "tokens:\n a: ", "token: 'a\n ", "token: a\n b", "token: #a\n b\n", "/token/%41",
+        "token: |          ", "&lt;token&gt;", "\\u003ctoken\\u003e", "&amp;", "\\\\", "&#", "\\u0022", "&amp;lt;",
         "a=b;token=", "a=b;token=c d", "(token=a ", "(token=a, ", "token=it's", "''",
         "?token==", "token=f(\"", "token=\"/\" ", "token='/a'b", "\"token: null ", "\\\"token\\\":",
         "\\u0022token\\u0022:", "&quot;token&quot;:", "{\"token\":{",

@@ -82,7 +82,7 @@ extension Planted.Encoding {
 enum SecretCorpus {
     static let all: [Planted] =
         headers + headerValues + queries + urls + forms + members + nested + escaped + markup + settings + quoted
-        + multipart + shapes + wide + errors
+        + multipart + shapes + wide + declared + errors
 
     private static func list(_ place: Planted.Place, _ templates: [String]) -> [Planted] {
         templates.map { Planted(place: place, template: $0) }
@@ -141,6 +141,7 @@ enum SecretCorpus {
             "https://discord.com/api/webhooks/123456789/§", "https://api.telegram.org/bot123456789:§/getMe",
             "https://h/x?pass%77ord=§", "https://h/?authorization=Bearer%20§", "https://h/?h=Authorization%3A+Bearer+§",
             "https://h/reset-password/§", "https://h/password/reset/§?lang=de", "https://h/token/§",
+            "https://h/token/1a%2B§", "https://h/token/1a+§/b", "https://h/token/1a%2f§", "https://h/token/1a!§",
             "/v1/verify/§/done", "https://h/verify-email/§",
             "https://h/api_key/§/items", "https://t.webhook.office.com/webhookb2/§/x", "/relative?code=§", "?token=§",
             "https://h/?ids=1&token[]=§", "https://h/?a=1&amp;token=§",
@@ -290,7 +291,14 @@ enum SecretCorpus {
                 "env:\n  - name: DB_PASSWORD\n    value: §\n", "\"password\": §\n", "'token' : '§'\n",
                 "client-secret: §#x\n",
                 "pin: ¤\n", "url: https://anna:§@h/\n", "header: Bearer §\n", "data:\n  password: §==\n",
-                "Passwd : §\r\nb: 2\r\n",
+                "Passwd : §\r\nb: 2\r\n", "password: # mine\n  §\nb: 2\n", "authorization: # mine\n  §\n",
+                "authorization: a b\n  §\nb: 2\n",
+                "a:\n  password: | # mine\n    x\n    §\n  b: 2\n",
+                "tokens: # mine\n  - a\n  - §\n", "secret: >2-  # mine\n  §\n", "password: a\n  b §\nc: 2\n",
+                "a:\n- password: a\n    b\n\n    §\n  c: 2\n", "password: 'a\n  b\n  §'\nc: 2\n", "password: 'a\n  §",
+                "passwords:\n  anna: §\nb: 2\n", "x:\n  secrets:\n    a: b\n    c: \"§\"\n  d: 2\n",
+                "MNEMONIC=the horse §\n",
+                "SECRET_KEY=can not §\n",
             ])
         + list(
             .body("text/plain"),
@@ -348,6 +356,10 @@ enum SecretCorpus {
             "--b\r\nContent-Disposition: form-data; name=password\r\n\r\n§\r\n--b--\r\n",
             "--b\r\nContent-Disposition: form-data; name=\"json\"\r\n\r\n{\"token\":\"§\"}\r\n--b--\r\n",
             "--b\r\nContent-Disposition: form-data; filename=\"t\"; name=\"secret\"\r\n\r\n§",
+            "--b\r\nContent-Disposition: form-data;\r\n name=\"password\"\r\n\r\n§\r\n--b--\r\n",
+            "--b\r\nContent-Disposition : form-data; filename=\"\(String(repeating: "x", count: 300))\";\r\n\tname=\"token\"\r\n\r\n§\r\n--b--\r\n",
+            "--b\r\nContent-Disposition: form-data; name=\"secret\"\r\n\r\na\r\n--- \r\n--bc\r\n§\r\n--b--\r\n",
+            "pre\n--b\nContent-Type: a/b\nContent-Disposition: form-data; name=\"secret\"\n\na\n--§\n--b--\n",
         ])
 
     static let shapes = list(
@@ -373,6 +385,19 @@ enum SecretCorpus {
         ].map { template in
             Planted(place: .body("text/plain; charset=utf-16", encoding), template: template)
         } + [Planted(place: .body("application/octet-stream", encoding), template: #"{"token":"§"}"#)]
+    }
+
+    /// Texts of few ASCII characters, which their media type or their first character describe.
+    static let declared = zip(
+        ["utf-16le", "utf-16be", "UTF-16", "utf-16", "utf-32"],
+        [Planted.Encoding.utf16LE, .utf16BE, .utf16LE, .utf16BE, .utf32LEWithMark]
+    ).flatMap { charset, encoding in
+        let kanji = String(repeating: "漢", count: 400)
+        return [
+            Planted(place: .body("text/yaml; charset=\(charset)", encoding), template: "a: \(kanji)\npassword: §\n"),
+            Planted(place: .body("application/xml", encoding), template: "<a><b>\(kanji)</b><token>§</token></a>"),
+            Planted(place: .body("", encoding), template: "{\"a\":\"\(kanji)\",\"token\":\"§\"}"),
+        ]
     }
 
     static let errors = list(

@@ -1,0 +1,46 @@
+/// Parts of multipart forms.
+extension SecretScanner {
+    /// So far the head of a part may begin before its name.
+    private static let longestHead = 2048
+
+    /// The line in the head of a part of a form that has this name, which may go on in lines that begin with a blank.
+    func headOfPart(_ name: SecretName) -> Int? {
+        let limit = max(0, name.range.lowerBound - Self.longestHead)
+        var start = name.range.lowerBound
+        while start > limit, !text[start - 1].isLineEnd || text[start] <= 0x20 { start -= 1 }
+        let word = text[start..<min(start + 19, text.count)]
+        guard String(decoding: word, as: UTF8.self).lowercased() == "content-disposition" else { return nil }
+        return byte(end(from: word.endIndex) { !$0.isBlank }) == UInt8(ascii: ":") ? start : nil
+    }
+
+    /// The content of a part of a form, in the head of which `place` is.
+    mutating func part(withHeadAt start: Int, from place: Int) {
+        var head = place
+        while head < text.count, !stands("\r\n\r\n", at: head), !stands("\n\n", at: head) { head += 1 }
+        let content = min(head + (stands("\r", at: head) ? 4 : 2), text.count)
+        let delimiter = delimiter(before: start)
+        var end = content
+        while end < text.count, text[end] != 0x0A || !isDelimiter(delimiter, at: end + 1) { end += 1 }
+        hide(content..<(end < text.count && byte(end - 1) == 0x0D ? max(content, end - 1) : end))
+    }
+
+    /// The line before a head with which parts are separated.
+    private func delimiter(before head: Int) -> [UInt8] {
+        let limit = max(0, head - Self.longestHead)
+        var start = head
+        while start > limit {
+            start -= 1
+            if stands("--", at: start), start == 0 || text[start - 1].isLineEnd {
+                return Array(text[start..<end(from: start) { $0 <= 0x20 }])
+            }
+        }
+        return Array("--".utf8)
+    }
+
+    /// Whether a delimiter is here: the last one of a body has two hyphens after it.
+    private func isDelimiter(_ delimiter: [UInt8], at start: Int) -> Bool {
+        guard stands(delimiter, at: start) else { return false }
+        let end = start + delimiter.count
+        return end == text.count || text[end] <= 0x20 || delimiter.count == 2 || stands("--", at: end)
+    }
+}
