@@ -1,3 +1,5 @@
+import Foundation
+
 /// A text in which escapes are what they mean, and where in the text that is written.
 struct EscapedText {
     /// The longest escape of XML: `&#x0022;`.
@@ -28,6 +30,10 @@ struct EscapedText {
     /// The text without the escapes of JSON and of XML: `\u003c` and `&lt;` are `<`. Quotes stay escaped, so that each string
     /// ends where it did. `nil` for a text without such escapes.
     init?(_ text: UnsafeBufferPointer<UInt8>) {
+        // Nearly every text ends here.
+        guard let start = text.baseAddress,
+            memchr(start, 0x5C, text.count) != nil || memchr(start, 0x26, text.count) != nil
+        else { return nil }
         var written = 0
         var place = 0
         while place < text.count {

@@ -22,7 +22,8 @@ extension SecretScanner {
     /// The value of a pair of a connection string, which only a semicolon or the end of the string ends.
     mutating func pair(from start: Int) {
         if let quote = quote(startingAt: start) {
-            return isEnd(quote, around: start) ? () : hide(quote.range.upperBound..<endOfString(quote))
+            let content = quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))
+            return isEnd(quote, around: start) ? () : hide(content)
         }
         var end = start
         while end < text.count, !endsLine(end), text[end] != UInt8(ascii: "<"), !endsPair(end),

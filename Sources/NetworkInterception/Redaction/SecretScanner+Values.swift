@@ -187,8 +187,9 @@ extension SecretScanner {
     /// The value of an item of a query, a form or a cookie.
     private mutating func item(_ name: SecretName, from start: Int) {
         let isListed = kind == .header && ",;".utf8.contains(beforeSpace(name.range.lowerBound))
+        let isField = kind == .form && "\0&".utf8.contains(byte(name.range.lowerBound - 1))
         var end = start
-        while end < text.count, !endsItem(end, isListed) {
+        while end < text.count, !endsItem(end, isListed: isListed, isField: isField) {
             end += 1
             // What cannot be another item belongs to the value.
             if byte(end) == UInt8(ascii: "&"), kind == .form || kind == .body, !beginsItem(end + 1) { end += 1 }
@@ -197,10 +198,10 @@ extension SecretScanner {
     }
 
     /// Whether an item ends before the byte at `place`. Where nothing is around a query, only signs of queries end it.
-    private func endsItem(_ place: Int, _ isListed: Bool) -> Bool {
+    private func endsItem(_ place: Int, isListed: Bool, isField: Bool) -> Bool {
         let byte = text[place]
         switch kind {
-        case .form: return byte == UInt8(ascii: "&")
+        case .form where isField: return byte == UInt8(ascii: "&")
         case .url: return byte == UInt8(ascii: "&") || byte == UInt8(ascii: "#")
         case .header where byte == UInt8(ascii: ";") || byte == UInt8(ascii: ","): return true
         case .header where isListed && byte.isBlank: return !text[place - 1].isBlank && isFollowedBySetting(place)

@@ -85,6 +85,7 @@ import Testing
     @Test(arguments: [
         ("password=it's \"a\"\n", "password=%5Bredacted%5D\n"), ("password==a&b=c d", "password=%5Bredacted%5D&b=c d"),
         ("{\"a\":\"https://h/?token=b\",\"c\":2}", "{\"a\":\"https://h/?token=%5Bredacted%5D\",\"c\":2}"),
+        ("a={\"b\":\"https://h/?token=c\",\"d\":2}&e=f", "a={\"b\":\"https://h/?token=%5Bredacted%5D\",\"d\":2}&e=f"),
         ("see https://h/?token=b now", "see https://h/?token=%5Bredacted%5D now"),
     ])
     func `only what begins with an item is looked through as a form`(before: String, after: String) {
