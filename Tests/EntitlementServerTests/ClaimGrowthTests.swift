@@ -55,6 +55,26 @@ import Testing
         await bench.close()
     }
 
+    @Test(arguments: [false, true])
+    func `who shared a purchase that was given away or erased gets it again`(isErased: Bool) async throws {
+        let bench = try await ServerBench { $0.apps[0].transferMode = .share }
+        let token = CustomerID("owner").appAccountToken
+        let signed = try bench.purchase("1") { if isErased { $0.appAccountToken = token } }
+        for customer in ["anna", "ben"] { #expect(try await bench.post(signed, for: customer).active() == ["tools"]) }
+        if isErased {
+            #expect(try await bench.get("owner").active() == ["tools"])
+            #expect(try await bench.send(.delete, "/v1/customers/owner", as: .secret).status == 200)
+        } else {
+            #expect(try await bench.transfer("1", from: "anna", to: "dora").status == 200)
+        }
+        for customer in ["anna", "cleo", "ben", "anna"] {
+            #expect(try await bench.post(signed, for: customer).active() == ["tools"], "\(customer)")
+        }
+        #expect(try bench.replay().differences == [])
+        #expect(Set(["anna", "ben", "cleo"]).isSubset(of: try holders(bench)))
+        await bench.close()
+    }
+
     @Test func `the last hundred who present it share a purchase, and who lost it may come back`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         let signed = try bench.purchase("1")

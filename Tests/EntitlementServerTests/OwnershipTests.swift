@@ -100,6 +100,30 @@ import Testing
         await bench.close()
     }
 
+    @Test func `what was given by hand is refused from the former customer, who bears its token`() async throws {
+        let bench = try await ServerBench()
+        let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        _ = try await bench.post(signed)
+        #expect(try await bench.transfer("1", to: "ben").status == 200)
+        #expect(try await bench.post(signed).code == "boundToAnotherCustomer")
+        #expect(try await bench.post(signed, for: "ben").active() == ["tools"])
+        await bench.close()
+    }
+
+    @Test func `a fact with an older token is judged by the newest one`() async throws {
+        let bench = try await ServerBench()
+        let old = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        #expect(try await bench.post(old).active() == ["tools"])
+        bench.clock.advance(by: 60)
+        let new = try bench.purchase("1") { $0.appAccountToken = CustomerID("ben").appAccountToken }
+        #expect(try await bench.post(new, for: "ben").active() == ["tools"])
+        #expect(try await bench.post(old).code == "boundToAnotherCustomer")
+        #expect(try await bench.post(old, for: "ben").active() == ["tools"])
+        #expect(try await bench.get().active() == [])
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
     @Test func `what came for a name's token while only its UUID was known passes to the name`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken

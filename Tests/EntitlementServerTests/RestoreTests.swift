@@ -291,6 +291,21 @@ import Testing
         try expectNothing(of: [Self.name, Self.alias], in: folder)
     }
 
+    @Test func `an erasure that is committed while the ledger is written anew is not forgotten`() async throws {
+        let bench = try await ServerBench()
+        try await fill(bench)
+        try await erase(in: bench)
+        let first = try #require(
+            try bench.database.read { try $0.first("SELECT seq FROM sqlite_sequence WHERE name = 'compaction_due'") })
+        let number: Int64 = try first["seq"]
+        try await bench.database.write { connection in
+            try connection.execute("INSERT INTO compaction_due (since) VALUES (0)")
+            try Schema.noteCompaction(after: number, connection)
+        }
+        #expect(try bench.database.read(Schema.erasureToCompact) == number + 1)
+        await bench.close()
+    }
+
     @Test(arguments: [true, false])
     func `no id of an event is given out twice, and streams hear that some were lost`(isKnown: Bool) async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
@@ -314,6 +329,17 @@ import Testing
         #expect(try lastEvent(bench) > last)
         let span = try bench.service.ledger.span(of: Book(app: ServerBench.app, environment: .sandbox))
         #expect(span.expired > last && span.last > span.expired)
+        let second = try lastEvent(bench)
+        await bench.close()
+        guard !isKnown else { return }
+        // The ledger is lost once more.
+        try await backup.replace(folder.databasePath, keepingItAs: folder.databasePath + ".second") { _ in
+        } amending: { copy, _ in
+            try await RestoreAmendment.skipUnknownEvents(in: copy)
+        }
+        bench = try await ServerBench(folder: folder, keys: bench.keys)
+        _ = try await bench.grant("new", to: "ben")
+        #expect(try lastEvent(bench) > second)
         await bench.close()
     }
 

@@ -7,7 +7,9 @@ import StoreModel
 enum RequestBody {
     static func bytes(of request: HTTPRequest, upTo limit: Int) async throws -> [UInt8] {
         // A body that is read as it is must not be said to be compressed: others between here and its sender believe that.
-        if let encoding = request.headers["Content-Encoding"], encoding.lowercased() != "identity" {
+        if let encoding = request.headers["Content-Encoding"],
+            encoding.trimmingCharacters(in: .whitespaces).lowercased() != "identity"
+        {
             throw Refusal.encoded
         }
         do {

@@ -59,7 +59,7 @@ extension LedgerTransaction {
         if known == nil {
             try connection.execute("UPDATE app SET erasure_salt = ?2 WHERE bundle_id = ?1", [app, .blob(salt)])
         }
-        try connection.execute("INSERT INTO compaction_due (number) VALUES (1) ON CONFLICT DO NOTHING")
+        try connection.execute("INSERT INTO compaction_due (since) VALUES (?1)", [.integer(now.milliseconds)])
         for name in names {
             try ErasedName(
                 book: book, salt: salt, digest: ErasedName.digest(of: name.rawValue, salt), pseudonym: pseudonym,
@@ -70,9 +70,14 @@ extension LedgerTransaction {
 }
 
 extension Schema {
-    /// Notes that the database was written anew after the last erasure.
-    static func noteCompaction(_ connection: any SQLConnection) throws {
-        try connection.execute("DELETE FROM compaction_due")
+    /// The last erasure after which the database is to be written anew; `nil` where it was, after all of them.
+    static func erasureToCompact(_ connection: any SQLConnection) throws -> Int64? {
+        try connection.first("SELECT MAX(number) AS last FROM compaction_due").flatMap { try $0["last"] }
+    }
+
+    /// Notes that the database was written anew after an erasure. A later one may have been committed meanwhile.
+    static func noteCompaction(after erasure: Int64, _ connection: any SQLConnection) throws {
+        try connection.execute("DELETE FROM compaction_due WHERE number <= ?1", [.integer(erasure)])
     }
 
     /// Who was erased, by digests of their names. Of those who were erased before this there is none.
@@ -95,7 +100,7 @@ extension Schema {
 
     /// A name that was erased more than once keeps each pseudonym. A restore looks for all of them.
     ///
-    /// `compaction_due` has a row from an erasure on until the database was written anew.
+    /// `compaction_due` has a row for each erasure until the database was written anew after it.
     static let repeatedErasures = SQLMigration(
         "0013 repeated erasures",
         [
@@ -111,8 +116,9 @@ extension Schema {
             ) STRICT, WITHOUT ROWID;
             INSERT INTO repeated_erasure (app, environment, digest, salt, pseudonym, erased_at)
                 SELECT app, environment, digest, salt, pseudonym, erased_at FROM erased_name;
-            CREATE TABLE compaction_due (number INTEGER NOT NULL PRIMARY KEY) STRICT;
-            INSERT INTO compaction_due (number) SELECT 1 WHERE EXISTS (SELECT 1 FROM erased_name);
+            CREATE TABLE compaction_due (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, since INTEGER NOT NULL)
+                STRICT;
+            INSERT INTO compaction_due (since) SELECT 0 WHERE EXISTS (SELECT 1 FROM erased_name);
             DROP TABLE erased_name;
             ALTER TABLE repeated_erasure RENAME TO erased_name;
             """

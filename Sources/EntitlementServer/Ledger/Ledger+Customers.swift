@@ -100,23 +100,21 @@ extension Ledger {
     /// Writes the database anew after an erasure: SQLite moves rows, and their copies stay in free room. Returns `false` when
     /// it is too early, so that many erasures spend a hundredth of the time on this.
     private func compactIfDue() async throws -> Bool {
-        guard try database.read({ try $0.first("SELECT 1 AS one FROM compaction_due WHERE number = 1") }) != nil else {
-            return true
-        }
+        guard let erasure = try database.read(Schema.erasureToCompact) else { return true }
         let begun = ContinuousClock.now
         guard compacted.withLock({ $0.map { begun >= $0 } ?? true }) else { return false }
         defer { compacted.withLock { $0 = .now + begun.duration(to: .now) * 100 } }
-        if try await database.compact(upTo: Self.compactedBytes) {
-            try await database.write { try Schema.noteCompaction($0) }
-        }
-        return true
+        guard try await database.compact(upTo: Self.compactedBytes) else { return true }
+        try await database.write { try Schema.noteCompaction(after: erasure, $0) }
+        return try database.read(Schema.erasureToCompact) == nil
     }
 
     /// Writes a ledger anew, of whatever size, so that nothing of what was erased is left in it. Writers wait; a server may
     /// have it open.
     static func compact(_ database: SQLiteDatabase) async throws {
+        let erasure = try database.read(Schema.erasureToCompact)
         try await database.compact()
-        try await database.write { try Schema.noteCompaction($0) }
+        if let erasure { try await database.write { try Schema.noteCompaction(after: erasure, $0) } }
     }
 
     /// Customers by id, from after `cursor` on: all of them, or those that `query` names: the beginning of an id or of an

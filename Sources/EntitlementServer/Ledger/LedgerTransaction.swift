@@ -133,7 +133,7 @@ struct LedgerTransaction {
     /// Whether a transaction may not be presented by the claimant, because it is bound to somebody else or others keep it.
     mutating func refuses(_ fact: TransactionFact, presentedBy claimant: Claimant) throws -> Bool {
         let token =
-            try fact.appAccountToken ?? (claimant.purchase == nil ? nil : newestToken(of: fact.originalID))
+            try claimant.purchase == nil ? fact.appAccountToken : newestToken(of: fact.originalID, with: fact)
         let isExcluded = Attribution.excludes(
             claimant.customer, as: claimant.asked, token: token, claims: claimant.others.map(\.claim),
             bearer: try token.flatMap { try customer(bearing: $0) })
@@ -152,11 +152,14 @@ struct LedgerTransaction {
         let asked = claimant.asked
         guard claimant.others.last?.presenter != asked else { return nil }
         let kind: Attribution.Claim.Kind = rules.transferMode == .share ? .shared : .presented
-        let isKnown = claimant.others.contains { $0.presenter == asked && $0.claim.kind == .shared }
+        // A claim that was not shared took the place of those before it.
+        let joined = claimant.others[(claimant.others.lastIndex { $0.claim.kind != .shared } ?? 0)...]
+        let isKnown = joined.contains { $0.presenter == asked && $0.claim.kind == .shared }
         guard kind == .presented || !isKnown else { return nil }
+        var others = claimant.others
+        if kind == .shared { others = try withoutFirstSharers(others, for: asked, on: original) }
         try add(kind, on: original, by: asked, isErased: claimant.purchase?.isErased ?? false)
         if kind == .presented { try forgetOvertaken(claimant, on: original) }
-        let others = kind == .shared ? try withoutFirstSharers(claimant.others, on: original) : claimant.others
         let claim = Attribution.Claim(by: claimant.customer, as: asked, token: token(of: asked), kind)
         return others + [(asked, claim)]
     }
@@ -165,9 +168,12 @@ struct LedgerTransaction {
     static var maximumSharers: Int { 100 }
 
     /// Makes room for one more who shares a purchase: those who presented it first lose it. Returns the other claims.
-    private func withoutFirstSharers(_ claims: [StatedClaim], on original: TransactionID) throws -> [StatedClaim] {
-        let shared = claims.filter { $0.claim.kind == .shared }
-        let leaving = Set(shared.dropLast(Self.maximumSharers - 1).map(\.presenter))
+    private func withoutFirstSharers(
+        _ claims: [StatedClaim], for asked: CustomerID, on original: TransactionID
+    ) throws -> [StatedClaim] {
+        // Each has one claim: an earlier one of the same presenter goes too.
+        let shared = claims.filter { $0.claim.kind == .shared }.map(\.presenter)
+        let leaving = Set(shared.dropLast(Self.maximumSharers - 1) + shared.filter { $0 == asked })
         for presenter in leaving {
             try connection.execute(
                 """
@@ -324,9 +330,12 @@ struct LedgerTransaction {
         }
     }
 
-    /// The token the store stated last for any transaction of the purchase.
-    private func newestToken(of original: TransactionID) throws -> UUID? {
+    /// The token the store stated last for any transaction of the purchase, or for one that is presented now.
+    private func newestToken(of original: TransactionID, with presented: TransactionFact? = nil) throws -> UUID? {
         var newest: (signedAt: Int64, digest: [UInt8], token: String)?
+        if let presented, let token = presented.appAccountToken {
+            newest = (presented.signedDate.milliseconds, presented.digest, token.wireText)
+        }
         try connection.each(
             """
             SELECT signed_at, digest, app_account_token FROM fact

@@ -71,7 +71,7 @@ public struct RestoreAmendment: Sendable {
     }
 
     /// Applies it to a backup, after its migrations. Keys that only the backup has stay as they are there.
-    public func apply(to database: SQLiteDatabase) async throws -> Changes {
+    public func apply(to database: SQLiteDatabase, at now: Date = Date()) async throws -> Changes {
         try database.migrate(Schema.migrations)
         let ledger = Ledger(
             database: database, clock: SystemClock(), cache: AnswerCache(bytes: 0), metrics: ServerMetrics(),
@@ -82,13 +82,12 @@ public struct RestoreAmendment: Sendable {
             changes.isOfAnotherLedger = try !isOfLedger(connection)
             try mergeKeys(connection, &changes)
             try repeatErasures(connection, &changes)
-            let last = try changes.isOfAnotherLedger ? Self.assumedLastEvent(connection) : lastEvent
+            let last = changes.isOfAnotherLedger ? max(lastEvent, Self.assumedLastEvent(at: now)) : lastEvent
             try Self.skipEvents(after: last, of: books, connection)
             return changes
         }
         if changes.erasedCustomers > 0 {
-            try await database.compact()
-            try await database.write { try Schema.noteCompaction($0) }
+            try await Ledger.compact(database)
         }
         return changes
     }
@@ -106,23 +105,18 @@ public struct RestoreAmendment: Sendable {
 
     // MARK: - Events
 
-    /// How many ids of events are left out where it is unknown which ones were given out since the backup.
-    private static let eventGap: Int64 = 1_000_000_000
-
     /// Prepares a backup, after its migrations, for the place of a ledger that cannot be read: events of the two must not
     /// have the same ids.
-    public static func skipUnknownEvents(in database: SQLiteDatabase) async throws {
+    public static func skipUnknownEvents(in database: SQLiteDatabase, at now: Date = Date()) async throws {
         try database.migrate(Schema.migrations)
         try await database.write { connection in
-            try skipEvents(after: assumedLastEvent(connection), of: books(connection), connection)
+            try skipEvents(after: assumedLastEvent(at: now), of: books(connection), connection)
         }
     }
 
-    /// An id that no event got since this backup was made.
-    private static func assumedLastEvent(_ connection: any SQLConnection) throws -> Int64 {
-        let (last, isTooLarge) = try lastEvent(connection).addingReportingOverflow(eventGap)
-        return isTooLarge ? .max - 1 : last
-    }
+    /// An id that no event has got by now, where it is unknown which ones were given out: milliseconds since 1970. A ledger
+    /// gets far fewer events than one in a millisecond, also after an earlier restore of this kind.
+    private static func assumedLastEvent(at now: Date) -> Int64 { now.milliseconds }
 
     /// The id that the last event got, even if that event was thrown away.
     private static func lastEvent(_ connection: any SQLConnection) throws -> Int64 {

@@ -97,7 +97,8 @@ public enum Attribution {
 
     /// Whether a purchase is bound to somebody else than `customer`; `nil` when claims decide.
     ///
-    /// A customer of the token may present what another one of its customers has. A UUID may not present what a name has.
+    /// A customer of the token may present what another one of its customers has. A UUID may not present what a name has, and
+    /// what was given by hand is presented by its receiver alone.
     ///
     /// - Parameter name: what `customer` was called when presenting it.
     public static func excludes(
@@ -105,6 +106,7 @@ public enum Attribution {
     ) -> Bool? {
         guard let binding = binding(token: token, claims: claims, bearer: bearer) else { return nil }
         if binding.customer == customer { return false }
+        if claims.contains(where: { $0.kind == .transferred }) { return true }
         return name.appAccountToken != token || (binding.isNamed && name.isUUID)
     }
 

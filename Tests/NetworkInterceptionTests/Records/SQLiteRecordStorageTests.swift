@@ -64,7 +64,7 @@ import Testing
         let script =
             "import sqlite3, sys\nsqlite3.connect(sys.argv[1], isolation_level=None).executescript(sys.stdin.read())"
         let outcome = try await OutsideJudge.run(
-            OutsideJudge.python ?? "/usr/bin/python3", ["-c", script, place.path], input: statements)
+            "/usr/bin/python3", ["-c", script, place.path], input: statements)
         try #require(outcome.status == 0, "\(outcome.errors)")
     }
 

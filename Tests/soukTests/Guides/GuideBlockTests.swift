@@ -9,7 +9,13 @@ import Testing
         (try? GuideBlock.documents().filter { try GuideBlock.all(in: $0).contains(where: \.isShell) })
         ?? []
 
-    @Test(arguments: documents) func `who pastes the blocks of a document sees what it shows`(_ document: String)
+    /// Without the guide whose backend takes Apple's library, where outside judges are left out and nothing installs it.
+    static let pasted = documents.filter { document in
+        ProcessInfo.processInfo.environment["SOUK_JUDGES"] != "skip"
+            || document != "Documentation/Guides/TestYourAppStoreBackendInCI.md"
+    }
+
+    @Test(arguments: pasted) func `who pastes the blocks of a document sees what it shows`(_ document: String)
         async throws
     {
         let guide = Guide.of(document)
