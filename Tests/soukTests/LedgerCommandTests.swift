@@ -194,7 +194,7 @@ import Testing
             let before = FileManager.default.contents(atPath: path)
             for words in [
                 ["keys", "list"], ["migrate", "plan"], ["migrate", "apply"], ["migrate", "verify"],
-                ["ledger", "replay"], ["restore", folder.file("backup"), "--accept-revived"],
+                ["ledger", "replay"], ["ledger", "compact"], ["restore", folder.file("backup"), "--accept-revived"],
                 ["serve", "--bundle-id", "com.example.darkroom"],
             ] {
                 let outcome = try await SoukExecutable.run(words + ["--database", "sqlite:" + path])
@@ -236,6 +236,11 @@ import Testing
         let whole = try await souk("ledger", "replay")
         #expect(whole.status == 0 && whole.json?["ok"] == true)
         #expect(whole.json?["facts"] == 1 && whole.json?["customers"] == 1 && whole.json?["differenceCount"] == 0)
+        // The server has it still.
+        let compacted = try await souk("ledger", "compact")
+        #expect(compacted.status == 0 && (compacted.json?["bytes"]?.intValue ?? 0) > 0, "\(compacted)")
+        #expect(try await souk("ledger", "replay").json?["facts"] == 1)
+        #expect(try await souk("ledger", "compact", database: "sqlite:" + folder.file("none")).status == 2)
         let features = TestFiles.repository + "/Examples/darkroom.features.json"
         let other = try await souk("ledger", "replay", "--features", features)
         #expect(other.status == 2 && other.errors.contains("another feature map"))
