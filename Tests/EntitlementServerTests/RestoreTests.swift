@@ -11,6 +11,7 @@ import Testing
 /// A backup in the place of a ledger that went on after it was made.
 @Suite struct RestoreTests {
     private static let name = "customer-of-whom-nothing-is-to-stay"
+    private static let now = Date(timeIntervalSince1970: 1_800_000_000)
     private static let alias = "anonymous-0b44a9f6-5a53"
 
     /// The files of a folder that hold a text anywhere, free room included.
@@ -61,7 +62,7 @@ import Testing
         try await backup.replace(folder.databasePath, keepingItAs: former) {
             try RestoreAmendment(of: $0)
         } amending: { copy, amendment in
-            let changes = try await #require(amendment).apply(to: copy)
+            let changes = try await #require(amendment).apply(to: copy, at: Self.now)
             result.withLock { $0 = changes }
         }
         try SQLiteFile(path: former).compact()
@@ -321,7 +322,7 @@ import Testing
             let former = folder.databasePath + ".before"
             try await backup.replace(folder.databasePath, keepingItAs: former) { _ in
             } amending: { copy, _ in
-                try await RestoreAmendment.skipUnknownEvents(in: copy)
+                try await RestoreAmendment.skipUnknownEvents(in: copy, at: Self.now)
             }
         }
         bench = try await ServerBench(folder: folder, keys: bench.keys)
@@ -335,7 +336,7 @@ import Testing
         // The ledger is lost once more.
         try await backup.replace(folder.databasePath, keepingItAs: folder.databasePath + ".second") { _ in
         } amending: { copy, _ in
-            try await RestoreAmendment.skipUnknownEvents(in: copy)
+            try await RestoreAmendment.skipUnknownEvents(in: copy, at: Self.now.addingTimeInterval(60))
         }
         bench = try await ServerBench(folder: folder, keys: bench.keys)
         _ = try await bench.grant("new", to: "ben")

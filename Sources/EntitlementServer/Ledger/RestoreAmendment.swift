@@ -7,7 +7,7 @@ import StoreModel
 /// backup was made. Read from the ledger that is replaced, and applied to the copy that replaces it.
 ///
 ///     try await backup.replace(path, keepingItAs: former) { try RestoreAmendment(of: $0) } amending: { copy, amendment in
-///         changes = try await amendment?.apply(to: copy)
+///         changes = try await amendment?.apply(to: copy, at: Date())
 ///     }
 public struct RestoreAmendment: Sendable {
     /// What a restored backup would otherwise have undone.
@@ -71,7 +71,9 @@ public struct RestoreAmendment: Sendable {
     }
 
     /// Applies it to a backup, after its migrations. Keys that only the backup has stay as they are there.
-    public func apply(to database: SQLiteDatabase, at now: Date = Date()) async throws -> Changes {
+    ///
+    /// - Parameter now: the real time. Events get ids beyond it where the ledger that was read is another one.
+    public func apply(to database: SQLiteDatabase, at now: Date) async throws -> Changes {
         try database.migrate(Schema.migrations)
         let ledger = Ledger(
             database: database, clock: SystemClock(), cache: AnswerCache(bytes: 0), metrics: ServerMetrics(),
@@ -107,7 +109,9 @@ public struct RestoreAmendment: Sendable {
 
     /// Prepares a backup, after its migrations, for the place of a ledger that cannot be read: events of the two must not
     /// have the same ids.
-    public static func skipUnknownEvents(in database: SQLiteDatabase, at now: Date = Date()) async throws {
+    ///
+    /// - Parameter now: the real time. Events get ids beyond it, in milliseconds since 1970.
+    public static func skipUnknownEvents(in database: SQLiteDatabase, at now: Date) async throws {
         try database.migrate(Schema.migrations)
         try await database.write { connection in
             try skipEvents(after: assumedLastEvent(at: now), of: books(connection), connection)

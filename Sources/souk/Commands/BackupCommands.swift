@@ -115,9 +115,9 @@ enum BackupCommands {
                 try isReadable ? RestoreAmendment(of: connection) : nil
             } amending: { copy, amendment in
                 guard let amendment = amendment ?? nil else {
-                    return try await RestoreAmendment.skipUnknownEvents(in: copy)
+                    return try await RestoreAmendment.skipUnknownEvents(in: copy, at: Date())
                 }
-                let changes = try await amendment.apply(to: copy)
+                let changes = try await amendment.apply(to: copy, at: Date())
                 guard !changes.isOfAnotherLedger || accepts else {
                     throw Misuse("\(path) is not the ledger of this backup: it was founded anew. \(consequence)")
                 }
