@@ -5,6 +5,8 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 export JOBS
 # A Mac builds the server and the simulator too, not only what apps take.
 export SOUK_SERVER = 1
+# Seconds that one test of a long check may take before it counts as stuck.
+LONG := SOUK_TEST_CASE_SECONDS=21600
 # The tests call the outside judges through the interpreter of this environment.
 export SOUK_PYTHON ?= $(CURDIR)/.venv/bin/python
 
@@ -68,28 +70,28 @@ api: ## Ask server and simulator what their OpenAPI documents allow and forbid, 
 
 lives: ## Live random lives in the simulator and in a naive store, LIVES=500 of STEPS=200, from SEED=1 on
 	@Scripts/install-dependencies test
-	@SOUK_LIVES=$(or $(LIVES),500) SOUK_LIFE_STEPS=$(or $(STEPS),200) SOUK_LIFE_SEED=$(or $(SEED),1) \
+	@$(LONG) SOUK_LIVES=$(or $(LIVES),500) SOUK_LIFE_STEPS=$(or $(STEPS),200) SOUK_LIFE_SEED=$(or $(SEED),1) \
 		Scripts/run-tests --filter RandomLivesTests
 
 archives: ## Change ARCHIVES=20000 archives at random and extract them; zipfile must read what we accept alike
 	@Scripts/install-dependencies test
-	@SOUK_ARCHIVES=$(or $(ARCHIVES),20000) Scripts/run-tests --filter MutationTests
+	@$(LONG) SOUK_ARCHIVES=$(or $(ARCHIVES),20000) Scripts/run-tests --filter MutationTests
 
 secrets: ## Plant SECRETS=100000 random secrets in traffic, from SEED=1 on, and look for them in what is kept and shown
 	@Scripts/install-dependencies test
-	@SOUK_SECRETS=$(or $(SECRETS),100000) SOUK_SECRETS_SEED=$(or $(SEED),1) Scripts/run-tests --filter RandomSecretsTests
+	@$(LONG) SOUK_SECRETS=$(or $(SECRETS),100000) SOUK_SECRETS_SEED=$(or $(SEED),1) Scripts/run-tests --filter RandomSecretsTests
 
 values: ## Present, move, share, merge, erase, refund and redeem at random, VALUES=500 lives of STEPS=120: nothing is spent twice
 	@Scripts/install-dependencies test
-	@SOUK_VALUES=$(or $(VALUES),500) SOUK_VALUE_STEPS=$(or $(STEPS),120) Scripts/run-tests --filter ValueTests
+	@$(LONG) SOUK_VALUES=$(or $(VALUES),500) SOUK_VALUE_STEPS=$(or $(STEPS),120) Scripts/run-tests --filter ValueTests
 
 extremes: ## Put extreme numbers and strings in every place of states, requests and catalogues of the simulator
 	@Scripts/install-dependencies test
-	@SOUK_EXTREMES=all Scripts/run-tests --filter 'ExtremeNumberTests|ExtremeStringTests'
+	@$(LONG) SOUK_EXTREMES=all Scripts/run-tests --filter 'ExtremeNumberTests|ExtremeStringTests'
 
 identities: ## Compare IDENTITIES=20000 random pairs of names that look alike, in every type and route
 	@Scripts/install-dependencies test
-	@SOUK_IDENTITIES=$(or $(IDENTITIES),20000) Scripts/run-tests --filter 'IdentityTests|ExactTextTests|NormalFormTests'
+	@$(LONG) SOUK_IDENTITIES=$(or $(IDENTITIES),20000) Scripts/run-tests --filter 'IdentityTests|ExactTextTests|NormalFormTests'
 
 fuzz: ## Look for bytes that crash us, TIME=600 seconds in each of six paths (the tests replay what it found before)
 	@Scripts/install-dependencies test

@@ -256,6 +256,31 @@ public struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                 try await database.write { try $0.each(orphan) { _ in throw Enough() } }
             }
         },
+        SQLDatabaseContract("what is performed is there for the next statement, and fails its body at the latest there") {
+            database in
+            let seen = try await database.write { connection in
+                try connection.lockRows("SELECT 1 FROM account WHERE name = ?1", ["a"])
+                try connection.perform("UPDATE account SET balance = ?1 WHERE name = 'a'", [3])
+                try connection.perform("UPDATE account SET balance = balance + ?1 WHERE name = 'a'", [4])
+                let answers = try connection.queries([
+                    SQLQuery("SELECT balance FROM account WHERE name = ?1", ["a"]),
+                    SQLQuery("SELECT name FROM account ORDER BY name"),
+                    SQLQuery("SELECT name FROM account WHERE name = ?1", ["c"]),
+                ])
+                return answers.map { $0.map { row in row.values.map { describe($0) }.joined() } }
+            }
+            #expect(seen == [["7"], ["a", "b"], []])
+            for isAsked in [true, false] {
+                await #expect(throws: SQLError(.uniqueViolation, "")) {
+                    try await database.write { connection in
+                        try connection.perform("UPDATE account SET balance = 9", [])
+                        try connection.perform("INSERT INTO account VALUES ('a', 1)", [])
+                        if isAsked { _ = try connection.queries([SQLQuery("SELECT 1"), SQLQuery("SELECT 2")]) }
+                    }
+                }
+            }
+            try #expect(balances(database) == [7, 0])
+        },
         SQLDatabaseContract("a caller cancelled before its turn is told so and nothing was written") { database in
             let cancelled = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
@@ -343,6 +368,14 @@ public struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             try database.migrate([schema, good, better])
         },
     ]
+
+    private static func describe(_ value: SQLValue) -> String {
+        switch value {
+        case .integer(let number): "\(number)"
+        case .text(let text): text
+        default: "\(value)"
+        }
+    }
 
     private static func balances(_ database: any SQLDatabase) throws -> [Int] {
         try database.read { connection in

@@ -36,8 +36,8 @@ public protocol SQLDatabase: Sendable {
     /// commit's error is thrown: busy, full or failing storage. A caller cancelled before its body started gets
     /// `CancellationError` and the body never runs; from then on cancellation is ignored and the caller gets the outcome.
     ///
-    /// A body acts only through its connection, because a database may run it again when somebody else failed in the
-    /// transaction they share; what it did before is then undone.
+    /// A body acts only through its connection, because a database may run it again: when another body failed in the
+    /// transaction they share, or when one that ran at the same time was first. What it did before is then undone.
     @discardableResult
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T
 
@@ -89,6 +89,40 @@ public protocol SQLConnection {
 
     /// Calls `body` with each row as it is read, for results too large to hold; an error it throws ends the statement.
     func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws
+
+    /// Runs a statement of which nothing is asked. A database on another machine may send it with the next statement that
+    /// is asked something, or with the commit; its error is thrown there.
+    func perform(_ sql: String, _ values: [SQLValue]) throws
+
+    /// The rows of several statements, in their order. A database on another machine is asked once for all of them.
+    func queries(_ queries: [SQLQuery]) throws -> [[SQLRow]]
+
+    /// Locks the rows that a `SELECT` from one table finds until the transaction ends: others who lock or change them
+    /// wait. Does nothing where bodies of `write` run one at a time anyway.
+    func lockRows(_ sql: String, _ values: [SQLValue]) throws
+}
+
+/// A statement and the values of its placeholders.
+public struct SQLQuery: Sendable, Hashable {
+    /// One statement with placeholders `?1` to `?n`.
+    public let sql: String
+    /// As many values as placeholders.
+    public let values: [SQLValue]
+
+    /// A statement with `values` for `?1` to `?n`.
+    public init(_ sql: String, _ values: [SQLValue] = []) {
+        self.sql = sql
+        self.values = values
+    }
+}
+
+/// Connections to a database in this process, which has one writer at a time.
+extension SQLConnection {
+    public func perform(_ sql: String, _ values: [SQLValue]) throws { try execute(sql, values) }
+
+    public func queries(_ queries: [SQLQuery]) throws -> [[SQLRow]] { try queries.map { try query($0.sql, $0.values) } }
+
+    public func lockRows(_ sql: String, _ values: [SQLValue]) throws {}
 }
 
 extension SQLConnection {

@@ -40,6 +40,12 @@ extension SQLError.Code {
     public static let corrupt = Self(rawValue: "corrupt")
     /// Somebody else kept the database locked for longer than the busy timeout; nothing happened, try again.
     public static let busy = Self(rawValue: "busy")
+    /// Others who wrote at the same time were first, every time that this was tried; nothing happened, try again.
+    public static let conflict = Self(rawValue: "conflict")
+    /// The connection to the database ended before the commit; nothing happened, try again.
+    public static let connectionLost = Self(rawValue: "connectionLost")
+    /// The connection ended while the commit was on its way: it may have happened or not.
+    public static let outcomeUnknown = Self(rawValue: "outcomeUnknown")
     /// There is no room left where the database is.
     public static let storageFull = Self(rawValue: "storageFull")
     /// The device or file system under the database failed.

@@ -115,6 +115,20 @@ import Testing
         try await TestStore.with(in: folder) { _ in }
     }
 
+    @Test func `a notification of a product that no catalogue can name is refused`() async throws {
+        try await TestStore.with(change: ExtremeNumberTests.sending) { test in
+            var state = try await ExtremeNumberTests.furnish(test)
+            let rows = try #require(state["tables"]?["notification"])
+            let places = JSONPlaces.paths(in: rows) { $0.stringValue != nil }.filter { $0.last == "productId" }
+            for name in ["", "e\u{301}", String(repeating: "x", count: 256)] {
+                let changed = JSONPlaces.replace(try #require(places.first), in: rows, with: .string(name))
+                state["tables"]?["notification"] = changed
+                let answer = try await StoreRoutesTests.Client(test).ask(.put, "/control/v1/state", state.text())
+                #expect(answer.status == 422, "\(name.prefix(9)): \(answer)")
+            }
+        }
+    }
+
     /// With `SOUK_EXTREMES` every string is tried in every place, and every state that is taken is lived with after a
     /// restart; otherwise each place meets every twelfth string, and every eighth state is lived with.
     @Test(arguments: ColumnRange.all.keys.sorted())

@@ -33,6 +33,11 @@ struct ColumnForm: Sendable {
     private static let json = ColumnForm(rule: "JSON of at most \(longest) bytes") { text in
         text.utf8.count <= longest && (try? JSONValue(parsing: text)) != nil
     }
+    /// The control API answers with the product id in it.
+    private static let notification = ColumnForm(rule: "a notification of at most \(longest) bytes") { text in
+        guard text.utf8.count <= longest, let body = try? NotificationBody(text: text) else { return false }
+        return body.transaction?.productId.map { ProductID.isValid($0) } ?? true
+    }
     private static let uuid = ColumnForm(rule: "a UUID") { UUID(text: $0) != nil }
     private static let digits = ColumnForm(rule: "1 to 20 digits") { text in
         (1...20).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
@@ -92,7 +97,7 @@ struct ColumnForm: Sendable {
             "failure_reason": text,
         ],
         "answered_message": ["id": word],
-        "notification": ["uuid": uuid, "type": word, "subtype": word, "body": json, "signed": text],
+        "notification": ["uuid": uuid, "type": word, "subtype": word, "body": notification, "signed": text],
         "attempt": ["result": word],
         "watch": [:],
         "extension": ["request": word],
