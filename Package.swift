@@ -37,6 +37,9 @@ let modules: [Module] = [
     Module(
         name: "SQLStorage", imports: ["Primitives", "CSQLite"], testImports: ["BaseTestSupport", "ContractSuites"]),
     Module(
+        name: "PostgresStorage", imports: ["SQLStorage", "Primitives", "CPostgreSQL"],
+        testImports: ["BaseTestSupport", "ContractSuites", "HostTestSupport"]),
+    Module(
         name: "HTTPListener", imports: ["HTTPCore", "Primitives", "CMicrohttpd"],
         testImports: ["BaseTestSupport", "CurlTransport", "HostTestSupport", "NetworkTestSupport"]),
     Module(
@@ -120,6 +123,7 @@ let systemLibraries: [Target] = [
         name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
     .systemLibrary(
         name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
+    .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 ]
 
 /// The commit, for `souk version`.

@@ -256,7 +256,8 @@ public struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                 try await database.write { try $0.each(orphan) { _ in throw Enough() } }
             }
         },
-        SQLDatabaseContract("what is performed is there for the next statement, and fails its body at the latest there") {
+        SQLDatabaseContract("what is performed is there for the next statement, and fails its body at the latest there")
+        {
             database in
             let seen = try await database.write { connection in
                 try connection.lockRows("SELECT 1 FROM account WHERE name = ?1", ["a"])
@@ -280,6 +281,37 @@ public struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                 }
             }
             try #expect(balances(database) == [7, 0])
+        },
+        SQLDatabaseContract("many look-ups at once get each its own answer, or its own error") { database in
+            try await database.write { connection in
+                for number in 0..<500 {
+                    try connection.perform(
+                        "INSERT INTO account VALUES (?1, ?2)", [.text("n\(number)"), SQLValue(number)])
+                }
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<1000 {
+                    group.addTask {
+                        let asked = "SELECT balance FROM account WHERE name = ?1"
+                        switch number % 10 {
+                        case 7:
+                            await #expect(throws: SQLError(.invalidStatement, "")) {
+                                try await database.lookup("SELECT nothing FROM nowhere WHERE name = ?1", ["n"])
+                            }
+                        case 8:
+                            await #expect(throws: SQLError(.invalidValue, "")) {
+                                try await database.lookup(asked, ["a\0b"])
+                            }
+                        default:
+                            let balance: Int? = try await database.lookup(asked, [.text("n\(number)")])?["balance"]
+                            #expect(balance == (number < 500 ? number : nil))
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            await database.close()
+            await #expect(throws: SQLError(.closed, "")) { try await database.lookup("SELECT 1", []) }
         },
         SQLDatabaseContract("a caller cancelled before its turn is told so and nothing was written") { database in
             let cancelled = Task {

@@ -39,7 +39,7 @@ final class Daemon: Sendable {
 
     init(handler: any HTTPHandler, configuration: HTTPListener.Configuration) throws {
         let pem = try configuration.tls.map { try PEM($0) }
-        let wakeUp = try WakeUp()
+        let wakeUp = try makeWakeUp()
         let listening = try ListeningSocket(host: configuration.host, port: configuration.port)
         let service = Service(handler: handler, limits: configuration) { wakeUp.signal() }
         var workers: [MHDDaemon] = []
@@ -207,5 +207,15 @@ private enum Callbacks {
             if service.connections.isDraining { connection.stopReading() }
         }
         service.underWay.leave()
+    }
+}
+
+/// Throws `HTTPListenerError` where `WakeUp` throws.
+private func makeWakeUp() throws(HTTPListenerError) -> WakeUp {
+    do {
+        return try WakeUp()
+    } catch {
+        throw HTTPListenerError(
+            .systemFailed, "No pipe could be made: \(String(cString: strerror(error.code.rawValue))).")
     }
 }

@@ -28,8 +28,14 @@ public protocol SQLDatabase: Sendable {
     /// Throws what `body` throws; `closed` after `close()`; `readOnly` when a statement would change something.
     func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T
 
-    /// Runs `body` in a transaction and returns once that transaction is durable; bodies run one at a time, in the
-    /// order in which they were queued.
+    /// The first row of one `SELECT`, nil when it has none, of the newest state. What many callers look up at the same time
+    /// goes together where the database is on another machine, and no thread waits for it.
+    ///
+    /// Throws as `read`.
+    func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow?
+
+    /// Runs `body` in a transaction and returns once that transaction is durable. Bodies act as if they ran one at a time;
+    /// in SQLite they do, in the order in which they were queued.
     ///
     /// If `body` throws, all it did is undone, and only that; the error is thrown here. A body in which a statement
     /// failed is undone even if it caught the error. If the commit fails, nobody's write in it happened, and the
@@ -61,6 +67,11 @@ public protocol SQLDatabase: Sendable {
 }
 
 extension SQLDatabase {
+    /// Of a database in this process.
+    public func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow? {
+        try read { try $0.first(sql, values) }
+    }
+
     /// Of a database that keeps nothing that was deleted.
     public func removeDeleted() async throws -> Bool { true }
 

@@ -31,12 +31,12 @@ public struct SQLSchemaStatus: Sendable, Hashable {
 }
 
 /// A migration as a database remembers it.
-struct AppliedMigration: Equatable {
-    var name: String
-    var checksum: String
+package struct AppliedMigration: Equatable {
+    package var name: String
+    package var checksum: String
 
     /// Those of a database that remembers any, in the order of application.
-    static func all(in connection: any SQLConnection) throws -> [AppliedMigration] {
+    package static func all(in connection: any SQLConnection) throws -> [AppliedMigration] {
         try connection.query("SELECT name, checksum FROM schema_migrations ORDER BY position").map { row in
             AppliedMigration(name: try row["name"], checksum: try row["checksum"])
         }
@@ -44,16 +44,16 @@ struct AppliedMigration: Equatable {
 }
 
 /// The list of migrations for one dialect, compared with what a database remembers.
-struct MigrationPlan {
-    struct Step {
-        let name: String
-        let text: String
-        let checksum: String
+package struct MigrationPlan {
+    package struct Step {
+        package let name: String
+        package let text: String
+        package let checksum: String
     }
 
     let steps: [Step]
 
-    init(_ migrations: [SQLMigration], dialect: SQLDialect) throws(SQLError) {
+    package init(_ migrations: [SQLMigration], dialect: SQLDialect) throws(SQLError) {
         var names: Set<String> = []
         var steps: [Step] = []
         for migration in migrations {
@@ -70,7 +70,7 @@ struct MigrationPlan {
     }
 
     /// The steps that remain after `applied`, the migrations of the database at `place` in the order of application.
-    func remaining(after applied: [AppliedMigration], at place: String) throws(SQLError) -> ArraySlice<Step> {
+    package func remaining(after applied: [AppliedMigration], at place: String) throws(SQLError) -> ArraySlice<Step> {
         let known = Set(steps.map(\.name))
         if let first = applied.first?.name, let own = steps.first?.name, !known.contains(first) {
             throw SQLError(

@@ -12,7 +12,7 @@ public struct SQLRow: Sendable, Hashable {
         self.init(layout: Layout(columns), values: values)
     }
 
-    init(layout: Layout, values: [SQLValue]) {
+    package init(layout: Layout, values: [SQLValue]) {
         precondition(layout.names.count == values.count, "A row has one value for each column.")
         self.layout = layout
         self.values = values
@@ -58,17 +58,17 @@ public struct SQLRow: Sendable, Hashable {
     }
 
     /// The columns of a statement, shared by its rows.
-    final class Layout: Sendable, Hashable {
-        let names: [String]
+    package final class Layout: Sendable, Hashable {
+        package let names: [String]
         let repeated: Set<String>
 
-        init(_ names: [String]) {
+        package init(_ names: [String]) {
             self.names = names
             var seen: Set<String> = []
             repeated = Set(names.filter { !seen.insert($0).inserted })
         }
 
-        static func == (left: Layout, right: Layout) -> Bool { left === right || left.names == right.names }
-        func hash(into hasher: inout Hasher) { hasher.combine(names) }
+        package static func == (left: Layout, right: Layout) -> Bool { left === right || left.names == right.names }
+        package func hash(into hasher: inout Hasher) { hasher.combine(names) }
     }
 }

@@ -39,6 +39,14 @@ struct ColumnForm: Sendable {
         return body.transaction?.productId.map { ProductID.isValid($0) } ?? true
     }
     private static let uuid = ColumnForm(rule: "a UUID") { UUID(text: $0) != nil }
+    private static let earlierTokens = ColumnForm(rule: "pairs of an instant and a token") { text in
+        guard text.utf8.count <= longest, let pairs = try? JSONValue(parsing: text).arrayValue else { return false }
+        return pairs.allSatisfy { pair in
+            guard let before = pair[0]?.intValue else { return false }
+            let token = pair[1]?.stringValue ?? ""
+            return ColumnRange.event.contains(Int64(before)) && (token.isEmpty || UUID(text: token) != nil)
+        }
+    }
     private static let digits = ColumnForm(rule: "1 to 20 digits") { text in
         (1...20).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
@@ -76,7 +84,7 @@ struct ColumnForm: Sendable {
         "purchase": ["product": product, "kind": kind, "token": uuid, "currency": text, "storefront": country],
         "subscription": [
             "group_id": word, "token": uuid, "next_product": product, "next_period": period, "next_currency": text,
-            "next_storefront": country, "next_offer": json, "earlier_tokens": json,
+            "next_storefront": country, "next_offer": json, "earlier_tokens": earlierTokens,
         ],
         "run": plan,
         "revocation": [

@@ -4,12 +4,12 @@ import Primitives
 /// The one thread that writes. Whatever is queued while a commit is on its way to the disk shares the next one.
 final class SQLiteWriter: Sendable {
     fileprivate enum Work {
-        case write(any SQLiteWriteMember)
+        case write(any QueuedWrite)
         case alone(@Sendable (SQLiteConnection) -> Void)
     }
 
     private enum Batch {
-        case group([any SQLiteWriteMember])
+        case group([any QueuedWrite])
         case alone(@Sendable (SQLiteConnection) -> Void)
     }
 
@@ -61,7 +61,7 @@ final class SQLiteWriter: Sendable {
     // MARK: - Asking
 
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
-        let write = SQLiteWrite(body)
+        let write = QueuedBody(body)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 if write.attach({ continuation.resume(with: $0) }) { enqueue(write) }
@@ -72,7 +72,7 @@ final class SQLiteWriter: Sendable {
     }
 
     func writeAndWait<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) throws -> T {
-        let write = SQLiteWrite(body)
+        let write = QueuedBody(body)
         return try waiting { answer in
             if write.attach(answer) { enqueue(write) }
         }
@@ -134,7 +134,7 @@ final class SQLiteWriter: Sendable {
         return try answer.get()
     }
 
-    private func enqueue(_ write: any SQLiteWriteMember) {
+    private func enqueue(_ write: any QueuedWrite) {
         if !enqueue(.write(write)) {
             write.fail(SQLError.closed(path))
             write.answer(commitFailedWith: nil)
@@ -187,10 +187,10 @@ final class SQLiteWriter: Sendable {
     ///
     /// Checks before and after the commit that the file is still at its path, and refuses all members otherwise. When the
     /// file was moved during the commit, the moved file has the refused writes.
-    private func commit(_ members: [any SQLiteWriteMember], on connection: SQLiteConnection) {
+    private func commit(_ members: [any QueuedWrite], on connection: SQLiteConnection) {
         var waiting = members
-        var inTransaction: [any SQLiteWriteMember] = []
-        var lost: [any SQLiteWriteMember] = []
+        var inTransaction: [any QueuedWrite] = []
+        var lost: [any QueuedWrite] = []
         var hasSavepoints = false
         do {
             try file.check()
@@ -235,7 +235,7 @@ final class SQLiteWriter: Sendable {
     }
 
     /// Runs one member. `false` when it failed and left changes behind.
-    private func runInGroup(_ member: any SQLiteWriteMember, on connection: SQLiteConnection) -> Bool {
+    private func runInGroup(_ member: any QueuedWrite, on connection: SQLiteConnection) -> Bool {
         let before = connection.writes
         do {
             try run(member, on: connection)
@@ -246,8 +246,8 @@ final class SQLiteWriter: Sendable {
         return true
     }
 
-    private func run(_ member: any SQLiteWriteMember, on connection: SQLiteConnection) throws {
-        try member.run(on: connection)
+    private func run(_ member: any QueuedWrite, on connection: SQLiteConnection) throws {
+        try member.run { try connection.session($0) }
         if connection.hasUnresolvedForeignKeys {
             // Left to the commit, it would fail everybody's.
             throw SQLError(.foreignKeyViolation, "A row of the database \(path) must refer to an existing one.")
@@ -255,7 +255,7 @@ final class SQLiteWriter: Sendable {
     }
 
     /// Runs one member in a savepoint of its own, so that it can be undone alone. Throws if that is impossible.
-    private func runInSavepoint(_ member: any SQLiteWriteMember, on connection: SQLiteConnection) throws {
+    private func runInSavepoint(_ member: any QueuedWrite, on connection: SQLiteConnection) throws {
         try connection.run(.savepoint)
         do {
             try run(member, on: connection)
@@ -270,8 +270,8 @@ final class SQLiteWriter: Sendable {
 
 extension SQLiteWriter.State {
     /// Takes the writes at the head of the queue, `limit` at most.
-    fileprivate mutating func takeWrites(_ limit: Int) -> [any SQLiteWriteMember] {
-        var members: [any SQLiteWriteMember] = []
+    fileprivate mutating func takeWrites(_ limit: Int) -> [any QueuedWrite] {
+        var members: [any QueuedWrite] = []
         for work in queue.prefix(max(0, limit)) {
             guard case .write(let member) = work else { break }
             members.append(member)

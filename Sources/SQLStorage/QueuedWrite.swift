@@ -1,11 +1,11 @@
 import Primitives
 
-/// One queued write as the writer sees it. Its caller is answered exactly once.
-protocol SQLiteWriteMember: AnyObject, Sendable {
+/// One queued write as a writing thread sees it. Its caller is answered exactly once.
+package protocol QueuedWrite: AnyObject, Sendable {
     /// Whether the body is to run: false if the caller was cancelled (and answered) before.
     func start() -> Bool
-    /// Runs the body and remembers what came of it; throws what the body threw.
-    func run(on connection: SQLiteConnection) throws
+    /// Runs the body on the connection that `session` gives it, and remembers what came of it. Throws what `session` throws.
+    func run(in session: ((any SQLConnection) throws -> Void) throws -> Void) throws
     /// Remembers that it failed.
     func fail(_ error: any Error)
     /// Answers the caller with what came of the last run, or with `error` if the commit failed.
@@ -14,9 +14,9 @@ protocol SQLiteWriteMember: AnyObject, Sendable {
 
 /// A body, its outcome, and who waits for it.
 ///
-/// Sendable because `outcome` is touched by the writer's thread only, and `phase` lies behind its lock.
-final class SQLiteWrite<Value: Sendable>: SQLiteWriteMember, @unchecked Sendable {
-    typealias Answer = @Sendable (Result<Value, any Error>) -> Void
+/// Sendable because `outcome` is touched by one writing thread only, and `phase` lies behind its lock.
+package final class QueuedBody<Value: Sendable>: QueuedWrite, @unchecked Sendable {
+    package typealias Answer = @Sendable (Result<Value, any Error>) -> Void
 
     private enum Phase {
         case waiting(Answer?)
@@ -29,14 +29,14 @@ final class SQLiteWrite<Value: Sendable>: SQLiteWriteMember, @unchecked Sendable
     private let phase: Locked<Phase>
     private var outcome: Result<Value, any Error> = .failure(CancellationError())
 
-    init(_ body: @escaping @Sendable (any SQLConnection) throws -> Value) {
+    package init(_ body: @escaping @Sendable (any SQLConnection) throws -> Value) {
         self.body = body
         phase = Locked(.waiting(nil))
     }
 
     /// Sets who is to be answered. False if the write was cancelled already: then the answer was given, and the write
     /// need not be queued.
-    func attach(_ answer: @escaping Answer) -> Bool {
+    package func attach(_ answer: @escaping Answer) -> Bool {
         let isWanted = phase.withLock { phase in
             guard case .waiting = phase else { return false }
             phase = .waiting(answer)
@@ -47,7 +47,7 @@ final class SQLiteWrite<Value: Sendable>: SQLiteWriteMember, @unchecked Sendable
     }
 
     /// Answers with `CancellationError` unless the body has started.
-    func cancel() {
+    package func cancel() {
         let answer: Answer? = phase.withLock { phase in
             guard case .waiting(let answer) = phase else { return nil }
             phase = .cancelled
@@ -56,7 +56,7 @@ final class SQLiteWrite<Value: Sendable>: SQLiteWriteMember, @unchecked Sendable
         answer?(.failure(CancellationError()))
     }
 
-    func start() -> Bool {
+    package func start() -> Bool {
         phase.withLock { phase in
             switch phase {
             case .waiting(let answer?):
@@ -68,15 +68,16 @@ final class SQLiteWrite<Value: Sendable>: SQLiteWriteMember, @unchecked Sendable
         }
     }
 
-    func run(on connection: SQLiteConnection) throws {
-        outcome = .success(try connection.session(body))
+    package func run(in session: ((any SQLConnection) throws -> Void) throws -> Void) throws {
+        outcome = .failure(CancellationError())
+        try session { outcome = .success(try body($0)) }
     }
 
-    func fail(_ error: any Error) {
+    package func fail(_ error: any Error) {
         outcome = .failure(error)
     }
 
-    func answer(commitFailedWith error: (any Error)?) {
+    package func answer(commitFailedWith error: (any Error)?) {
         let answer: Answer? = phase.withLock { phase in
             switch phase {
             case .started(let answer), .waiting(let answer?):

@@ -1,15 +1,24 @@
 import Foundation
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Ends another thread's `poll`, from any thread. Its descriptors stay open as long as anybody holds it.
-final class WakeUp: Sendable {
+package final class WakeUp: Sendable {
     /// Readable after `signal`, until `clear`.
-    let descriptor: Int32
+    package let descriptor: Int32
     private let input: Int32
 
-    init() throws {
+    /// Throws `POSIXError` when this process may open no more files.
+    package init() throws(POSIXError) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
-            throw HTTPListenerError(.systemFailed, "No pipe could be made: \(String(cString: strerror(errno))).")
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EMFILE)
         }
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
@@ -23,13 +32,13 @@ final class WakeUp: Sendable {
         close(input)
     }
 
-    func signal() {
+    package func signal() {
         var byte: UInt8 = 0
         // A full pipe wakes as well.
         _ = write(input, &byte, 1)
     }
 
-    func clear() {
+    package func clear() {
         withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
             while read(descriptor, buffer.baseAddress, buffer.count) == buffer.count {}
         }

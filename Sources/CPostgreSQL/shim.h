@@ -1,0 +1,8 @@
+#pragma once
+
+// Debian puts the header into a folder of its own; pkg-config names that folder, and not every tool asks pkg-config.
+#if __has_include(<libpq-fe.h>)
+#include <libpq-fe.h>
+#else
+#include <postgresql/libpq-fe.h>
+#endif

@@ -1,0 +1,334 @@
+import CPostgreSQL
+import Foundation
+import Primitives
+import SQLStorage
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Single queries of many callers, over a few connections: one thread sends what has come together, and reads the answers
+/// as they arrive. No caller's thread waits.
+///
+/// Nothing is changed, so a query whose connection is lost is asked once more on another.
+final class PostgresLookups: Sendable {
+    fileprivate struct Lookup: Sendable {
+        let query: PostgresQuery
+        let continuation: CheckedContinuation<SQLRow?, any Error>
+        var attempts = 0
+
+        var unprepared: Lookup {
+            var query = query
+            query.isKept = false
+            return Lookup(query: query, continuation: continuation, attempts: attempts)
+        }
+    }
+
+    private struct State {
+        var queue: [Lookup] = []
+        var isStarted = false
+        var isAsleep = false
+        var isClosing = false
+        var hasEnded = false
+        var closers: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let settings: PostgresSettings
+    private let wakeUp: WakeUp
+    private let state = Locked(State())
+
+    /// Throws `cannotOpen` when this process may open no more files.
+    init(_ settings: PostgresSettings) throws(SQLError) {
+        self.settings = settings
+        do {
+            wakeUp = try WakeUp()
+        } catch {
+            throw SQLError(.cannotOpen, "No pipe could be made for \(settings.place).", underlying: error)
+        }
+    }
+
+    // MARK: - Asking
+
+    func first(_ query: PostgresQuery) async throws -> SQLRow? {
+        try await withCheckedThrowingContinuation { continuation in
+            let (isRefused, mustStart, mustWake) = state.withLock { state in
+                guard !state.isClosing else { return (true, false, false) }
+                state.queue.append(Lookup(query: query, continuation: continuation))
+                defer {
+                    state.isStarted = true
+                    state.isAsleep = false
+                }
+                return (false, !state.isStarted, state.isAsleep)
+            }
+            if isRefused { continuation.resume(throwing: SQLError.closed(settings.place)) }
+            if mustStart { Thread.start(named: "PostgreSQL look-ups") { self.work() } }
+            if mustWake { wakeUp.signal() }
+        }
+    }
+
+    /// Lets the thread answer what is asked and end, and returns when it has.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let isEnded = state.withLock { state in
+                state.isClosing = true
+                guard state.isStarted, !state.hasEnded else { return true }
+                state.closers.append(continuation)
+                return false
+            }
+            if isEnded { continuation.resume() } else { wakeUp.signal() }
+        }
+    }
+
+    /// `close` for an owner that goes away and cannot wait.
+    func finish() {
+        state.withLock { $0.isClosing = true }
+        wakeUp.signal()
+    }
+
+    // MARK: - Working
+
+    /// The next step of the thread.
+    private enum Next {
+        case send([Lookup])
+        case sleep
+        case end
+    }
+
+    private func work() {
+        var lines: [LookupLine] = []
+        while true {
+            let isIdle = lines.allSatisfy { $0.isIdle }
+            let next: Next = state.withLock { state in
+                guard state.queue.isEmpty else {
+                    defer { state.queue.removeAll(keepingCapacity: true) }
+                    return .send(state.queue)
+                }
+                if state.isClosing, isIdle { return .end }
+                state.isAsleep = true
+                return .sleep
+            }
+            switch next {
+            case .send(let lookups): distribute(lookups, over: &lines)
+            case .sleep: break
+            case .end:
+                for line in lines { line.close() }
+                let closers = state.withLock { state in
+                    state.hasEnded = true
+                    defer { state.closers = [] }
+                    return state.closers
+                }
+                for closer in closers { closer.resume() }
+                return
+            }
+            wait(for: lines)
+            for line in lines { line.step(timeout: settings.configuration.timeout) }
+            for line in lines { askAgain(line.isBroken ? line.end() : line.takeAborted()) }
+            lines.removeAll { $0.isBroken }
+        }
+    }
+
+    /// Gives each line its share; opens lines while there are fewer than there may be.
+    private func distribute(_ lookups: [Lookup], over lines: inout [LookupLine]) {
+        while lines.count < max(1, settings.configuration.lookupConnections) {
+            do throws(SQLError) {
+                lines.append(LookupLine(try PostgresConnection(settings, for: .lookups)))
+            } catch {
+                guard lines.isEmpty else { break }
+                for lookup in lookups { lookup.continuation.resume(throwing: error) }
+                return
+            }
+        }
+        let share = max(16, (lookups.count + lines.count - 1) / lines.count)
+        var rest = lookups[...]
+        for line in lines.sorted(by: { $0.load < $1.load }) where !rest.isEmpty {
+            line.send(rest.prefix(share))
+            rest = rest.dropFirst(share)
+        }
+    }
+
+    /// Sleeps until an answer or a question comes, for a second at most while answers are awaited.
+    private func wait(for lines: [LookupLine]) {
+        var items = lines.map { pollfd(fd: $0.socket, events: $0.events, revents: 0) }
+        items.append(pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0))
+        let hasMore = state.withLock { !$0.queue.isEmpty }
+        poll(&items, nfds_t(items.count), hasMore ? 0 : lines.allSatisfy { $0.isIdle } ? -1 : 1000)
+        state.withLock { $0.isAsleep = false }
+        if items[lines.count].revents != 0 { wakeUp.clear() }
+    }
+
+    private func askAgain(_ lookups: [Lookup]) {
+        guard !lookups.isEmpty else { return }
+        let error = SQLError.lost(settings.place, "it ended twice during a look-up")
+        for lookup in lookups where lookup.attempts > 1 { lookup.continuation.resume(throwing: error) }
+        state.withLock { $0.queue += lookups.filter { $0.attempts <= 1 } }
+    }
+}
+
+/// One connection of the look-ups, and what it was asked.
+private final class LookupLine {
+    private let connection: PostgresConnection
+    /// The answers to come, in their order, from `head` on.
+    private var steps: [(step: PostgresConnection.Step, lookup: PostgresLookups.Lookup?)] = []
+    private var head = 0
+    /// Whether a result of the step at the head was read.
+    private var hasResult = false
+    private var mustFlush = false
+    private var lastAnswer = ContinuousClock.now
+    private var failed: [PostgresLookups.Lookup] = []
+    private var aborted: [PostgresLookups.Lookup] = []
+
+    init(_ connection: PostgresConnection) { self.connection = connection }
+
+    var isBroken: Bool { connection.isBroken }
+    var isIdle: Bool { head == steps.count && failed.isEmpty && aborted.isEmpty }
+    var load: Int { steps.count - head }
+    var socket: CInt { connection.socket }
+    var events: Int16 { Int16(POLLIN) | (mustFlush ? Int16(POLLOUT) : 0) }
+
+    func send(_ lookups: ArraySlice<PostgresLookups.Lookup>) {
+        if isIdle { lastAnswer = .now }
+        var rest = lookups
+        var new: [PostgresConnection.Step] = []
+        do throws(SQLError) {
+            while let lookup = rest.first {
+                if let message = message(for: lookup) { try connection.send(message, &new) }
+                rest.removeFirst()
+                for step in new {
+                    if case .statement = step { steps.append((step, lookup)) } else { steps.append((step, nil)) }
+                }
+                new.removeAll(keepingCapacity: true)
+            }
+            try connection.sync(&new)
+            steps.append((.sync, nil))
+        } catch {
+            failed += rest
+            connection.breakOff()
+        }
+        mustFlush = true
+    }
+
+    /// `nil` when its values cannot be sent: then the caller has the reason.
+    private func message(for lookup: PostgresLookups.Lookup) -> PostgresConnection.Message? {
+        do throws(SQLError) {
+            return try PostgresConnection.Message(lookup.query)
+        } catch {
+            lookup.continuation.resume(throwing: error)
+            return nil
+        }
+    }
+
+    /// Sends and reads what can be, and gives up on a connection that has not answered for `timeout`.
+    func step(timeout: Duration) {
+        guard !isBroken else { return }
+        do throws(SQLError) {
+            if mustFlush { mustFlush = try !connection.flushWithoutWaiting() }
+            try connection.receiveWithoutWaiting(take)
+        } catch {
+            connection.breakOff()
+        }
+        if !isIdle, lastAnswer.duration(to: .now) > timeout { connection.breakOff() }
+    }
+
+    /// Takes one result. Returns whether there may be more.
+    private func take(_ result: OpaquePointer?) throws(SQLError) -> Bool {
+        guard head < steps.count else { return false }
+        guard let result else {
+            // The end of a statement, or nothing yet.
+            guard hasResult else { return false }
+            advance()
+            return true
+        }
+        lastAnswer = .now
+        let (step, lookup) = steps[head]
+        switch step {
+        case .sync:
+            guard PQresultStatus(result) == PGRES_PIPELINE_SYNC else {
+                throw .lost(connection.place, "it answered out of order")
+            }
+            advance()
+        case .preparation(let key):
+            hasResult = true
+            // The statement behind it is left out, so its lookup gets the reason here.
+            switch PQresultStatus(result) {
+            case PGRES_FATAL_ERROR:
+                connection.forget(key)
+                try answer(following: head, with: result, key)
+            case PGRES_PIPELINE_ABORTED: connection.forget(key)
+            default: break
+            }
+        case .statement(let key):
+            hasResult = true
+            guard let lookup else { break }
+            steps[head].lookup = nil
+            if PQresultStatus(result) == PGRES_PIPELINE_ABORTED {
+                // One before it failed.
+                aborted.append(lookup)
+            } else if connection.isForgotten(result), lookup.query.isKept {
+                // It was sent before its preparation was known to have failed. Unprepared it gets the reason.
+                connection.forget(key)
+                aborted.append(lookup.unprepared)
+            } else {
+                try answer(lookup, with: result, key)
+            }
+        }
+        return true
+    }
+
+    private func answer(following place: Int, with result: OpaquePointer, _ key: PostgresConnection.Key)
+        throws(SQLError)
+    {
+        guard place + 1 < steps.count, let lookup = steps[place + 1].lookup else { return }
+        steps[place + 1].lookup = nil
+        try answer(lookup, with: result, key)
+    }
+
+    private func answer(
+        _ lookup: PostgresLookups.Lookup, with result: OpaquePointer, _ key: PostgresConnection.Key
+    ) throws(SQLError) {
+        do throws(SQLError) {
+            lookup.continuation.resume(returning: try connection.firstRow(of: result, key: key))
+        } catch {
+            if error.code == .connectionLost {
+                failed.append(lookup)
+                throw error
+            }
+            lookup.continuation.resume(throwing: error)
+        }
+    }
+
+    private func advance() {
+        head += 1
+        hasResult = false
+        if head == steps.count {
+            steps.removeAll(keepingCapacity: true)
+            head = 0
+        }
+    }
+
+    /// Returns what the server left out because another failed.
+    func takeAborted() -> [PostgresLookups.Lookup] {
+        defer { aborted = [] }
+        return aborted
+    }
+
+    /// Closes a broken connection and returns what it did not answer.
+    func end() -> [PostgresLookups.Lookup] {
+        let left = failed + aborted + steps[head...].compactMap(\.lookup)
+        steps = []
+        failed = []
+        aborted = []
+        head = 0
+        connection.close()
+        return left.map { lookup in
+            var lookup = lookup
+            lookup.attempts += 1
+            return lookup
+        }
+    }
+
+    func close() { connection.close() }
+}

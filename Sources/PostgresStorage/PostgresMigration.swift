@@ -1,0 +1,44 @@
+import SQLStorage
+
+extension MigrationPlan {
+    /// Applies what the database does not have yet, each step in a transaction of its own.
+    ///
+    /// Another program may do the same at the same time: the table of the steps is locked in each transaction.
+    func apply(to connection: PostgresConnection, _ statements: PostgresStatements) throws {
+        try connection.runScript(
+            """
+            CREATE TABLE IF NOT EXISTS schema_migrations (
+                position BIGINT PRIMARY KEY, name TEXT COLLATE "C" NOT NULL UNIQUE, checksum TEXT NOT NULL)
+            """)
+        while try applyNext(to: connection, statements) {}
+    }
+
+    /// Applies the first migration that is missing; false if none is.
+    private func applyNext(to connection: PostgresConnection, _ statements: PostgresStatements) throws -> Bool {
+        try connection.runScript("BEGIN ISOLATION LEVEL READ COMMITTED")
+        do {
+            try connection.runScript("LOCK TABLE schema_migrations IN SHARE ROW EXCLUSIVE MODE")
+            let session = PostgresSession(
+                connection, statements,
+                beginning: PostgresQuery(statement: try PostgresStatement("SELECT 1"), values: [], isKept: false))
+            let applied = try AppliedMigration.all(in: session)
+            guard let step = try remaining(after: applied, at: connection.place).first else {
+                try connection.runScript("COMMIT")
+                return false
+            }
+            do throws(SQLError) {
+                try connection.runScript(step.text)
+            } catch {
+                throw SQLError(error.code, "The migration \(step.name) failed. \(error.message)", underlying: error)
+            }
+            try session.execute(
+                "INSERT INTO schema_migrations (position, name, checksum) VALUES (?1, ?2, ?3)",
+                [.integer(Int64(applied.count)), .text(step.name), .text(step.checksum)])
+            try connection.runScript("COMMIT")
+            return true
+        } catch {
+            try? connection.runScript("ROLLBACK")
+            throw error
+        }
+    }
+}

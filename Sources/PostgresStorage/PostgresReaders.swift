@@ -1,0 +1,84 @@
+import Primitives
+import SQLStorage
+
+/// The connections for reading: each used by one thread at a time, opened when none is idle, kept up to a limit.
+///
+/// No read waits for a connection, since a read inside a read would wait for itself.
+final class PostgresReaders: Sendable {
+    private struct State {
+        var idle: [PostgresConnection] = []
+        var isClosed = false
+    }
+
+    private let settings: PostgresSettings
+    private let statements: PostgresStatements
+    private let state: Locked<State>
+    private let begin: PostgresStatement
+    private let commit: PostgresStatement
+
+    init(_ settings: PostgresSettings, _ statements: PostgresStatements, first: PostgresConnection) throws(SQLError) {
+        self.settings = settings
+        self.statements = statements
+        state = Locked(State(idle: [first]))
+        begin = try PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        commit = try PostgresStatement("COMMIT")
+    }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
+        let deadline = ContinuousClock.now + settings.configuration.retryTimeout
+        while true {
+            let (connection, isFresh) = try take()
+            do {
+                return try run(body, on: connection)
+            } catch let error as SQLError where error.code == .connectionLost && !isFresh && .now < deadline {
+                // It was idle, and may have ended meanwhile: a server that restarts ends all of them.
+                continue
+            }
+        }
+    }
+
+    private func run<T>(_ body: (any SQLConnection) throws -> T, on connection: PostgresConnection) throws -> T {
+        let session = PostgresSession(
+            connection, statements, beginning: PostgresQuery(statement: begin, values: [], isKept: false))
+        defer {
+            _ = session.end()
+            if session.hasBegun {
+                connection.sendWithoutWaiting(PostgresQuery(statement: commit, values: [], isKept: false))
+            }
+            giveBack(connection)
+        }
+        let result = try body(session)
+        try session.askWhatWaits()
+        if let failure = session.failure { throw failure }
+        return result
+    }
+
+    private func take() throws(SQLError) -> (PostgresConnection, isFresh: Bool) {
+        let (idle, isClosed) = state.withLock { ($0.idle.popLast(), $0.isClosed) }
+        if isClosed { throw .closed(settings.place) }
+        if let idle { return (idle, false) }
+        return (try PostgresConnection(settings, for: .transactions), true)
+    }
+
+    private func giveBack(_ connection: PostgresConnection) {
+        let isKept = state.withLock { state in
+            let isWanted = !state.isClosed && !connection.isBroken
+            guard isWanted, state.idle.count < settings.configuration.idleReaders else { return false }
+            state.idle.append(connection)
+            return true
+        }
+        if !isKept { connection.close() }
+    }
+
+    /// Refuses reads from now on and closes what is idle; a read that runs closes its connection at its end.
+    func close() {
+        let idle = state.withLock { state in
+            state.isClosed = true
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for connection in idle { connection.close() }
+    }
+}

@@ -1,0 +1,116 @@
+import SQLStorage
+
+/// The connection as one body sees it: of no use after the body, and after its first failed statement.
+///
+/// What is performed waits until something is asked, so that a body costs as many round trips as it asks questions.
+final class PostgresSession: SQLConnection {
+    private let connection: PostgresConnection
+    private let statements: PostgresStatements
+    private var waiting: [PostgresQuery]
+    private var cursors = 0
+    private var isEnded = false
+    private(set) var failure: SQLError?
+
+    /// How many statements wait at most, so that their bytes do not pile up here.
+    private static let waitingLimit = 256
+    /// Rows that a cursor reads at once.
+    private static let part = 500
+
+    /// - Parameter beginning: the statement that begins the transaction; sent with the first question.
+    init(_ connection: PostgresConnection, _ statements: PostgresStatements, beginning: PostgresQuery) {
+        self.connection = connection
+        self.statements = statements
+        waiting = [beginning]
+    }
+
+    /// Ends the use by the body. Returns what was performed and not sent yet.
+    func end() -> [PostgresQuery] {
+        isEnded = true
+        return waiting
+    }
+
+    /// Whether anything was sent, so that a transaction is open.
+    private(set) var hasBegun = false
+
+    @discardableResult
+    func execute(_ sql: String, _ values: [SQLValue]) throws -> Int {
+        try ask([made(sql, values)])[0].changed
+    }
+
+    func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] { try ask([made(sql, values)])[0].rows }
+
+    func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow? { try query(sql, values).first }
+
+    func perform(_ sql: String, _ values: [SQLValue]) throws {
+        waiting.append(try made(sql, values))
+        if waiting.count > Self.waitingLimit { _ = try ask([]) }
+    }
+
+    func queries(_ queries: [SQLQuery]) throws -> [[SQLRow]] {
+        try ask(queries.map { try made($0.sql, $0.values) }).map(\.rows)
+    }
+
+    func lockRows(_ sql: String, _ values: [SQLValue]) throws { try perform("\(sql) FOR UPDATE", values) }
+
+    func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws {
+        let query = try made(sql, values)
+        guard query.statement.isQuery else {
+            for row in try ask([query])[0].rows { try body(row) }
+            return
+        }
+        cursors += 1
+        let name = "c\(cursors)"
+        let declaration = try PostgresStatement("DECLARE \(name) NO SCROLL CURSOR FOR \(sql)")
+        let fetch = PostgresQuery(
+            statement: try PostgresStatement("FETCH \(Self.part) FROM \(name)"), values: [], isKept: false)
+        var rows = try ask([PostgresQuery(statement: declaration, values: values, isKept: false), fetch])[1].rows
+        defer {
+            if failure == nil, let close = try? PostgresStatement("CLOSE \(name)") {
+                waiting.append(PostgresQuery(statement: close, values: [], isKept: false))
+            }
+        }
+        while !rows.isEmpty {
+            for row in rows { try body(row) }
+            rows = rows.count < Self.part ? [] : try ask([fetch])[0].rows
+        }
+    }
+
+    /// Sends what was performed and waits for it.
+    func askWhatWaits() throws(SQLError) {
+        if hasBegun ? !waiting.isEmpty : waiting.count > 1 { _ = try ask([]) }
+    }
+
+    private func made(_ sql: String, _ values: [SQLValue]) throws(SQLError) -> PostgresQuery {
+        guard !isEnded else {
+            throw SQLError(
+                .misuse, "A connection to the database \(connection.place) was used after its body returned.")
+        }
+        if let failure { throw failure }
+        do throws(SQLError) {
+            let statement = try statements.statement(sql)
+            guard !statement.isReserved else {
+                throw SQLError(
+                    .misuse,
+                    "Transactions, cursors and settings of the database \(connection.place) are not a statement's business."
+                )
+            }
+            return PostgresQuery(statement: statement, values: values)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    private func ask(_ queries: [PostgresQuery]) throws(SQLError) -> [PostgresAnswer] {
+        if let failure { throw failure }
+        let all = waiting + queries
+        waiting = []
+        hasBegun = true
+        do throws(SQLError) {
+            return Array(try connection.exchange(all).suffix(queries.count))
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import CPostgreSQL
+import Foundation
+import Primitives
+import SQLStorage
+
+/// Where a database is, how its connections are made, and what they have in common.
+final class PostgresSettings: Sendable {
+    let configuration: PostgresDatabase.Configuration
+    /// The server and the database, for messages.
+    let place: String
+    /// For `PQconnectdbParams`; the last of two with the same name counts.
+    private let parameters: [(String, String)]
+    private let options: String
+    /// How many times the server was asked something and answered.
+    let trips = Locked(0)
+
+    /// Throws `cannotOpen` for what is no URL of a database, or one with a password.
+    init(url: String, _ configuration: PostgresDatabase.Configuration) throws(SQLError) {
+        let parts = try Self.parts(of: url)
+        guard parts["password"] == nil || configuration.allowsPasswordInURL else {
+            throw SQLError(
+                .cannotOpen,
+                "The URL of the database has a password, which others on this machine can read; put it into a file that "
+                    + "PGPASSFILE names, or into PGPASSWORD.")
+        }
+        let host = parts["host"] ?? parts["hostaddr"] ?? "localhost"
+        let name = parts["dbname"] ?? parts["user"] ?? ""
+        place = "\(host)\(parts["port"].map { ":\($0)" } ?? "")/\(name)"
+        self.configuration = configuration
+        let seconds = max(1, configuration.connectTimeout.components.seconds)
+        parameters = [
+            ("application_name", "souk"), ("connect_timeout", "\(seconds)"),
+            ("tcp_user_timeout", "\(seconds * 1000)"), ("keepalives_idle", "30"), ("keepalives_interval", "5"),
+            ("keepalives_count", "3"), ("target_session_attrs", "read-write"), ("dbname", url),
+            ("client_encoding", "UTF8"),
+        ]
+        options = parts["options"] ?? ""
+    }
+
+    /// For `PQconnectdbParams`; the last of two with the same name counts.
+    func parameters(for use: PostgresConnection.Use) -> [(String, String)] {
+        switch use {
+        case .transactions:
+            // A program that stops in the middle of a transaction keeps its rows locked for no longer.
+            parameters + [("options", "-c idle_in_transaction_session_timeout=60000 \(options)")]
+        case .lookups:
+            // Each statement is a transaction of its own, which can change nothing.
+            parameters + [
+                ("target_session_attrs", "primary"), ("options", "-c default_transaction_read_only=on \(options)"),
+            ]
+        }
+    }
+
+    /// The parameters that libpq reads in the URL, by name.
+    private static func parts(of url: String) throws(SQLError) -> [String: String] {
+        guard url.hasPrefix("postgres://") || url.hasPrefix("postgresql://") else {
+            throw SQLError(
+                .cannotOpen,
+                "The URL of a PostgreSQL database begins with postgres://, as in postgres://user@host/name.")
+        }
+        var message: UnsafeMutablePointer<CChar>?
+        guard let options = PQconninfoParse(url, &message) else {
+            // Not libpq's message, which quotes the URL.
+            if let message { PQfreemem(message) }
+            throw SQLError(
+                .cannotOpen, "The URL of the database is malformed; write it as postgres://user@host:port/name.")
+        }
+        defer { PQconninfoFree(options) }
+        var parts: [String: String] = [:]
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val { parts[String(cString: keyword)] = String(cString: value) }
+            option += 1
+        }
+        return parts
+    }
+}
+
+/// The statements of all connections, translated once.
+final class PostgresStatements: Sendable {
+    private let known = Locked<[String: PostgresStatement]>([:])
+    private static let limit = 2048
+
+    func statement(_ sql: String) throws(SQLError) -> PostgresStatement {
+        if let statement = known.withLock({ $0[sql] }) { return statement }
+        let statement = try PostgresStatement(sql)
+        known.withLock { known in
+            if known.count >= Self.limit { known = [:] }
+            known[sql] = statement
+        }
+        return statement
+    }
+}

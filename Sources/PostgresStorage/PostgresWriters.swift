@@ -1,0 +1,232 @@
+import Foundation
+import Primitives
+import SQLStorage
+
+/// The threads that write, each with a connection of its own that it opens when it has something to do. They take queued
+/// bodies in order, and run them at the same time.
+final class PostgresWriters: Sendable {
+    private struct State {
+        var queue: [any QueuedWrite] = []
+        var idle = 0
+        var threads = 0
+        var isClosing = false
+        var closers: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let settings: PostgresSettings
+    private let statements: PostgresStatements
+    private let state = Locked(State())
+    private let wake = DispatchSemaphore(value: 0)
+    private let crowd = WriteCrowd()
+    private let begin: PostgresStatement
+    private let commit: PostgresStatement
+    private let rollback: PostgresStatement
+
+    /// How often a body meets others before it runs alone among the writers of this program.
+    private static let attemptsBesideOthers = 3
+
+    init(_ settings: PostgresSettings, _ statements: PostgresStatements) throws(SQLError) {
+        self.settings = settings
+        self.statements = statements
+        let level = settings.configuration.isolation == .serializable ? "SERIALIZABLE" : "READ COMMITTED"
+        begin = try PostgresStatement("BEGIN ISOLATION LEVEL \(level) READ WRITE")
+        commit = try PostgresStatement("COMMIT")
+        rollback = try PostgresStatement("ROLLBACK")
+    }
+
+    // MARK: - Asking
+
+    func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
+        let write = QueuedBody(body)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                if write.attach({ continuation.resume(with: $0) }) { enqueue(write) }
+            }
+        } onCancel: {
+            write.cancel()
+        }
+    }
+
+    private func enqueue(_ write: any QueuedWrite) {
+        enum Next { case wake, start, wait, refuse }
+        let next: Next = state.withLock { state in
+            guard !state.isClosing else { return .refuse }
+            state.queue.append(write)
+            if state.idle > 0 {
+                state.idle -= 1
+                return .wake
+            }
+            guard state.threads < max(1, settings.configuration.writers) else { return .wait }
+            state.threads += 1
+            return .start
+        }
+        switch next {
+        case .wake: wake.signal()
+        case .start: Thread.start(named: "PostgreSQL writer") { self.work() }
+        case .wait: break
+        case .refuse:
+            write.fail(SQLError.closed(settings.place))
+            write.answer(commitFailedWith: nil)
+        }
+    }
+
+    /// Lets the threads do what is queued and end, and returns when they have.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let isEnded = state.withLock { state in
+                state.isClosing = true
+                guard state.threads > 0 else { return true }
+                state.closers.append(continuation)
+                return false
+            }
+            if isEnded { continuation.resume() } else { wakeAll() }
+        }
+    }
+
+    /// `close` for an owner that goes away and cannot wait.
+    func finish() {
+        state.withLock { $0.isClosing = true }
+        wakeAll()
+    }
+
+    private func wakeAll() {
+        let sleeping = state.withLock { state in
+            defer { state.idle = 0 }
+            return state.idle
+        }
+        for _ in 0..<sleeping { wake.signal() }
+    }
+
+    // MARK: - Working
+
+    private func work() {
+        var connection: PostgresConnection?
+        while let write = next() {
+            guard write.start() else { continue }
+            perform(write, on: &connection)
+        }
+        connection?.close()
+        let closers = state.withLock { state in
+            state.threads -= 1
+            guard state.threads == 0 else { return [] as [CheckedContinuation<Void, Never>] }
+            defer { state.closers = [] }
+            return state.closers
+        }
+        for closer in closers { closer.resume() }
+    }
+
+    /// The next body, waiting for it; nil when the threads are to end and nothing is left.
+    private func next() -> (any QueuedWrite)? {
+        while true {
+            let (write, mustEnd): ((any QueuedWrite)?, Bool) = state.withLock { state in
+                if !state.queue.isEmpty { return (state.queue.removeFirst(), false) }
+                guard !state.isClosing else { return (nil, true) }
+                state.idle += 1
+                return (nil, false)
+            }
+            if let write { return write }
+            if mustEnd { return nil }
+            wake.wait()
+        }
+    }
+
+    /// Runs a body until it is committed or refused, and answers its caller.
+    private func perform(_ write: any QueuedWrite, on connection: inout PostgresConnection?) {
+        let deadline = ContinuousClock.now + settings.configuration.retryTimeout
+        var attempt = 0
+        while true {
+            attempt += 1
+            let isAlone = attempt > Self.attemptsBesideOthers
+            crowd.begin(alone: isAlone)
+            let outcome = Result { try run(write, on: &connection) }
+            crowd.end(alone: isAlone)
+            switch outcome {
+            case .success: return write.answer(commitFailedWith: nil)
+            case .failure(let error):
+                if let error = error as? SQLError, error.mayRunAgain, .now < deadline {
+                    pause(after: attempt, error)
+                    continue
+                }
+                return write.answer(commitFailedWith: error)
+            }
+        }
+    }
+
+    /// Two bodies that met do not meet again at once; a server that restarts needs a moment.
+    private func pause(after attempt: Int, _ error: SQLError) {
+        let most = min(error.code == .conflict ? 0.001 : 0.05, 0.5) * Double(1 << min(attempt, 5))
+        Thread.sleep(forTimeInterval: .random(in: 0...most))
+    }
+
+    /// Runs a body once, in a transaction. Throws what it threw, or why the commit failed.
+    private func run(_ write: any QueuedWrite, on kept: inout PostgresConnection?) throws {
+        let connection = try kept ?? PostgresConnection(settings, for: .transactions)
+        kept = connection
+        defer {
+            if connection.isBroken {
+                connection.close()
+                kept = nil
+            }
+        }
+        let session = PostgresSession(
+            connection, statements, beginning: PostgresQuery(statement: begin, values: [], isKept: false))
+        do {
+            var waiting: [PostgresQuery] = []
+            try write.run { body in
+                defer { waiting = session.end() }
+                try body(session)
+                if let failure = session.failure { throw failure }
+            }
+            // A body that asked nothing and changed nothing needs no transaction.
+            guard session.hasBegun || waiting.count > 1 else { return }
+            _ = try connection.exchange(
+                waiting + [PostgresQuery(statement: commit, values: [], isKept: false)], endsWithCommit: true)
+        } catch {
+            if !connection.isBroken, connection.isInTransaction {
+                _ = try? connection.exchange([PostgresQuery(statement: rollback, values: [], isKept: false)])
+            }
+            // What the server said first is the reason, whatever the body made of it.
+            throw session.failure ?? error
+        }
+    }
+}
+
+/// Lets a body that lost too often run alone among the bodies of this program: it meets no other then, so that it gets
+/// on however many there are.
+private final class WriteCrowd: Sendable {
+    private struct State {
+        var running = 0
+        var waitingAlone = 0
+        var isAlone = false
+
+        mutating func mayBegin(alone: Bool) -> Bool {
+            guard !isAlone, alone ? running == 0 : waitingAlone == 0 else { return false }
+            if alone {
+                waitingAlone -= 1
+                isAlone = true
+            } else {
+                running += 1
+            }
+            return true
+        }
+    }
+
+    private let condition = NSCondition()
+    private let state = Locked(State())
+
+    func begin(alone: Bool) {
+        condition.lock()
+        defer { condition.unlock() }
+        if alone { state.withLock { $0.waitingAlone += 1 } }
+        while !state.withLock({ $0.mayBegin(alone: alone) }) { condition.wait() }
+    }
+
+    func end(alone: Bool) {
+        condition.lock()
+        state.withLock { state in
+            if alone { state.isAlone = false } else { state.running -= 1 }
+        }
+        condition.broadcast()
+        condition.unlock()
+    }
+}

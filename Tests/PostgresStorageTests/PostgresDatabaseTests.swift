@@ -1,0 +1,362 @@
+import BaseTestSupport
+import Foundation
+import HostTestSupport
+import Primitives
+import SQLStorage
+import Testing
+
+@testable import PostgresStorage
+
+@Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
+struct PostgresDatabaseTests {
+    private static let schema = SQLMigration(
+        "0001 account",
+        [
+            .postgreSQL: """
+            CREATE TABLE account (name TEXT COLLATE "C" PRIMARY KEY, balance BIGINT NOT NULL);
+            INSERT INTO account VALUES ('a', 0), ('b', 0);
+            """
+        ])
+
+    private static func withDatabase(
+        _ configuration: PostgresDatabase.Configuration = .init(),
+        _ body: (PostgresDatabase, _ url: String, _ name: String) async throws -> Void
+    ) async throws {
+        let url = try await PostgresCluster.shared().makeDatabase()
+        let database = try PostgresDatabase(url: url, configuration: configuration)
+        try database.migrate([schema])
+        try await body(database, url, String(url.split(separator: "/")[2].prefix { $0 != "?" }))
+        await database.close()
+    }
+
+    private static func balance(_ name: String, in database: PostgresDatabase) throws -> Int? {
+        try database.read { try $0.first("SELECT balance FROM account WHERE name = ?1", [.text(name)])?["balance"] }
+    }
+
+    // MARK: - Values
+
+    @Test func `every value comes back as it was bound, whatever the column's width`() async throws {
+        try await Self.withDatabase { database, _, _ in
+            let values: [SQLValue] = [
+                .null, 0, -1, .integer(.min), .integer(.max), .real(0.1), .real(-.infinity),
+                .real(.leastNonzeroMagnitude), "", "é",
+                "e\u{301}", "\u{1F4A5}", .blob([]), .blob([0, 255, 0x27]), .blob(Array(repeating: 7, count: 100_000)),
+                .text(String(repeating: "x", count: 100_000)),
+            ]
+            for value in values {
+                let read = try database.read { try $0.first("SELECT ?1 AS value", [value])?.values.first }
+                #expect(read == value)
+            }
+            let row = try database.read { connection in
+                try connection.first(
+                    """
+                    SELECT CAST(3 AS SMALLINT) AS a, CAST(-4 AS INTEGER) AS b, TRUE AS c, CAST(0.5 AS REAL) AS d,
+                        CAST('x' AS VARCHAR(3)) AS e, CAST('y' AS CHAR(1)) AS f, CAST(SUM(balance) AS BIGINT) AS g
+                    FROM account
+                    """)
+            }
+            #expect(row?.values == [3, -4, 1, 0.5, "x", "y", 0])
+            #expect(throws: SQLError(.unexpectedValue, "")) {
+                try database.read { try $0.query("SELECT SUM(balance) AS sum FROM account") }
+            }
+        }
+    }
+
+    @Test func `an error holds no value that was bound`() async throws {
+        try await Self.withDatabase { database, _, _ in
+            for sql in [
+                "INSERT INTO account VALUES (?1, 1), (?1, 1)", "SELECT CAST(?1 AS BIGINT)",
+                "SELECT name FROM nowhere WHERE ?1 = ''",
+            ] {
+                let error = await #expect(throws: SQLError.self) {
+                    try await database.write { try $0.execute(sql, ["confidential"]) }
+                }
+                #expect(error?.message.contains("confidential") == false)
+                #expect(error?.message.contains("\n") == false)
+            }
+        }
+    }
+
+    // MARK: - Round trips
+
+    @Test func `a body costs as many round trips as it asks questions, and a read one`() async throws {
+        try await Self.withDatabase { database, _, _ in
+            func trips(_ work: () async throws -> Void) async throws -> Int {
+                try await work()
+                let before = database.roundTrips
+                try await work()
+                return database.roundTrips - before
+            }
+            try await #expect(trips { _ = try Self.balance("a", in: database) } == 1)
+            try await #expect(trips { _ = try await database.lookup("SELECT 1 FROM account", []) } == 0)
+            try await #expect(
+                trips {
+                    try await database.write { connection in
+                        for name in ["a", "b"] {
+                            try connection.perform("UPDATE account SET balance = 1 WHERE name = ?1", [.text(name)])
+                        }
+                    }
+                } == 1)
+            try await #expect(
+                trips {
+                    try await database.write { connection in
+                        try connection.lockRows("SELECT 1 FROM account WHERE name = ?1", ["a"])
+                        let rows = try connection.queries([
+                            SQLQuery("SELECT balance FROM account WHERE name = ?1", ["a"]),
+                            SQLQuery("SELECT balance FROM account WHERE name = ?1", ["b"]),
+                        ])
+                        try connection.perform("UPDATE account SET balance = ?1", [SQLValue(rows.count)])
+                    }
+                } == 2)
+            try await #expect(trips { try await database.write { _ in } } == 0)
+        }
+    }
+
+    @Test func `a result larger than a cursor's part is read whole, and rows that are written are counted`()
+        async throws
+    {
+        try await Self.withDatabase { database, _, _ in
+            let inserted = try await database.write { connection in
+                try connection.execute(
+                    "INSERT INTO account SELECT 'n' || number, number FROM generate_series(1, ?1) AS number", [1250])
+            }
+            #expect(inserted == 1250)
+            var sum = 0
+            try database.read { connection in
+                try connection.each("SELECT balance FROM account WHERE balance <= ?1", [1250]) {
+                    sum += try $0["balance"]
+                }
+            }
+            #expect(sum == 1250 * 1251 / 2)
+            let changed = try await database.write { connection in
+                [
+                    try connection.execute("UPDATE account SET balance = 0 WHERE balance > 1000"),
+                    try connection.execute("SELECT name FROM account"),
+                    try connection.execute("DELETE FROM account WHERE balance = 0"),
+                ]
+            }
+            #expect(changed == [250, 0, 252])
+        }
+    }
+
+    // MARK: - Others at the same time
+
+    @Test(arguments: [PostgresDatabase.Isolation.serializable, .readCommitted])
+    func `two programs that count up the same row under its lock lose nothing`(
+        isolation: PostgresDatabase.Isolation
+    ) async throws {
+        var configuration = PostgresDatabase.Configuration()
+        configuration.isolation = isolation
+        try await Self.withDatabase(configuration) { first, url, _ in
+            let second = try PostgresDatabase(url: url, configuration: configuration)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for database in [first, second] {
+                    for _ in 0..<100 {
+                        group.addTask {
+                            try await database.write { connection in
+                                try connection.lockRows("SELECT 1 FROM account WHERE name = ?1", ["a"])
+                                let asked = "SELECT balance FROM account WHERE name = 'a'"
+                                let balance: Int = try connection.first(asked)?["balance"] ?? 0
+                                try connection.perform(
+                                    "UPDATE account SET balance = ?1 WHERE name = 'a'", [SQLValue(balance + 1)])
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try #expect(Self.balance("a", in: second) == 200)
+            await second.close()
+        }
+    }
+
+    @Test func `two programs that each read what the other writes act as if one were first`() async throws {
+        try await Self.withDatabase { first, url, _ in
+            let second = try PostgresDatabase(url: url)
+            // Write skew: each takes from one account while both together have enough.
+            for _ in 0..<20 {
+                try await first.write { try $0.perform("UPDATE account SET balance = 1", []) }
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for (database, name) in [(first, "a"), (second, "b")] {
+                        group.addTask {
+                            try await database.write { connection in
+                                let sum: Int =
+                                    try connection.first("SELECT CAST(SUM(balance) AS BIGINT) AS sum FROM account")?[
+                                        "sum"] ?? 0
+                                guard sum == 2 else { return }
+                                try connection.perform(
+                                    "UPDATE account SET balance = balance - 2 WHERE name = ?1", [.text(name)])
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                let balances = [try Self.balance("a", in: first) ?? 0, try Self.balance("b", in: first) ?? 0]
+                #expect(balances.sorted() == [-1, 1])
+            }
+            await second.close()
+        }
+    }
+
+    @Test func `of two programs that migrate at the same time each step is applied once`() async throws {
+        let url = try await PostgresCluster.shared().makeDatabase()
+        let databases = try (0..<4).map { _ in try PostgresDatabase(url: url) }
+        let second = SQLMigration("0002", [.postgreSQL: "INSERT INTO account VALUES ('c', 3)"])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for database in databases {
+                group.addTask {
+                    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                        Thread.detachNewThread {
+                            continuation.resume(with: Result { try database.migrate([Self.schema, second]) })
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try #expect(Self.balance("c", in: databases[0]) == 3)
+        for database in databases { await database.close() }
+    }
+
+    // MARK: - Connections that end
+
+    @Test func `reads, look-ups and writes go on after the server ended their connections`() async throws {
+        try await Self.withDatabase { database, _, name in
+            let cluster = try await PostgresCluster.shared()
+            for round in 1...3 {
+                _ = try Self.balance("a", in: database)
+                _ = try await database.lookup("SELECT 1 FROM account", [])
+                try await database.write { try $0.perform("UPDATE account SET balance = 1", []) }
+                try await cluster.run(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'")
+                try #expect(Self.balance("a", in: database) == 1)
+                let found = try await database.lookup("SELECT balance FROM account WHERE name = 'a'", [])
+                #expect(found?.values == [1])
+                try await database.write { connection in
+                    try connection.perform("UPDATE account SET balance = ?1", [SQLValue(round + 1)])
+                }
+                try #expect(Self.balance("b", in: database) == round + 1)
+                try await database.write { try $0.perform("UPDATE account SET balance = 1", []) }
+            }
+        }
+    }
+
+    @Test func `a body whose connection ends in its middle runs again, and is written once`() async throws {
+        try await Self.withDatabase { database, url, _ in
+            let other = try PostgresDatabase(url: url)
+            let runs = Locked(0)
+            try await database.write { connection in
+                try connection.execute("UPDATE account SET balance = balance + 1 WHERE name = 'a'")
+                let run = runs.withLock { runs in
+                    runs += 1
+                    return runs
+                }
+                guard run == 1 else { return }
+                let id: Int = try connection.first("SELECT pg_backend_pid() AS id")?["id"] ?? 0
+                let ended = try other.read {
+                    try $0.first("SELECT pg_terminate_backend(CAST(?1 AS INTEGER), 20000) AS ended", [SQLValue(id)])
+                }
+                #expect(ended?.values == [1])
+            }
+            #expect(runs.withLock { $0 } == 2)
+            try #expect(Self.balance("a", in: database) == 1)
+            await other.close()
+        }
+    }
+
+    @Test func `a connection that ends during a commit leaves the outcome unknown`() async throws {
+        try await Self.withDatabase { database, url, _ in
+            // The commit waits in a deferred trigger, until its connection is ended.
+            try await database.write { connection in
+                try connection.execute("CREATE TABLE slow (id BIGINT)")
+                try connection.execute(
+                    """
+                    CREATE FUNCTION wait_long() RETURNS TRIGGER LANGUAGE plpgsql AS
+                    $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$
+                    """)
+                try connection.execute(
+                    """
+                    CREATE CONSTRAINT TRIGGER slowly AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED
+                    FOR EACH ROW EXECUTE FUNCTION wait_long()
+                    """)
+            }
+            let other = try PostgresDatabase(url: url)
+            let outcome = Task { try await database.write { try $0.perform("INSERT INTO slow VALUES (1)", []) } }
+            try await until("the commit is ended") {
+                let ended = try other.read { connection in
+                    try connection.query(
+                        """
+                        SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
+                        WHERE query = 'COMMIT' AND state = 'active' AND datname = current_database()
+                        """)
+                }
+                return !ended.isEmpty
+            }
+            let error = await #expect(throws: SQLError.self) { try await outcome.value }
+            #expect(error?.code == .outcomeUnknown)
+            await other.close()
+        }
+    }
+
+    @Test func `a server that does not answer in time is given up`() async throws {
+        var configuration = PostgresDatabase.Configuration()
+        configuration.timeout = .milliseconds(300)
+        configuration.retryTimeout = .zero
+        try await Self.withDatabase(configuration) { database, _, _ in
+            #expect(throws: SQLError(.connectionLost, "")) {
+                try database.read { try $0.query("SELECT CAST(pg_sleep(30) AS TEXT)") }
+            }
+            try #expect(Self.balance("a", in: database) == 0)
+        }
+    }
+
+    // MARK: - Opening
+
+    @Test(arguments: [
+        "postgres://souk@/missing?host=FOLDER", "postgres://locked@/postgres?host=FOLDER",
+        "postgres://nobody@/postgres?host=FOLDER", "postgres://souk@/postgres?host=/nowhere",
+        "postgres://souk@127.0.0.1:1/postgres", "postgres://souk@/postgres?host=FOLDER&wrong=1", "mysql://a/b", "",
+        "postgres",
+        "postgres://souk:secret@/postgres?host=FOLDER", "postgres://souk@[::1/x",
+    ])
+    func `a database that cannot be opened is refused in one sentence`(url: String) async throws {
+        let folder = try await PostgresCluster.shared().folder
+        let error = #expect(throws: SQLError.self) {
+            _ = try PostgresDatabase(url: url.replacingOccurrences(of: "FOLDER", with: folder))
+        }
+        #expect(error?.code == .cannotOpen)
+        #expect(error?.message.hasSuffix(".") == true)
+        #expect(error?.message.contains("\n") == false)
+        #expect(error?.message.contains("secret") == false)
+    }
+
+    @Test func `another encoding is refused`() async throws {
+        let cluster = try await PostgresCluster.shared()
+        try await cluster.run("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+        let error = #expect(throws: SQLError(.cannotOpen, "")) {
+            _ = try PostgresDatabase(url: cluster.url(of: "latin"))
+        }
+        #expect(error?.message.contains("LATIN1") == true)
+    }
+
+    @Test func `a database that takes no writes is refused`() async throws {
+        let cluster = try await PostgresCluster.shared()
+        try await cluster.run("CREATE DATABASE frozen TEMPLATE template0")
+        try await cluster.run("ALTER DATABASE frozen SET default_transaction_read_only = on")
+        #expect(throws: SQLError(.readOnly, "")) { _ = try PostgresDatabase(url: cluster.url(of: "frozen")) }
+    }
+
+    @Test func `a password in the URL works where the configuration allows it`() async throws {
+        let cluster = try await PostgresCluster.shared()
+        var configuration = PostgresDatabase.Configuration()
+        configuration.allowsPasswordInURL = true
+        let url = cluster.url(of: "postgres", as: "locked:open%20sesame")
+        let database = try PostgresDatabase(url: url, configuration: configuration)
+        await database.close()
+        let error = #expect(throws: SQLError(.cannotOpen, "")) {
+            _ = try PostgresDatabase(
+                url: url.replacingOccurrences(of: "sesame", with: "barley"), configuration: configuration)
+        }
+        #expect(error?.message.contains("barley") == false)
+    }
+}
