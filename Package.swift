@@ -146,9 +146,10 @@ let package = Package(
             .executableTarget(
                 name: "Benchmarks",
                 dependencies: [
-                    "AppStoreSimulator", "CAllocations", "COpenSSL", "CurlTransport", "EntitlementServer", "HTTPCore",
-                    "HTTPListener", "InAppStore", "NetworkInterception", "PluginHub", "Primitives", "Purchases",
-                    "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
+                    "AppStoreSimulator", "CAllocations", "COpenSSL", "CPostgreSQL", "CurlTransport",
+                    "EntitlementServer", "HTTPCore",
+                    "HTTPListener", "InAppStore", "NetworkInterception", "PluginHub", "PostgresStorage", "Primitives",
+                    "Purchases", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
                 ], path: "Benchmarks", exclude: ["Allocations"], swiftSettings: strict, linkerSettings: heap),
             // Counts what the benchmarks ask the heap for; nothing else may link it.
             .target(name: "CAllocations", path: "Benchmarks/Allocations", cSettings: knowsHeap),

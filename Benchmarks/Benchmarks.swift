@@ -11,7 +11,7 @@ enum Benchmarks {
         ("purchases", StoreBenchmark.purchases),
         ("renewals", StoreBenchmark.renewals), ("notifications", NotificationBenchmark.run),
         ("server", ServerBenchmark.run), ("launch", LaunchBenchmark.run), ("client", MergedReadBenchmark.run),
-        ("interception", InterceptionBenchmark.run),
+        ("interception", InterceptionBenchmark.run), ("cluster", ClusterBenchmark.run),
     ]
 
     static func main() async {

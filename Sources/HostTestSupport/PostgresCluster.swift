@@ -1,21 +1,12 @@
 import Foundation
 import Primitives
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// A PostgreSQL server of this process' own, in a temporary folder and on a socket there. It ends, and the folder goes,
 /// when the process does.
 ///
 ///     let url = try await PostgresCluster.shared().makeDatabase()
 ///
-/// Durability is off, and everybody on this machine who may open the socket is let in, but for the role `locked`, which
-/// has the password `open sesame`.
+/// Durability is off. The role `souk` owns it and needs no password; `locked` has the password `open sesame`.
 public final class PostgresCluster: Sendable {
     /// Where Debian puts the programs, newest version first; else the PATH's.
     private static let programs: String? = {
@@ -51,33 +42,11 @@ public final class PostgresCluster: Sendable {
     ///
     /// - Parameter settings: more of the server's settings, such as `max_prepared_transactions=1`.
     public init(settings: [String] = []) async throws {
-        guard let programs = Self.programs else { throw POSIXError(.ENOENT) }
-        let options = (["listen_addresses=", "fsync=off", "full_page_writes=off"] + settings).map { "-c '\($0)'" }
-        // The shell waits for the end of its input, which comes with the end of this process, however that ends.
-        let script = """
-            umask 077
-            folder=$(mktemp -d /tmp/souk-postgres-XXXXXX) || exit 1
-            trap 'rm -rf "$folder"' EXIT
-            cd "$folder"
-            printf 'open sesame' >password
-            "$0/initdb" -D data -U souk -A trust -E UTF8 --locale=C --no-sync >log 2>&1 || { cat log >&2; exit 1; }
-            printf 'local all locked scram-sha-256\\nlocal all all trust\\n' >data/pg_hba.conf
-            "$0/postgres" -D data -k "$folder" \(options.joined(separator: " ")) >log 2>&1 </dev/null &
-            server=$!
-            until "$0/pg_isready" -q -h "$folder"; do
-                kill -0 $server 2>/dev/null || { cat log >&2; exit 1; }
-                sleep 0.05
-            done
-            "$0/psql" -q -h "$folder" -U souk -d postgres -c "CREATE ROLE locked LOGIN PASSWORD 'open sesame'"
-            echo "$folder"
-            cat >/dev/null
-            kill -INT $server
-            wait $server
-            """
-        let arguments = ["sh", "-c", script, programs]
-        // PostgreSQL refuses to run as root.
-        let asUser = geteuid() == 0 ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] : []
-        program = try ChildProgram("/usr/bin/env", asUser + arguments, input: .captured, output: .captured)
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Scripts/support/postgres-cluster")
+        program = try ChildProgram(
+            "/bin/sh", [script.path, "fsync=off", "full_page_writes=off"] + settings, input: .captured,
+            output: .captured)
         guard let line = await program.output.firstLine(), !line.isEmpty else { throw POSIXError(.ECHILD) }
         folder = line
     }
