@@ -81,7 +81,9 @@ struct ResponseWriter {
         guard let created else { return .NO }
         defer { MHD_destroy_response(created) }
         for field in response.headers where !Self.isWrittenByListener(field.name) {
-            guard MHD_add_response_header(created, field.name, field.value) == .YES else { return .NO }
+            // libmicrohttpd takes no empty value. White space around a value is not part of it.
+            let value = field.value.isEmpty ? " " : field.value
+            guard MHD_add_response_header(created, field.name, value) == .YES else { return .NO }
         }
         if closesConnection || response.headers.values("Connection").contains(where: { $0.equalsIgnoringCase("close") })
         {

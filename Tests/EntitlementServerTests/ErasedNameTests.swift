@@ -106,6 +106,21 @@ import Testing
         await bench.close()
     }
 
+    @Test func `a renewal of what another one has now does not bring an erased token back`() async throws {
+        let bench = try await ServerBench()
+        let token = UUID(uuidString: Self.uuid)
+        _ = try await bench.post(bench.period("1") { $0.appAccountToken = token }, for: Self.uuid)
+        #expect(try await bench.transfer("1", from: Self.uuid, to: "heir").status == 200)
+        #expect(try await erase(Self.uuid, in: bench) == 200)
+        bench.clock.advance(by: 29 * 86400)
+        try await bench.tell(bench.period("2", of: "1") { $0.appAccountToken = token })
+        #expect(try await bench.get("heir").active() == ["pro"])
+        #expect(try tokens(bench).allSatisfy { $0 != Self.uuid })
+        #expect(try files(of: bench, holding: Self.uuid) == [])
+        #expect(try replay(bench) == [])
+        await bench.close()
+    }
+
     @Test func `a token that another customer has too stays`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken

@@ -98,6 +98,7 @@ import Testing
             try await bench.grant("gift", to: pseudonym),
             try await bench.alias("anonymous-1", to: pseudonym),
             try await bench.transfer("2", from: "ben", to: pseudonym),
+            try await bench.transfer("1", from: pseudonym, to: "ben"),
             try await bench.send(
                 .post, "\(path)/credits/coins/redeem", as: .secret,
                 body: .json(["items": [["id": "cat", "type": "filter"]]])),
@@ -135,6 +136,35 @@ import Testing
         #expect(try await export("ben", bench)["facts"]?[0]?["payload"] != nil)
         let rows = try everything(bench)
         #expect(!rows.contains("anna"))
+        await bench.close()
+    }
+
+    @Test func `when all who share a purchase were erased its source goes`() async throws {
+        let bench = try await ServerBench { $0.apps[0].transferMode = .share }
+        for customer in ["anna", "ben", "cleo"] { _ = try await bench.post(bench.purchase("1"), for: customer) }
+        for (customer, purchases) in [("ben", 0), ("anna", 0), ("cleo", 1)] {
+            #expect(try await erase(customer, in: bench).json["erasedPurchases"]?.intValue == purchases, "\(customer)")
+            #expect(try bench.replay().differences == [])
+        }
+        #expect(try bench.count("data_key") == 0)
+        await bench.close()
+    }
+
+    @Test func `who comes back for an erased purchase keeps it from those who have a receipt of it`() async throws {
+        let bench = try await ServerBench()
+        let signed = try bench.purchase("3", product: "pro.monthly") {
+            $0.appAccountToken = CustomerID("anna").appAccountToken
+        }
+        let receipt = try bench.receipt([bench.receiptPurchase("3")])
+        _ = try await bench.post(signed)
+        let refused = try await bench.present(receipt: receipt, for: "mallory")
+        #expect(refused.json["rejected"]?[0]?["code"]?.stringValue == "boundToAnotherCustomer")
+        _ = try await erase(in: bench)
+        _ = try await bench.post(signed)
+        let again = try await bench.present(receipt: receipt, for: "mallory")
+        #expect(again.json["rejected"]?[0]?["code"]?.stringValue == "boundToAnotherCustomer")
+        #expect(try await bench.get("mallory").active() == [])
+        #expect(try bench.replay().differences == [])
         await bench.close()
     }
 

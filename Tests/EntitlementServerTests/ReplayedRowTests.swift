@@ -68,6 +68,7 @@ import Testing
         _ = try await bench.send(
             .post, "/v1/promotions", as: .secret, body: .json(["code": "SUMMER", "feature": "pro", "lasts": "P1M"]))
         for customer in ["anna", "ben"] { #expect(try await redeem("SUMMER", for: customer, in: bench) == 200) }
+        _ = try await bench.alias("anonymous-of-ben", to: "ben")
         _ = try await bench.post(bench.coins("4"), for: "dora")
         _ = try await bench.redeem([("cat", "filter")], for: "dora")
         return bench
@@ -106,6 +107,13 @@ import Testing
         ("UPDATE fact SET summary = 'no JSON' WHERE sequence = 1", "fact 1"),
         ("UPDATE fact SET summary = NULL WHERE sequence = 1", "fact 1"),
         ("UPDATE fact SET summary = 'no JSON', data_key = NULL WHERE sequence = 1", "fact 1"),
+        ("UPDATE fact SET data_key = NULL, source_bytes = x'', header = NULL WHERE sequence = 1", "fact 1"),
+        ("DELETE FROM data_key WHERE id IN (SELECT data_key FROM fact WHERE sequence = 6)", "fact 6"),
+        ("UPDATE document SET source_bytes = x'00'", "document 1"),
+        ("UPDATE alias SET app_account_token = '00000000-0000-0000-0000-000000000000'", "alias anonymous-of-ben"),
+        ("DELETE FROM redemption", "purchase 4"),
+        ("UPDATE promotion_redemption SET customer = 'mallory' WHERE customer = 'ben'", "promotion SUMMER"),
+        ("UPDATE customer SET erased_at = 1 WHERE id = 'ben'", "customer ben"),
         ("UPDATE customer SET revision = 0 WHERE id = 'anna'", "customer anna"),
         ("UPDATE customer SET revision = -1 WHERE id = 'anna'", "customer anna"),
         ("UPDATE promotion SET redemptions = 1", "promotion SUMMER"),

@@ -262,6 +262,38 @@ import Testing
         await restored.close()
     }
 
+    /// In the backup the purchases wait for customers who are not known yet; one is another customer's meanwhile.
+    @Test func `a customer whom the backup knows by a token alone is erased from it`() async throws {
+        let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
+        let bench = try await ServerBench(folder: folder)
+        let uuid = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
+        let tokens = [CustomerID(unchecked: uuid).appAccountToken, CustomerID(unchecked: Self.name).appAccountToken]
+        try await bench.tell(bench.period("1") { $0.appAccountToken = tokens[0] })
+        try await bench.tell(bench.period("2") { $0.appAccountToken = tokens[1] })
+        _ = try await bench.post(bench.purchase("3") { $0.appAccountToken = tokens[0] }, for: "ben")
+        let refusal = try await bench.send(
+            .post, "/v1/customers/eve-who-was-refused/grants", as: .secret, headers: ["Idempotency-Key": "k"],
+            body: .json(["feature": "", "reason": "r"]))
+        #expect(refusal.status == 400)
+        let backup = try backUp(bench, to: elsewhere)
+        try await erase(uuid, in: bench)
+        try await erase(in: bench)
+        _ = try await bench.grant("gift", to: "eve-who-was-refused")
+        try await erase("eve-who-was-refused", in: bench)
+        let secret = try #require(bench.keys[ServerBench.app]).secretKey
+        await bench.close()
+
+        #expect(try await restore(backup, to: folder).erasedCustomers == 2)
+        try expectNothing(of: [uuid, Self.name, "eve-who-was-refused"], in: folder)
+        let restored = try await ServerBench(folder: folder)
+        for name in [uuid, Self.name, "ben"] {
+            let answer = try await restored.send(.get, "/v1/customers/\(name)", as: .other("Bearer \(secret)"))
+            #expect(try answer.customer().features.isEmpty, "\(name)")
+        }
+        #expect(try restored.replay().differences == [])
+        await restored.close()
+    }
+
     @Test func `an erasure of which no digest is kept is counted, since it cannot be repeated`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)

@@ -93,6 +93,15 @@ import Testing
         #expect(next.body == "next")
     }
 
+    @Test func `a header with an empty value is sent`() async throws {
+        let (first, next) = try await answer("GET") {
+            HTTPResponse(status: 200, headers: ["Vary": "", "Date": "", "X": "1"], body: .text("ab"))
+        }
+        #expect(first.status == 200 && first.body == "ab")
+        #expect(first.headers.values("Vary") == [""] && first.headers.values("X") == ["1"])
+        #expect(next.body == "next")
+    }
+
     @Test func `an answer that would break the message is 500`() async throws {
         let (split, _) = try await answer("GET") { HTTPResponse(status: 200, headers: ["X": "a\r\nInjected: 1"]) }
         #expect(split.status == 500)

@@ -40,7 +40,10 @@ struct WebPurchaseRoute: Sendable {
                 purchase.facts(body, in: source.environment), of: source.app, by: purchase.customer,
                 answering: source.environment, as: nil
             ) { recorded, _ in
-                if let rejected = recorded.rejected.first { throw Refusal.notTrue(rejected, field: "customer") }
+                if let rejected = recorded.rejected.first {
+                    let isMoved = rejected.code == "boundToAnotherPurchase"
+                    throw Refusal.notTrue(rejected, field: isMoved ? "originalTransactionID" : "customer")
+                }
                 let answer: JSONValue = [
                     "acknowledgedTransactionIDs": .array(recorded.acknowledged.map { .string($0.rawValue) })
                 ]

@@ -122,13 +122,19 @@ extension LedgerTransaction {
                 "signedAt": .string(RFC3339.string(from: Date(milliseconds: try row["signed_at"]))),
                 "receivedAt": .string(RFC3339.string(from: Date(milliseconds: try row["received_at"]))),
             ]
-            let id: Int64? = try row["data_key"]
-            guard let id, let key = try key(id) else { return document }
-            let source = try key.open(try row["source_bytes"], authenticating: Array(identity.utf8))
+            guard let source = try source(ofDocument: row) else { return document }
             let isText = PresentedDocument.Kind(rawValue: try row["kind"]) == .notification
             document["sourceBytes"] = .string(isText ? String(decoding: source, as: UTF8.self) : Base64.encode(source))
             return document
         }
+    }
+
+    /// The source of a document, from its columns data_key, identity and source_bytes; `nil` once it was erased.
+    func source(ofDocument row: SQLRow) throws -> [UInt8]? {
+        let id: Int64? = try row["data_key"]
+        guard let id, let key = try key(id) else { return nil }
+        let identity: String = try row["identity"]
+        return try key.open(try row["source_bytes"], authenticating: Array(identity.utf8))
     }
 
     private func seal(_ document: PresentedDocument) throws -> Sealed {

@@ -60,12 +60,29 @@ extension LedgerTransaction {
             try connection.execute("UPDATE app SET erasure_salt = ?2 WHERE bundle_id = ?1", [app, .blob(salt)])
         }
         try connection.execute("INSERT INTO compaction_due (since) VALUES (?1)", [.integer(now.milliseconds)])
-        for name in names {
+        // A purchase may have waited for the customer's token when the customer was not known. A token that another customer
+        // has too is theirs.
+        let tokens = try Set(names.map(\.appAccountToken)).filter { try bearer(of: $0) == nil }.map(\.wireText)
+        for text in Set((names.map(\.rawValue) + tokens).map { ExactString($0) }) {
             try ErasedName(
-                book: book, salt: salt, digest: ErasedName.digest(of: name.rawValue, salt), pseudonym: pseudonym,
+                book: book, salt: salt, digest: ErasedName.digest(of: text.rawValue, salt), pseudonym: pseudonym,
                 erasedAt: now
             ).keep(connection)
         }
+    }
+
+    /// The pseudonym that is left of the customer who had this token and was erased; `nil` where another customer has it.
+    func pseudonym(ofErasedBearing token: UUID) throws -> CustomerID? {
+        let app = try connection.first(
+            "SELECT erasure_salt FROM app WHERE bundle_id = ?1", [.text(book.app.rawValue)])
+        let salt: [UInt8]? = try app.flatMap { try $0["erasure_salt"] }
+        guard let salt, try bearer(of: token) == nil else { return nil }
+        return try connection.first(
+            """
+            SELECT pseudonym FROM erased_name WHERE app = ?1 AND environment = ?2 AND digest = ?3
+            ORDER BY erased_at DESC LIMIT 1
+            """, values(.blob(ErasedName.digest(of: token.wireText, salt)))
+        ).map { CustomerID(unchecked: try $0["pseudonym"]) }
     }
 }
 
@@ -95,6 +112,20 @@ extension Schema {
                 erased_at INTEGER NOT NULL,
                 PRIMARY KEY (app, environment, digest)
             ) STRICT, WITHOUT ROWID;
+            """
+        ])
+
+    /// `is_erased` is 1 while nobody has come back for an erased purchase, and 2 once it was claimed again: facts from before
+    /// have no source then.
+    static let erasedBefore = SQLMigration(
+        "0014 erased before",
+        [
+            .sqlite: """
+            UPDATE purchase SET is_erased = 2 WHERE is_erased = 0 AND EXISTS (
+                SELECT 1 FROM fact
+                WHERE fact.app = purchase.app AND fact.environment = purchase.environment
+                    AND fact.original_transaction_id = purchase.original_transaction_id
+                    AND NOT EXISTS (SELECT 1 FROM data_key WHERE data_key.id = fact.data_key));
             """
         ])
 

@@ -31,7 +31,7 @@ extension Ledger {
 
     /// Gives a purchase of one customer to another one, whoever presented it or will. Answers with the other one's answer.
     ///
-    /// Throws `CustomerRefusal.unknownPurchase`.
+    /// Throws `CustomerRefusal.unknownPurchase`, and `erased` for a pseudonym.
     func transfer(
         _ original: TransactionID, from key: CustomerKey, to receiver: CustomerID, as request: IdempotentRequest?,
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
@@ -39,6 +39,7 @@ extension Ledger {
         try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: key.book)
             let giver = try transaction.customer(named: key.customer) ?? key.customer
+            guard try !transaction.isErased(giver) else { throw CustomerRefusal.erased }
             guard try transaction.holders(of: original).contains(giver) else { throw CustomerRefusal.unknownPurchase }
             let receiver = try transaction.register(receiver)
             try transaction.transfer(original, to: receiver)
@@ -205,7 +206,7 @@ extension LedgerTransaction {
             values(.text(customer.rawValue))
         ).map { TransactionID(unchecked: try $0["original_transaction_id"]) }
         // What is shared with others is theirs as well: of that, only the name goes.
-        let alone = try purchases.filter { try holders(of: $0) == [customer] }
+        let alone = try purchases.filter { try living(holders(of: $0)) == [customer] }
         for original in alone { try eraseSources(of: original) }
         for name in names {
             let both = values(.text(name.rawValue), .text(pseudonym.rawValue))
@@ -298,7 +299,7 @@ extension LedgerTransaction {
 
     /// Claims an erased purchase for its pseudonym where only the token, which is gone, made it the customer's.
     private func keep(_ original: TransactionID, with pseudonym: CustomerID) throws {
-        guard try attributed(original) != [pseudonym] else { return }
+        guard try !attributed(original).contains(pseudonym) else { return }
         try connection.execute(
             """
             INSERT INTO claim (app, environment, original_transaction_id, customer, kind, claimed_at)

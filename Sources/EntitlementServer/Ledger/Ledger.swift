@@ -230,6 +230,10 @@ struct Ledger: Sendable {
                 recorded.rejected.append(.boundToAnotherCustomer(at: fact.index))
                 return
             }
+            if said.source == .web, try transaction.isOfAnotherPurchase(said) {
+                recorded.rejected.append(.ofAnotherPurchase(at: fact.index))
+                return
+            }
             try transaction.append(fact, claimedBy: claimant)
             if !recorded.acknowledged.contains(said.id) { recorded.acknowledged.append(said.id) }
         case .renewal(let said):
@@ -296,6 +300,14 @@ extension RejectedTransaction {
             detail: """
                 The purchase belongs to another customer: by its appAccountToken, or because it was presented before and \
                 this app does not let it move.
+                """, retryable: false)
+    }
+
+    fileprivate static func ofAnotherPurchase(at index: Int) -> RejectedTransaction {
+        RejectedTransaction(
+            index: index, code: "boundToAnotherPurchase",
+            detail: """
+                This payment was told before with another originalTransactionID; a payment belongs to one purchase.
                 """, retryable: false)
     }
 

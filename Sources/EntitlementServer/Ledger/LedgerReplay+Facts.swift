@@ -18,6 +18,10 @@ extension LedgerReplay {
         do {
             guard let source else {
                 report.factsWithoutSource += 1
+                let original = TransactionID(unchecked: try row["original_transaction_id"])
+                if try !transaction.wasErased(original) {
+                    report.add(transaction.difference(subject, "has no source, and its purchase was never erased"))
+                }
                 var state = CustomerState()
                 try state.apply(factIn: row)
                 return
@@ -64,6 +68,15 @@ extension LedgerTransaction {
         let summary: String? = try row["summary"]
         let isSummary = readings.contains { Self.isSame(summary, $0.row.summary) }
         return isSummary ? nil : "is summed up otherwise than it was signed"
+    }
+
+    /// Returns whether a customer of a purchase was erased, whoever has it now.
+    fileprivate func wasErased(_ original: TransactionID) throws -> Bool {
+        try connection.first(
+            """
+            SELECT 1 AS one FROM purchase
+            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND is_erased > 0
+            """, values(.text(original.rawValue))) != nil
     }
 
     private static func isSame(_ stored: String?, _ said: String?) -> Bool {

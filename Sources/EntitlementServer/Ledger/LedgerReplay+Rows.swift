@@ -27,9 +27,14 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds other names of customers who have no row.
+    /// Finds other names of customers who have no row, and those with another token than that of the name.
     func checkAliases(_ report: inout Report) throws {
         try database.read { connection in
+            try connection.each("SELECT app, environment, alias, app_account_token FROM alias") { row in
+                let alias = CustomerID(unchecked: try row["alias"])
+                guard try row["app_account_token"] != alias.appAccountToken.wireText else { return }
+                report.add(try Difference(of: row, "alias \(alias)", "has another token than that of the name"))
+            }
             try connection.each(
                 """
                 SELECT app, environment, alias, customer FROM alias
@@ -42,6 +47,49 @@ extension LedgerReplay {
                 report.add(
                     try Difference(of: row, "alias \(alias)", "is a name of \(customer), who has no row"))
             }
+        }
+    }
+
+    /// Finds what was spent for a redemption that has no row, and codes that customers without a row redeemed.
+    func checkSpenders(_ report: inout Report) throws {
+        try database.read { connection in
+            try connection.each(
+                """
+                SELECT app, environment, original_transaction_id, redemption FROM spending
+                WHERE NOT EXISTS (SELECT 1 FROM redemption WHERE redemption.sequence = spending.redemption)
+                """
+            ) { row in
+                let (original, redemption): (String, Int64) = (
+                    try row["original_transaction_id"], try row["redemption"]
+                )
+                report.add(
+                    try Difference(
+                        of: row, "purchase \(original)", "paid for redemption \(redemption), which has no row"))
+            }
+            try connection.each(
+                """
+                SELECT app, environment, code, customer FROM promotion_redemption
+                WHERE NOT EXISTS (
+                    SELECT 1 FROM customer WHERE customer.app = promotion_redemption.app
+                        AND customer.environment = promotion_redemption.environment
+                        AND customer.id = promotion_redemption.customer)
+                """
+            ) { row in
+                let (code, customer): (String, String) = (try row["code"], try row["customer"])
+                report.add(
+                    try Difference(of: row, "promotion \(code)", "was redeemed by \(customer), who has no row"))
+            }
+        }
+    }
+
+    /// Finds a document that cannot be opened.
+    func check(document row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
+        let transaction = try transaction(connection, row)
+        do {
+            _ = try transaction.source(ofDocument: row)
+        } catch let error where Self.isAboutContent(error) {
+            let sequence: Int64 = try row["sequence"]
+            report.add(transaction.difference("document \(sequence)", "has a source that cannot be opened"))
         }
     }
 

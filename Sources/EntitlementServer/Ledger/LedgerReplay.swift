@@ -119,6 +119,10 @@ public struct LedgerReplay: Sendable {
         try checkOrphans(&report)
         try checkAliases(&report)
         try checkPromotions(&report)
+        try checkSpenders(&report)
+        try pages(of: "document", by: ["sequence"], from: [.integer(-1)]) { connection, row in
+            try check(document: row, connection, &report)
+        }
         let start: [SQLValue] = [.text(""), .text(""), .text("")]
         try pages(of: "purchase", by: ["app", "environment", "original_transaction_id"], from: start) {
             connection, row in
@@ -242,6 +246,10 @@ public struct LedgerReplay: Sendable {
         let customer = CustomerID(unchecked: try row["id"])
         if try row["app_account_token"] != customer.appAccountToken.wireText {
             report.add(transaction.difference("customer \(customer)", "has another token than that of the name"))
+        }
+        let erasedAt: Int64? = try row["erased_at"]
+        if erasedAt != nil, !customer.rawValue.hasPrefix("erased-") {
+            report.add(transaction.difference("customer \(customer)", "is marked as erased, and has no pseudonym"))
         }
         guard let (stored, isWhole) = try transaction.written(customer) else { return }
         guard stored.revision > 0 else {

@@ -78,17 +78,21 @@ struct LedgerTransaction {
         if purchase != nil {
             let known = try connection.first(
                 """
-                SELECT 1 AS one FROM fact WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
-                    AND source = ?4 AND digest = ?5
+                SELECT sequence, app_account_token FROM fact
+                WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND source = ?4 AND digest = ?5
                 """, values(.text(row.original.rawValue), .text(row.source.rawValue), .blob(row.digest)))
-            guard known == nil else { return false }
+            if let known {
+                try bringBack(row, known, presentedBy: claimant)
+                return false
+            }
             newPurchases[row.original]?.append(fact.content)
         } else {
             newPurchases[row.original] = [fact.content]
         }
         let header = try number(ofHeaderOf: fact)
         // Who presents what bears their own token claims it for good.
-        let awaited = claimant.map { token(of: $0.asked) } == row.token ? nil : row.token
+        let kept = try keptToken(of: row, in: purchase, presentedBy: claimant)
+        let awaited = claimant.map { token(of: $0.asked) } == row.token ? nil : kept
         let sealed = try seal(
             fact.sourceBehindHeader, of: row, in: purchase, awaiting: awaited, or: fact.sealedSource)
         try connection.execute(
@@ -102,11 +106,52 @@ struct LedgerTransaction {
                 .text(row.source.rawValue), .blob(row.digest), .text(row.kind), .text(fact.format.rawValue),
                 SQLValue(row.transactionID), .text(row.original.rawValue),
                 SQLValue(sealed == nil ? nil : fact.orderID),
-                SQLValue(sealed == nil ? nil : row.token?.wireText), .integer(row.signedAt.milliseconds),
+                SQLValue(kept?.wireText), .integer(row.signedAt.milliseconds),
                 .integer(now.milliseconds), .text(row.summary), SQLValue(sealed?.key), .blob(sealed?.bytes ?? []),
                 SQLValue(sealed == nil ? nil : header)))
         appended[row.kind, default: 0] += 1
         return true
+    }
+
+    /// The token that a new fact keeps. Beside a source that is not kept, only the token of who presents it is; and in a
+    /// purchase that others have now, an erased customer's token gives way to that of the pseudonym.
+    private func keptToken(
+        of row: FactRow, in purchase: Purchase?, presentedBy claimant: Claimant?
+    ) throws -> UUID? {
+        guard let token = row.token else { return nil }
+        if let claimant, self.token(of: claimant.asked) == token { return token }
+        guard let purchase else { return token }
+        guard !purchase.isErased else { return nil }
+        return try pseudonym(ofErasedBearing: token)?.appAccountToken ?? token
+    }
+
+    /// Gives a known fact its token again, which went with its customer, when that customer came back and presents it.
+    /// Otherwise a receipt about the purchase, which has no token, would take it from them.
+    private func bringBack(_ row: FactRow, _ known: SQLRow, presentedBy claimant: Claimant?) throws {
+        guard let claimant, let token = row.token, self.token(of: claimant.asked) == token else { return }
+        let stored: String? = try known["app_account_token"]
+        guard stored != token.wireText else { return }
+        try connection.execute(
+            "UPDATE fact SET app_account_token = ?2 WHERE sequence = ?1",
+            [.integer(try known["sequence"]), .text(token.wireText)])
+    }
+
+    /// Whether the transaction is known under another original transaction. Its units would count once for each.
+    func isOfAnotherPurchase(_ fact: TransactionFact) throws -> Bool {
+        let transaction = SQLValue.text(fact.id.rawValue)
+        if fact.id != fact.originalID {
+            let known = try connection.first(
+                """
+                SELECT 1 AS one FROM fact WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+                    AND transaction_id = ?3
+                """, values(transaction))
+            if known != nil { return true }
+        }
+        return try connection.first(
+            """
+            SELECT 1 AS one FROM fact WHERE app = ?1 AND environment = ?2 AND transaction_id = ?3
+                AND transaction_id <> original_transaction_id AND original_transaction_id <> ?4
+            """, values(transaction, .text(fact.originalID.rawValue))) != nil
     }
 
     // MARK: - Whose a purchase is
@@ -228,7 +273,7 @@ struct LedgerTransaction {
         // What is claimed again after its customer was erased is somebody's again, and so are its next facts.
         try connection.execute(
             """
-            UPDATE purchase SET is_erased = 0
+            UPDATE purchase SET is_erased = 2
             WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
             """, values(.text(original.rawValue)))
     }
@@ -300,7 +345,7 @@ struct LedgerTransaction {
     }
 
     /// Without those who were erased: what they leave behind keeps nobody else out.
-    private func living(_ customers: [CustomerID]) throws -> [CustomerID] {
+    func living(_ customers: [CustomerID]) throws -> [CustomerID] {
         try customers.filter { customer in
             try connection.first(
                 """

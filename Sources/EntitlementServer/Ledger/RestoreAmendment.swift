@@ -79,18 +79,16 @@ public struct RestoreAmendment: Sendable {
             database: database, clock: SystemClock(), cache: AnswerCache(bytes: 0), metrics: ServerMetrics(),
             news: News(clock: SystemClock()), rules: [:])
         try await ledger.sealOpenFacts()
-        let changes = try await database.write { connection in
+        let (changes, hasForgotten) = try await database.write { connection in
             var changes = Changes()
             changes.isOfAnotherLedger = try !isOfLedger(connection)
             try mergeKeys(connection, &changes)
-            try repeatErasures(connection, &changes)
+            let hasForgotten = try repeatErasures(connection, &changes)
             let last = changes.isOfAnotherLedger ? max(lastEvent, Self.assumedLastEvent(at: now)) : lastEvent
             try Self.skipEvents(after: last, of: books, connection)
-            return changes
+            return (changes, hasForgotten)
         }
-        if changes.erasedCustomers > 0 {
-            try await Ledger.compact(database)
-        }
+        if hasForgotten { try await Ledger.compact(database) }
         return changes
     }
 
@@ -214,52 +212,51 @@ public struct RestoreAmendment: Sendable {
             })
     }
 
-    /// Erases from the backup who was erased since it was made.
-    private func repeatErasures(_ connection: any SQLConnection, _ changes: inout Changes) throws {
+    /// Erases from the backup who was erased since it was made. Returns whether anything was taken out of it.
+    private func repeatErasures(_ connection: any SQLConnection, _ changes: inout Changes) throws -> Bool {
         let before = Set(try connection.query("SELECT * FROM erased_name").map(ErasedName.init))
         let since = erasedNames.filter { !before.contains($0) }
         let nameless = erased.subtracting(erasedNames.map { Erased(book: $0.book, pseudonym: $0.pseudonym) })
         changes.unknownErasures = nameless.subtracting(try Self.erased(connection)).count
+        var forgotten = 0
         for (book, names) in Dictionary(grouping: since, by: \.book) {
-            let transaction = { (now: Date) in LedgerTransaction(connection, book: book, rules: AppRules(), now: now) }
-            for (customer, name) in try Self.customers(of: book, erasedAs: names, connection) {
-                let pseudonym = try Self.unused(name.pseudonym, in: book, connection)
-                var erasing = transaction(name.erasedAt)
-                _ = try erasing.erase(customer, leaving: pseudonym)
-                // The answer names the customer. The server computes it anew when it is asked for.
-                try connection.execute(
-                    """
-                    UPDATE customer SET answer = x'', etag = '', content_digest = x'', valid_from = 0, valid_until = 0
-                    WHERE app = ?1 AND environment = ?2 AND id = ?3
-                    """, erasing.values(.text(pseudonym.rawValue)))
+            let index = ErasedNames(names)
+            for (customer, name) in try index.customers(of: book, connection) {
+                try Self.erase(customer, as: name, connection)
                 changes.erasedCustomers += 1
+            }
+            // A purchase that waits for a customer whom the backup does not know.
+            for (token, name) in try index.tokens(in: book, connection) {
+                var transaction = LedgerTransaction(connection, book: book, rules: AppRules(), now: name.erasedAt)
+                guard try transaction.bearer(of: token) == nil else { continue }
+                let customer = try transaction.register(CustomerID(unchecked: token.wireText))
+                // Who had it by a claim has it no more. The server computes their answers anew.
+                for other in transaction.affected where other != customer {
+                    try connection.execute(
+                        "UPDATE customer SET valid_until = 0 WHERE app = ?1 AND environment = ?2 AND id = ?3",
+                        transaction.values(.text(other.rawValue)))
+                }
+                try Self.erase(customer, as: name, connection)
+                changes.erasedCustomers += 1
+            }
+            for customer in try index.askers(in: book, connection) {
+                forgotten += try IdempotentRequest.forget(customer, of: book, connection)
             }
             for name in names { try name.keep(connection) }
         }
+        return changes.erasedCustomers + forgotten > 0
     }
 
-    /// The customers of a backup who have one of the erased names, each once.
-    private static func customers(
-        of book: Book, erasedAs names: [ErasedName], _ connection: any SQLConnection
-    ) throws -> [(CustomerID, ErasedName)] {
-        let bySalt = Dictionary(grouping: names, by: \.salt).mapValues { names in
-            Dictionary(names.map { ($0.digest, $0) }) { $1 }
-        }
-        var found: [CustomerID: ErasedName] = [:]
-        let values: [SQLValue] = [.text(book.app.rawValue), .text(book.environment.rawValue)]
-        for names in [
-            "SELECT id AS name, id AS customer FROM customer WHERE app = ?1 AND environment = ?2 AND erased_at IS NULL",
-            "SELECT alias AS name, customer FROM alias WHERE app = ?1 AND environment = ?2",
-        ] {
-            try connection.each(names, values) { row in
-                let name: String = try row["name"]
-                for (salt, digests) in bySalt {
-                    guard let erased = digests[ErasedName.digest(of: name, salt)] else { continue }
-                    found[CustomerID(unchecked: try row["customer"])] = erased
-                }
-            }
-        }
-        return found.sorted { $0.key < $1.key }
+    private static func erase(_ customer: CustomerID, as name: ErasedName, _ connection: any SQLConnection) throws {
+        let pseudonym = try unused(name.pseudonym, in: name.book, connection)
+        var transaction = LedgerTransaction(connection, book: name.book, rules: AppRules(), now: name.erasedAt)
+        _ = try transaction.erase(customer, leaving: pseudonym)
+        // The answer names the customer. The server computes it anew when it is asked for.
+        try connection.execute(
+            """
+            UPDATE customer SET answer = x'', etag = '', content_digest = x'', valid_from = 0, valid_until = 0
+            WHERE app = ?1 AND environment = ?2 AND id = ?3
+            """, transaction.values(.text(pseudonym.rawValue)))
     }
 
     /// The pseudonym, or one that begins so: two customers of a backup may have become one before they were erased.
@@ -275,5 +272,72 @@ public struct RestoreAmendment: Sendable {
             name = "\(pseudonym)-\(number)"
         }
         return CustomerID(unchecked: name)
+    }
+}
+
+/// Names by which customers were erased, found again by their digests.
+private struct ErasedNames {
+    private let bySalt: [[UInt8]: [[UInt8]: ErasedName]]
+
+    init(_ names: [ErasedName]) {
+        bySalt = Dictionary(grouping: names, by: \.salt).mapValues { names in
+            Dictionary(names.map { ($0.digest, $0) }) { $1 }
+        }
+    }
+
+    private func erased(_ name: String) -> ErasedName? {
+        for (salt, digests) in bySalt {
+            if let erased = digests[ErasedName.digest(of: name, salt)] { return erased }
+        }
+        return nil
+    }
+
+    /// The customers who have one of the names, each once.
+    func customers(of book: Book, _ connection: any SQLConnection) throws -> [(CustomerID, ErasedName)] {
+        var found: [CustomerID: ErasedName] = [:]
+        for names in [
+            "SELECT id AS name, id AS customer FROM customer WHERE app = ?1 AND environment = ?2 AND erased_at IS NULL",
+            "SELECT alias AS name, customer FROM alias WHERE app = ?1 AND environment = ?2",
+        ] {
+            try connection.each(names, Self.values(book)) { row in
+                guard let erased = erased(try row["name"]) else { return }
+                found[CustomerID(unchecked: try row["customer"])] = erased
+            }
+        }
+        return found.sorted { $0.key < $1.key }
+    }
+
+    /// The tokens of facts that an erased customer had.
+    func tokens(in book: Book, _ connection: any SQLConnection) throws -> [(UUID, ErasedName)] {
+        var found: [(UUID, ErasedName)] = []
+        try connection.each(
+            """
+            SELECT DISTINCT app_account_token AS token FROM fact
+            WHERE app = ?1 AND environment = ?2 AND app_account_token IS NOT NULL
+            """, Self.values(book)
+        ) { row in
+            let text: String = try row["token"]
+            if let token = UUID(text: text), let erased = erased(text) { found.append((token, erased)) }
+        }
+        return found
+    }
+
+    /// The names under which answers are kept.
+    func askers(in book: Book, _ connection: any SQLConnection) throws -> [CustomerID] {
+        var found: [CustomerID] = []
+        try connection.each(
+            """
+            SELECT customer AS name FROM idempotency_key WHERE app = ?1 AND environment = ?2
+            UNION SELECT asker FROM idempotency_key WHERE app = ?1 AND environment = ?2
+            """, Self.values(book)
+        ) { row in
+            let name: String = try row["name"]
+            if erased(name) != nil { found.append(CustomerID(unchecked: name)) }
+        }
+        return found
+    }
+
+    private static func values(_ book: Book) -> [SQLValue] {
+        [.text(book.app.rawValue), .text(book.environment.rawValue)]
     }
 }

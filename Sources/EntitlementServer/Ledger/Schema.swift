@@ -122,6 +122,7 @@ enum Schema {
         readiness,
         ownParts,
         repeatedErasures,
+        erasedBefore,
     ]
 }
 

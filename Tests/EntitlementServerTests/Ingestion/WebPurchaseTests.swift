@@ -62,6 +62,26 @@ import Testing
         await bench.close()
     }
 
+    @Test(arguments: [["order-1", nil], [nil, "order-1", "sub-7"], ["sub-7", "sub-8", nil]])
+    func `a payment is of one purchase, however often it is told`(originals: [TransactionID?]) async throws {
+        let bench = try await bench()
+        for (index, original) in originals.enumerated() {
+            for customer: CustomerID in ["anna", "ben"] {
+                bench.clock.advance(by: 1)
+                let told = purchase(bench, "order-1") {
+                    $0.customer = customer
+                    $0.originalTransactionID = original
+                }
+                let reply = try await tell(bench, told)
+                let isFirst = index == 0 || original ?? "order-1" == originals[0] ?? "order-1"
+                #expect(reply.status == (isFirst ? 200 : 422), "\(index) \(reply)")
+                if !isFirst { #expect(reply.code == "boundToAnotherPurchase") }
+            }
+        }
+        #expect(try bench.count("purchase") == 1)
+        await bench.close()
+    }
+
     @Test func `a renewal, a cancellation and a refund are told as they happen, in any order`() async throws {
         let bench = try await bench()
         let first = purchase(bench)
