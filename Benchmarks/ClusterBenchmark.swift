@@ -4,7 +4,7 @@ import PostgresStorage
 import Primitives
 import SQLStorage
 
-/// What our layer over PostgreSQL costs beside bare libpq: look-ups of many callers at once, and small transactions that
+/// The cost of our layer over PostgreSQL beside bare libpq: look-ups of many callers at once, and small transactions that
 /// are durable. Both sides have as many connections, and their rounds take turns.
 enum ClusterBenchmark {
     private static let connections = 8
@@ -23,11 +23,11 @@ enum ClusterBenchmark {
         (configuration.lookupConnections, configuration.writers) = (connections, connections)
         let database = try PostgresDatabase(url: url, configuration: configuration)
         try database.migrate([schema])
-        var figures: [Figure] = []
-        for callers in [64, 256, 1024] { figures.append(try await lookups(of: callers, database, url)) }
-        for callers in [8, 64] { figures.append(try await commits(of: callers, database, url)) }
+        var measured: [Figure] = []
+        for callers in [64, 256, 1024] { measured.append(try await lookups(of: callers, database, url)) }
+        for callers in [8, 64] { measured.append(try await commits(of: callers, database, url)) }
         await database.close()
-        return figures
+        return measured
     }
 
     /// Answers of 1.2 kB, as a customer's is.
@@ -60,7 +60,8 @@ enum ClusterBenchmark {
         }
         bare.close()
         return Figure(
-            name: "look-up in PostgreSQL, \(callers) callers", reference: "bare pipelined libpq, \(connections) connections",
+            name: "look-up in PostgreSQL, \(callers) callers",
+            reference: "bare pipelined libpq, \(connections) connections",
             nanoseconds: median(ours), referenceNanoseconds: median(theirs), budget: "2 (half as many)")
     }
 

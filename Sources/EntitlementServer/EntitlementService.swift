@@ -46,7 +46,7 @@ public final class EntitlementService: HTTPHandler {
     public init(configuration: Configuration) async throws {
         try configuration.check()
         let database = configuration.database
-        try database.migrate(Schema.migrations)
+        try database.migrate(Schema.migrations(for: database.dialect))
         let secrets = try await Self.enter(configuration, into: database)
         let tokens = try CustomerTokens(secrets: secrets, realClock: configuration.realClock)
         self.configuration = configuration
@@ -72,7 +72,7 @@ public final class EntitlementService: HTTPHandler {
     }
 
     /// The steps of the ledger's schema, for tools that look at a ledger or bring it up to date before a server does.
-    public static var migrations: [SQLMigration] { Schema.migrations }
+    public static func migrations(for dialect: SQLDialect) -> [SQLMigration] { Schema.migrations(for: dialect) }
 
     /// Writes a ledger anew, whatever its size, so that nothing of erased customers is left in free room. Writers wait.
     public static func compact(_ database: SQLiteDatabase) async throws { try await Ledger.compact(database) }

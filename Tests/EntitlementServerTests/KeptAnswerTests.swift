@@ -176,8 +176,8 @@ import Testing
 
         let old = try ServerBench.Folder()
         let database = try SQLiteDatabase(path: old.databasePath)
-        let count = try #require(Schema.migrations.firstIndex { $0.name.hasSuffix("kept answers") })
-        try database.migrate(Array(Schema.migrations.prefix(count)))
+        let count = try #require(Schema.migrations(for: .sqlite).firstIndex { $0.name.hasSuffix("kept answers") })
+        try database.migrate(Array(Schema.migrations(for: .sqlite).prefix(count)))
         let (requestDigest, keyText): ([UInt8], String) = (try row["request_digest"], try row["key"])
         try await database.write { connection in
             try connection.execute(

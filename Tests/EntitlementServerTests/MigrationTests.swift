@@ -10,7 +10,7 @@ import Testing
     /// A ledger as the first version left it: anna's subscription with its renewal info, and a purchase of nobody.
     private func firstLedger(_ folder: ServerBench.Folder, _ signed: [(kind: String, jws: String)]) async throws {
         let database = try SQLiteDatabase(path: folder.databasePath)
-        try database.migrate(Array(Schema.migrations.prefix(1)))
+        try database.migrate(Array(Schema.migrations(for: .sqlite).prefix(1)))
         try await database.write { connection in
             try connection.execute(
                 "INSERT INTO app (bundle_id, rules_digest, created_at) VALUES (?1, ?2, 0)",
@@ -76,14 +76,14 @@ import Testing
     }
 
     @Test func `a ledger is brought up to date from every version, and again changes nothing`() async throws {
-        for count in 0...Schema.migrations.count {
+        for count in 0...Schema.migrations(for: .sqlite).count {
             let folder = try ServerBench.Folder()
             let database = try SQLiteDatabase(path: folder.databasePath)
-            try database.migrate(Array(Schema.migrations.prefix(count)))
+            try database.migrate(Array(Schema.migrations(for: .sqlite).prefix(count)))
             await database.close()
             for _ in 0..<2 {
                 let bench = try await ServerBench(folder: folder)
-                #expect(try bench.count("schema_migrations") == Schema.migrations.count)
+                #expect(try bench.count("schema_migrations") == Schema.migrations(for: .sqlite).count)
                 await bench.close()
             }
         }

@@ -381,11 +381,11 @@ import Testing
     }
 
     @Test func `a backup of every schema is brought up to date, and its customers are erased`() async throws {
-        for count in 2..<Schema.migrations.count {
+        for count in 2..<Schema.migrations(for: .sqlite).count {
             let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
             let path = elsewhere.url.appendingPathComponent("backup").path
             let database = try SQLiteDatabase(path: path)
-            try database.migrate(Array(Schema.migrations.prefix(count)))
+            try database.migrate(Array(Schema.migrations(for: .sqlite).prefix(count)))
             try await database.write { connection in
                 try connection.execute(
                     "INSERT INTO app (bundle_id, rules_digest, created_at) VALUES (?1, ?2, 0)",

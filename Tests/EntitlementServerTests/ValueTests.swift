@@ -194,8 +194,8 @@ import Testing
     @Test func `a ledger of before keeps its redemptions`() async throws {
         let folder = try ServerBench.Folder()
         let database = try SQLiteDatabase(path: folder.databasePath)
-        let index = try #require(Schema.migrations.firstIndex { $0.name == Schema.spending.name })
-        try database.migrate(Array(Schema.migrations.prefix(index)))
+        let index = try #require(Schema.migrations(for: .sqlite).firstIndex { $0.name == Schema.spending.name })
+        try database.migrate(Array(Schema.migrations(for: .sqlite).prefix(index)))
         try await database.write { connection in
             try connection.execute(
                 "INSERT INTO app (bundle_id, rules_digest, created_at) VALUES (?1, x'', 0)",

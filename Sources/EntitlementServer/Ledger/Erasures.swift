@@ -115,10 +115,9 @@ extension Schema {
             """
         ])
 
-    /// `is_erased` is 1 while nobody has come back for an erased purchase, and 2 once it was claimed again: facts from before
-    /// have no source then.
+    /// `is_erased` is 1 for an erased purchase, and 2 once it was claimed again: facts from before have no source then.
     static let erasedBefore = SQLMigration(
-        "0014 erased before",
+        "0015 erased before",
         [
             .sqlite: """
             UPDATE purchase SET is_erased = 2 WHERE is_erased = 0 AND EXISTS (

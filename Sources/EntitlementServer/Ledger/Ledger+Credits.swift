@@ -68,7 +68,7 @@ extension LedgerTransaction {
         var spent: [TransactionID: Int] = [:]
         try connection.each(
             """
-            SELECT spending.original_transaction_id AS original, SUM(spending.amount) AS spent
+            SELECT spending.original_transaction_id AS original, CAST(SUM(spending.amount) AS BIGINT) AS spent
             FROM holder CROSS JOIN spending
             WHERE holder.app = ?1 AND holder.environment = ?2 AND holder.customer = ?3 AND spending.app = ?1
                 AND spending.environment = ?2 AND spending.original_transaction_id = holder.original_transaction_id
@@ -80,7 +80,7 @@ extension LedgerTransaction {
         let held = Set(answer.purchases.map(\.originalTransactionID))
         let row = try connection.first(
             """
-            SELECT COALESCE(SUM(debt), 0) AS debt FROM redemption
+            SELECT CAST(COALESCE(SUM(debt), 0) AS BIGINT) AS debt FROM redemption
             WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND credit = ?4
             """, values(.text(customer.rawValue), .text(type)))
         var debt: Int = try row?["debt"] ?? 0
@@ -97,7 +97,7 @@ extension LedgerTransaction {
         var own: [TransactionID: Int] = [:]
         try connection.each(
             """
-            SELECT spending.original_transaction_id AS original, SUM(spending.amount) AS own
+            SELECT spending.original_transaction_id AS original, CAST(SUM(spending.amount) AS BIGINT) AS own
             FROM redemption CROSS JOIN spending
             WHERE redemption.app = ?1 AND redemption.environment = ?2 AND redemption.customer = ?3
                 AND redemption.credit = ?4 AND spending.redemption = redemption.sequence
@@ -123,7 +123,7 @@ extension LedgerTransaction {
     private func spent(of original: TransactionID, _ type: String) throws -> Int {
         let row = try connection.first(
             """
-            SELECT COALESCE(SUM(amount), 0) AS spent FROM spending
+            SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS spent FROM spending
             WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND credit = ?4
             """, values(.text(original.rawValue), .text(type)))
         return try row?["spent"] ?? 0
@@ -206,13 +206,15 @@ extension LedgerTransaction {
                 INSERT INTO spending (app, environment, original_transaction_id, credit, redemption, amount, given)
                 SELECT app, environment, original_transaction_id, credit, ?2, amount, given FROM spending
                 WHERE redemption = ?1
-                ON CONFLICT DO UPDATE SET amount = amount + excluded.amount, given = MAX(given, excluded.given)
+                ON CONFLICT (app, environment, original_transaction_id, credit, redemption) DO UPDATE
+                SET amount = spending.amount + excluded.amount,
+                    given = CASE WHEN spending.given < excluded.given THEN excluded.given ELSE spending.given END
                 """, both)
             try connection.execute("DELETE FROM spending WHERE redemption = ?1", [both[0]])
             try connection.execute(
                 """
                 UPDATE redemption SET cost = redemption.cost + old.cost, debt = redemption.debt + old.debt,
-                    is_assigned = MIN(redemption.is_assigned, old.is_assigned)
+                    is_assigned = redemption.is_assigned * old.is_assigned
                 FROM (SELECT cost, debt, is_assigned FROM redemption WHERE sequence = ?1) AS old
                 WHERE redemption.sequence = ?2
                 """, both)

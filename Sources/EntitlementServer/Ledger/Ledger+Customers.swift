@@ -264,11 +264,12 @@ extension LedgerTransaction {
     fileprivate func purchasesStating(tokensOf names: [CustomerID]) throws -> Set<TransactionID> {
         let tokens = names.map { SQLValue.text($0.appAccountToken.wireText) }
         let places = tokens.indices.map { "?\($0 + 3)" }.joined(separator: ", ")
-        // The signs keep SQLite from walking through an index and looking each row up.
+        // The book last, and in a form that keeps SQLite from walking through an index and looking each row up.
         let rows = try connection.query(
             """
             SELECT original_transaction_id FROM fact
-            WHERE sequence > 0 AND +app = ?1 AND +environment = ?2 AND app_account_token IN (\(places))
+            WHERE sequence > 0 AND app_account_token IN (\(places))
+                AND CASE WHEN app = ?1 AND environment = ?2 THEN 1 ELSE 0 END = 1
             """, values() + tokens)
         return Set(try rows.map { TransactionID(unchecked: try $0["original_transaction_id"]) })
     }

@@ -63,8 +63,9 @@ extension LedgerTransaction {
             """
             SELECT spending.original_transaction_id AS original, spending.amount AS amount,
                 redemption.credit AS credit, redemption.item AS item
-            FROM redemption CROSS JOIN spending ON spending.redemption = redemption.sequence
+            FROM redemption CROSS JOIN spending
             WHERE redemption.app = ?1 AND redemption.environment = ?2 AND redemption.customer = ?3
+                AND spending.redemption = redemption.sequence
             ORDER BY spending.redemption, spending.original_transaction_id
             """, values(.text(customer.rawValue))
         ).map { row in

@@ -307,7 +307,7 @@ extension RejectedTransaction {
         RejectedTransaction(
             index: index, code: "boundToAnotherPurchase",
             detail: """
-                This payment was told before with another originalTransactionID; a payment belongs to one purchase.
+                This payment came before with another originalTransactionID; a payment belongs to one purchase.
                 """, retryable: false)
     }
 

@@ -70,7 +70,7 @@ extension LedgerTransaction {
         return isSummary ? nil : "is summed up otherwise than it was signed"
     }
 
-    /// Returns whether a customer of a purchase was erased, whoever has it now.
+    /// Returns whether a customer of a purchase was erased, even if another customer has it now.
     fileprivate func wasErased(_ original: TransactionID) throws -> Bool {
         try connection.first(
             """

@@ -199,7 +199,7 @@ public struct LedgerReplay: Sendable {
         }
         let overspent = try connection.query(
             """
-            SELECT credit, SUM(amount) AS spent, MAX(given) AS given FROM spending
+            SELECT credit, CAST(SUM(amount) AS BIGINT) AS spent, MAX(given) AS given FROM spending
             WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
             GROUP BY credit HAVING SUM(amount) > MAX(given)
             """, transaction.values(.text(original.rawValue)))
@@ -216,7 +216,7 @@ public struct LedgerReplay: Sendable {
         // What was spent from a purchase that the ledger does not have was not bought.
         let paid = try connection.first(
             """
-            SELECT COALESCE(SUM(spending.amount), 0) AS paid FROM spending JOIN purchase
+            SELECT CAST(COALESCE(SUM(spending.amount), 0) AS BIGINT) AS paid FROM spending JOIN purchase
                 ON purchase.app = spending.app AND purchase.environment = spending.environment
                     AND purchase.original_transaction_id = spending.original_transaction_id
             WHERE spending.redemption = ?1 AND spending.app = ?2 AND spending.environment = ?3 AND spending.credit = ?4

@@ -62,12 +62,16 @@ extension LedgerTransaction {
         guard newcomers[asked] == nil else { return Place(isKnown: true) }
         let row = try connection.first(
             """
-            SELECT 1 AS known, NULL AS customer, 0 AS borne, 0 AS awaited, erased_at IS NOT NULL AS erased FROM customer
-            WHERE app = ?1 AND environment = ?2 AND id = ?3
+            SELECT 1 AS known, NULL AS customer, 0 AS borne, 0 AS awaited,
+                CASE WHEN erased_at IS NULL THEN 0 ELSE 1 END AS erased
+            FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3
             UNION ALL SELECT 0, (SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND alias = ?3),
-                EXISTS (SELECT 1 FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4)
-                    OR EXISTS (SELECT 1 FROM alias WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4),
-                EXISTS (SELECT 1 FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4), 0
+                CASE WHEN EXISTS (SELECT 1 FROM customer WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4)
+                    OR EXISTS (SELECT 1 FROM alias WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4)
+                    THEN 1 ELSE 0 END,
+                CASE WHEN EXISTS (SELECT 1 FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?4)
+                    THEN 1 ELSE 0 END, 0
+            LIMIT 1
             """, values(.text(asked.rawValue), .text(token.wireText)))
         guard let row else { return Place() }
         let customer: String? = try row["customer"]

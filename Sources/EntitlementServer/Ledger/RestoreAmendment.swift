@@ -74,7 +74,7 @@ public struct RestoreAmendment: Sendable {
     ///
     /// - Parameter now: the real time. Events get ids beyond it where the ledger that was read is another one.
     public func apply(to database: SQLiteDatabase, at now: Date) async throws -> Changes {
-        try database.migrate(Schema.migrations)
+        try database.migrate(Schema.migrations(for: database.dialect))
         let ledger = Ledger(
             database: database, clock: SystemClock(), cache: AnswerCache(bytes: 0), metrics: ServerMetrics(),
             news: News(clock: SystemClock()), rules: [:])
@@ -110,7 +110,7 @@ public struct RestoreAmendment: Sendable {
     ///
     /// - Parameter now: the real time. Events get ids beyond it, in milliseconds since 1970.
     public static func skipUnknownEvents(in database: SQLiteDatabase, at now: Date) async throws {
-        try database.migrate(Schema.migrations)
+        try database.migrate(Schema.migrations(for: database.dialect))
         try await database.write { connection in
             try skipEvents(after: assumedLastEvent(at: now), of: books(connection), connection)
         }
@@ -167,7 +167,7 @@ public struct RestoreAmendment: Sendable {
                 """
                 INSERT INTO app (bundle_id, rules_digest, created_at, token_secret, erasure_salt)
                 VALUES (?1, ?2, ?3, ?4, ?5)
-                ON CONFLICT (bundle_id) DO UPDATE SET erasure_salt = coalesce(erasure_salt, excluded.erasure_salt)
+                ON CONFLICT (bundle_id) DO UPDATE SET erasure_salt = coalesce(app.erasure_salt, excluded.erasure_salt)
                 """,
                 [
                     .text(app.name), .blob(app.rulesDigest), .integer(app.createdAt), SQLValue(app.tokenSecret),
@@ -254,9 +254,9 @@ public struct RestoreAmendment: Sendable {
         // The answer names the customer. The server computes it anew when it is asked for.
         try connection.execute(
             """
-            UPDATE customer SET answer = x'', etag = '', content_digest = x'', valid_from = 0, valid_until = 0
+            UPDATE customer SET answer = ?4, etag = '', content_digest = ?4, valid_from = 0, valid_until = 0
             WHERE app = ?1 AND environment = ?2 AND id = ?3
-            """, transaction.values(.text(pseudonym.rawValue)))
+            """, transaction.values(.text(pseudonym.rawValue), .blob([])))
     }
 
     /// The pseudonym, or one that begins so: two customers of a backup may have become one before they were erased.

@@ -4,7 +4,13 @@ import SQLStorage
 /// The tables, as a list that only grows at its end. Instants are milliseconds since 1970; identifiers are texts as the
 /// wire spells them; every table is keyed by app and environment, but for what belongs to an app as a whole.
 enum Schema {
-    static let migrations = [
+    /// The steps of a dialect. Those of SQLite begin with the first ledger, those of PostgreSQL with one baseline. A step
+    /// after these has a text for both.
+    static func migrations(for dialect: SQLDialect) -> [SQLMigration] {
+        dialect == .postgreSQL ? [baseline] : history
+    }
+
+    private static let history = [
         SQLMigration(
             "0001 ledger",
             [
@@ -122,6 +128,7 @@ enum Schema {
         readiness,
         ownParts,
         repeatedErasures,
+        deliveries,
         erasedBefore,
     ]
 }

@@ -96,7 +96,7 @@ struct DeliveryQueue: Sendable {
         try connection.execute(
             """
             INSERT INTO webhook_delivery (app, environment, webhook, customer, event, state, attempts, due_at, created_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?7)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?7) ON CONFLICT (event, webhook) DO NOTHING
             """,
             line(environment) + [
                 customer, .integer(event), .text(isFirst ? "due" : "waiting"), .integer(now.milliseconds),

@@ -47,4 +47,18 @@ extension Schema {
             CREATE INDEX webhook_delivery_of_event ON webhook_delivery (event, webhook);
             """
         ])
+
+    /// An event has one delivery to a webhook.
+    static let deliveries = SQLMigration(
+        "0014 deliveries",
+        [
+            .sqlite: """
+            DELETE FROM webhook_delivery WHERE EXISTS (
+                SELECT 1 FROM webhook_delivery AS other
+                WHERE other.event = webhook_delivery.event AND other.webhook = webhook_delivery.webhook
+                    AND other.id < webhook_delivery.id);
+            DROP INDEX webhook_delivery_of_event;
+            CREATE UNIQUE INDEX webhook_delivery_of_event ON webhook_delivery (event, webhook);
+            """
+        ])
 }

@@ -48,7 +48,7 @@ enum BackupCommands {
         let source = InputFile.absolute(arguments.operands[0])
         let file = try LedgerFile.refusing {
             let file = try SQLiteFile(path: source)
-            guard try !file.schema(EntitlementService.migrations).applied.isEmpty else {
+            guard try !file.schema(EntitlementService.migrations(for: .sqlite)).applied.isEmpty else {
                 throw Misuse("\(source) is no ledger: it has no migration of one")
             }
             return file
@@ -80,7 +80,7 @@ enum BackupCommands {
     private static func obstacle(to ledger: LedgerFile) throws -> String? {
         guard ledger.exists else { return "There is no ledger \(ledger.path)." }
         do {
-            let status = try ledger.file().schema(EntitlementService.migrations)
+            let status = try ledger.file().schema(EntitlementService.migrations(for: .sqlite))
             guard !status.applied.isEmpty else {
                 guard try size(of: ledger.path) == 0 else {
                     throw Misuse("\(ledger.path) is no ledger: it has no migration of one; name another file")

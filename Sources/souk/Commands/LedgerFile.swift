@@ -65,7 +65,7 @@ struct LedgerFile: Sendable {
     /// Runs `body` on the database beside whoever serves from it. Refuses a file that is missing, and one whose schema is
     /// not this program's.
     func beside<Value: Sendable>(_ body: (SQLiteDatabase) async throws -> Value) async throws -> Value {
-        let status = try Self.refusing { try file().schema(EntitlementService.migrations) }
+        let status = try Self.refusing { try file().schema(EntitlementService.migrations(for: .sqlite)) }
         guard status.pending.isEmpty else {
             throw Misuse("\(path) lacks \(status.pending.joined(separator: ", ")); run souk migrate apply first")
         }

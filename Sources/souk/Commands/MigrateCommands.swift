@@ -15,8 +15,8 @@ enum MigrateCommands {
         let ledger = try LedgerFile(arguments)
         let status = try LedgerFile.refusing {
             try ledger.exists
-                ? ledger.file().schema(EntitlementService.migrations)
-                : SQLSchemaStatus(applied: [], pending: EntitlementService.migrations.map(\.name))
+                ? ledger.file().schema(EntitlementService.migrations(for: .sqlite))
+                : SQLSchemaStatus(applied: [], pending: EntitlementService.migrations(for: .sqlite).map(\.name))
         }
         try tell(status, of: ledger, asJSON: arguments.has("json"))
         return .success
@@ -32,14 +32,16 @@ enum MigrateCommands {
         let database = try ledger.open(exclusively: true)
         do {
             try await Progress.shown("migrating") {
-                try LedgerFile.refusing { try database.migrate(EntitlementService.migrations) }
+                try LedgerFile.refusing { try database.migrate(EntitlementService.migrations(for: .sqlite)) }
             }
         } catch {
             await database.close()
             throw error
         }
         await database.close()
-        try tell(ledger.file().schema(EntitlementService.migrations), of: ledger, asJSON: arguments.has("json"))
+        try tell(
+            ledger.file().schema(EntitlementService.migrations(for: .sqlite)), of: ledger, asJSON: arguments.has("json")
+        )
         return .success
     }
 
@@ -56,13 +58,13 @@ enum MigrateCommands {
         let faults = try await Progress.shown("reading the ledger") {
             // Every other fault of the file is what was asked about.
             let pending = try LedgerFile.refusing([.cannotOpen, .otherSchema]) {
-                try file.schema(EntitlementService.migrations).pending
+                try file.schema(EntitlementService.migrations(for: .sqlite)).pending
             }
             guard pending.isEmpty else {
                 return try file.damage()
                     + pending.map { "The migration \($0) is not applied: souk migrate apply does it." }
             }
-            return try await file.damage() + file.deviations(from: EntitlementService.migrations)
+            return try await file.damage() + file.deviations(from: EntitlementService.migrations(for: .sqlite))
         }
         if arguments.has("json") {
             try Terminal.print(json: [

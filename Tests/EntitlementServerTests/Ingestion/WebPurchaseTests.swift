@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [["order-1", nil], [nil, "order-1", "sub-7"], ["sub-7", "sub-8", nil]])
-    func `a payment is of one purchase, however often it is told`(originals: [TransactionID?]) async throws {
+    func `a payment is of one purchase, however often it comes`(originals: [TransactionID?]) async throws {
         let bench = try await bench()
         for (index, original) in originals.enumerated() {
             for customer: CustomerID in ["anna", "ben"] {
