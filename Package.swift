@@ -83,7 +83,10 @@ let modules: [Module] = [
     Module(
         name: "EntitlementServer",
         imports: ["StoreModel", "SignedData", "SQLStorage", "HTTPCore", "Primitives"],
-        testImports: ["BaseTestSupport", "CFaultyDisk", "HostTestSupport", "NetworkTestSupport", "StoreTestSupport"]),
+        testImports: [
+            "BaseTestSupport", "CFaultyDisk", "HostTestSupport", "NetworkTestSupport", "PostgresStorage",
+            "StoreTestSupport",
+        ]),
 ]
 
 /// What tests of ours and of users stand on, in the order of the import table.

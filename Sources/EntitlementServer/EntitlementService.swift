@@ -55,8 +55,10 @@ public final class EntitlementService: HTTPHandler {
         self.keys = keys
         let metrics = ServerMetrics()
         let news = News(clock: configuration.realClock, monotonicClock: configuration.monotonicClock)
+        // Answers that are kept here are right only while bodies of `write` run one at a time.
+        let answerMemory = database.dialect == .sqlite ? configuration.answerMemory : 0
         let ledger = Ledger(
-            database: database, clock: configuration.clock, cache: AnswerCache(bytes: configuration.answerMemory),
+            database: database, clock: configuration.clock, cache: AnswerCache(bytes: answerMemory),
             metrics: metrics, news: news,
             rules: AppRules.of(configuration.apps))
         try await ledger.sealOpenFacts()

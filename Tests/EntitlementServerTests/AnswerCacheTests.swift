@@ -5,7 +5,7 @@ import Testing
 
 @testable import EntitlementServer
 
-@Suite struct AnswerAfterWritesTests {
+@Suite(.onBothEngines) struct AnswerAfterWritesTests {
     @Test func `an answer read after many writes at once holds all of them`() async throws {
         let bench = try await ServerBench()
         for round in 0..<40 {

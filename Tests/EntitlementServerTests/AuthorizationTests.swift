@@ -58,7 +58,9 @@ import Testing
 
     private static let refusals: Set<Int> = [401, 403]
 
-    @Test func `every endpoint lets in whom the contract names, and changes nothing for others`() async throws {
+    @Test(.onSQLite) func `every endpoint lets in whom the contract names, and changes nothing for others`()
+        async throws
+    {
         let bench = try await ServerBench()
         let keys = try #require(bench.keys[ServerBench.app])
         _ = try await bench.post([bench.period("1"), bench.purchase("2")])
@@ -130,7 +132,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `another app's keys see and change nothing`() async throws {
+    @Test(.onSQLite) func `another app's keys see and change nothing`() async throws {
         let bench = try await ServerBench()
         let other = try #require(bench.keys[ServerBench.otherApp])
         _ = try await bench.post([bench.period("1"), bench.purchase("2")])
@@ -147,7 +149,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a customer's token is good for that customer, in its app, until its end`() async throws {
+    @Test(.onSQLite) func `a customer's token is good for that customer, in its app, until its end`() async throws {
         let bench = try await ServerBench(configure: { $0.apps[0].requiresCustomerTokens = true })
         let key = try #require(bench.keys[ServerBench.app]).publicKey
         func token(_ customer: String, _ app: BundleID) async throws -> String {

@@ -6,7 +6,7 @@ import Testing
 @testable import EntitlementServer
 
 /// Claims that others took the place of do not stay.
-@Suite struct ClaimGrowthTests {
+@Suite(.onBothEngines) struct ClaimGrowthTests {
     private func holders(_ bench: ServerBench) throws -> [String] {
         try bench.database.read { connection in
             try connection.query("SELECT customer FROM holder ORDER BY customer").map { try $0["customer"] }

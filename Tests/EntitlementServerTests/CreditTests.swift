@@ -29,7 +29,7 @@ extension ServerBench {
     }
 }
 
-@Suite struct CreditTests {
+@Suite(.onBothEngines) struct CreditTests {
     static let table = CreditTable(
         credits: ["coins": .init(products: ["coins.100": 100], prices: ["filter": 5, "frame": 60])])
 

@@ -43,7 +43,7 @@ extension ServerBench {
     }
 }
 
-@Suite struct AliasTests {
+@Suite(.onBothEngines) struct AliasTests {
     @Test func `an alias brings everything it had, and stays another name`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"), for: "anonymous-1")

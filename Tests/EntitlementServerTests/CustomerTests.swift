@@ -7,7 +7,7 @@ import Testing
 
 @testable import EntitlementServer
 
-@Suite struct CustomerTests {
+@Suite(.onBothEngines) struct CustomerTests {
     @Test func `a customer never seen has an empty answer, at once`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.get("nobody")

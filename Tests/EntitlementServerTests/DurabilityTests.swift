@@ -22,7 +22,7 @@ import Testing
     }
 
     /// With a log that is folded hardly ever, and one that always is.
-    @Test(arguments: [12_000, 8])
+    @Test(.onSQLite, arguments: [12_000, 8])
     func `after a power cut at any moment everything acknowledged is there, and nothing half done`(
         foldedPages: Int
     ) async throws {
@@ -69,7 +69,7 @@ import Testing
         #expect(known.count > scenario.steps.count)
     }
 
-    @Test(arguments: [false, true])
+    @Test(.onSQLite, arguments: [false, true])
     func `an operation of the disk that fails is refused, and undone or done`(forEver: Bool) async throws {
         let scenario = try await Self.scenario.value
         var operation: Int64 = 1
@@ -112,7 +112,8 @@ import Testing
         return wasReached
     }
 
-    @Test func `a ledger whose making was cut short is made at the next start, with its keys`() async throws {
+    @Test(.onSQLite) func `a ledger whose making was cut short is made at the next start, with its keys`() async throws
+    {
         let folder = try ServerBench.Folder()
         let key = Locked<String?>(nil)
         let leftovers = Locked<[Result<(folder: ServerBench.Folder, key: String?), any Error>]>([])

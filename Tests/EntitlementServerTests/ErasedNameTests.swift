@@ -43,7 +43,7 @@ import Testing
             body: .json(["to": .string(receiver), "originalTransactionID": "1"]))
     }
 
-    @Test func `the kept answer of a transfer is forgotten with its receiver`() async throws {
+    @Test(.onSQLite) func `the kept answer of a transfer is forgotten with its receiver`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"), for: "giver")
         #expect(try await transfer(bench, from: "giver", to: Self.name).status == 200)
@@ -78,7 +78,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an erasure forgets what was refused under a name that no customer had`() async throws {
+    @Test(.onSQLite) func `an erasure forgets what was refused under a name that no customer had`() async throws {
         let bench = try await ServerBench()
         let refused = try await bench.post("no signature", for: Self.name, headers: ["Idempotency-Key": "k"])
         #expect(refused.status == 422)

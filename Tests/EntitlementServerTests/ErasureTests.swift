@@ -7,7 +7,7 @@ import Testing
 
 @testable import EntitlementServer
 
-@Suite struct ErasureTests {
+@Suite(.onBothEngines) struct ErasureTests {
     private func erase(_ customer: String = "anna", in bench: ServerBench) async throws -> ServerBench.Reply {
         try await bench.send(.delete, "/v1/customers/\(customer)", as: .secret)
     }
@@ -28,7 +28,9 @@ import Testing
         }
     }
 
-    @Test func `an erased customer is unknown, and products, amounts and dates stay under a pseudonym`() async throws {
+    @Test(.onSQLite) func `an erased customer is unknown, and products, amounts and dates stay under a pseudonym`()
+        async throws
+    {
         let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
         let token = CustomerID("anna").appAccountToken
         _ = try await bench.post(bench.period("1") { $0.appAccountToken = token })
@@ -60,7 +62,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a customer of whom only a waiting purchase is known is exported and erased`() async throws {
+    @Test(.onSQLite) func `a customer of whom only a waiting purchase is known is exported and erased`() async throws {
         let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
         let token = CustomerID("anna").appAccountToken
         let told = try bench.purchase("1", product: "coins.10") { $0.appAccountToken = token }
@@ -128,7 +130,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `of what others share only the name goes`() async throws {
+    @Test(.onSQLite) func `of what others share only the name goes`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         for customer in ["anna", "ben"] { _ = try await bench.post(bench.purchase("1"), for: customer) }
         #expect(try await erase(in: bench).json["erasedPurchases"]?.intValue == 0)
@@ -168,7 +170,8 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what the store says later about an erased purchase is kept without its source`() async throws {
+    @Test(.onSQLite) func `what the store says later about an erased purchase is kept without its source`() async throws
+    {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken })
         let pseudonym = try #require(try await erase(in: bench).json["pseudonym"]?.stringValue)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import EntitlementServer
 
-@Suite struct GrantTests {
+@Suite(.onBothEngines) struct GrantTests {
     @Test func `a grant stands beside purchases until it ends`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"))

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `SQL and control characters in a path, a query and headers do nothing`() async throws {
+    @Test(.onSQLite) func `SQL and control characters in a path, a query and headers do nothing`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post([bench.period("1"), bench.purchase("2")])
         let before = try bench.contents()
@@ -68,7 +68,8 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a control character in a name of a path or in a header's value is malformed, at every endpoint`()
+    @Test(.onSQLite)
+    func `a control character in a name of a path or in a header's value is malformed, at every endpoint`()
         async throws
     {
         let bench = try await ServerBench()
@@ -102,7 +103,9 @@ import Testing
         await bench.close()
     }
 
-    @Test func `SQL and control characters in every text of a body change no row of anybody else`() async throws {
+    @Test(.onSQLite) func `SQL and control characters in every text of a body change no row of anybody else`()
+        async throws
+    {
         let bench = try await ServerBench()
         _ = try await bench.post([bench.period("1"), bench.purchase("2")])
         let (answer, facts) = (try await bench.get().bytes, try bench.contents()["fact"])
@@ -131,7 +134,8 @@ import Testing
         await bench.close()
     }
 
-    @Test func `bodies that are too large, too deep or no JSON are refused by every endpoint`() async throws {
+    @Test(.onSQLite) func `bodies that are too large, too deep or no JSON are refused by every endpoint`() async throws
+    {
         let bench = try await ServerBench(configure: { $0.maximumBody = 64 << 10 })
         let before = try bench.contents()
         let secrets = try Self.secrets(of: bench)
@@ -153,7 +157,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `signed for another environment, app or root: nothing is kept`() async throws {
+    @Test(.onSQLite) func `signed for another environment, app or root: nothing is kept`() async throws {
         let bench = try await ServerBench(environments: [.production])
         let before = try bench.contents()
         let signed = [

@@ -9,7 +9,7 @@ import Testing
 @testable import SQLStorage
 
 /// What answers take of the disk, whose they are, and that no other bytes come out than went in.
-@Suite struct KeptAnswerTests {
+@Suite(.onBothEngines) struct KeptAnswerTests {
     private func size(of folder: ServerBench.Folder) throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: folder.url.path).reduce(0) { size, name in
             try size + Data(contentsOf: folder.url.appendingPathComponent(name)).count
@@ -41,7 +41,8 @@ import Testing
         #expect(try size(of: folder) < 2 << 20)
     }
 
-    @Test func `judging one receipt under new keys keeps the answer once, and each key has its own time`() async throws
+    @Test(.onSQLite) func `judging one receipt under new keys keeps the answer once, and each key has its own time`()
+        async throws
     {
         let folder = try ServerBench.Folder()
         let bench = try await ServerBench(folder: folder)
@@ -126,7 +127,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a kept answer with a flipped bit is an error, and nothing happens twice`() async throws {
+    @Test(.onSQLite) func `a kept answer with a flipped bit is an error, and nothing happens twice`() async throws {
         let bench = try await ServerBench()
         let key: HTTPHeaders = ["Idempotency-Key": "k"]
         let first = try await bench.grant(headers: key)
@@ -145,7 +146,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a customer's answer with a flipped bit is computed anew`() async throws {
+    @Test(.onSQLite) func `a customer's answer with a flipped bit is computed anew`() async throws {
         let bench = try await ServerBench { $0.answerMemory = 0 }
         _ = try await bench.post([bench.period("1"), bench.purchase("2")])
         let first = try await bench.get()
@@ -166,7 +167,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `answers that were kept before the schema changed are given again`() async throws {
+    @Test(.onSQLite) func `answers that were kept before the schema changed are given again`() async throws {
         let folder = try ServerBench.Folder()
         let before = try await ServerBench(folder: folder)
         let first = try await before.grant(headers: ["Idempotency-Key": "k"])

@@ -50,7 +50,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a ledger of the first version answers as before, and its sources are sealed`() async throws {
+    @Test(.onSQLite) func `a ledger of the first version answers as before, and its sources are sealed`() async throws {
         let store = try await ServerBench()
         let period = try store.period("1")
         let signed = [
@@ -75,7 +75,8 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a ledger is brought up to date from every version, and again changes nothing`() async throws {
+    @Test(.onSQLite) func `a ledger is brought up to date from every version, and again changes nothing`() async throws
+    {
         for count in 0...Schema.migrations(for: .sqlite).count {
             let folder = try ServerBench.Folder()
             let database = try SQLiteDatabase(path: folder.databasePath)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EntitlementServer
 
-@Suite struct OwnershipTests {
+@Suite(.onBothEngines) struct OwnershipTests {
     @Test func `a purchase without a token follows who presents it last`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1")

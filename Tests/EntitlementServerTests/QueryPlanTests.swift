@@ -10,7 +10,7 @@ import Testing
 /// SQLite plans without knowing how large a table is, and may choose to walk through a whole book where an index would
 /// do. That costs nothing in a small test and everything in a large ledger, so the plans themselves are looked at.
 @Suite struct QueryPlanTests {
-    @Test func `every statement finds its rows without walking through a book`() async throws {
+    @Test(.onSQLite) func `every statement finds its rows without walking through a book`() async throws {
         let box = RecorderBox()
         let receiver = WebhookReceiver { _, before in before == 0 ? 500 : 200 }
         let secret = try WebhookSecret(ServerBench.webhookSecret)
@@ -65,7 +65,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a walk through a book would be seen`() async throws {
+    @Test(.onSQLite) func `a walk through a book would be seen`() async throws {
         let bench = try await ServerBench()
         let walk = "SELECT * FROM fact WHERE app = ?1 AND environment = ?2"
         #expect(try await plan(of: walk, in: bench.database).contains { $0.hasSuffix("(app=? AND environment=?)") })

@@ -112,7 +112,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a ledger whose file was replaced is not ready`() async throws {
+    @Test(.onSQLite) func `a ledger whose file was replaced is not ready`() async throws {
         let bench = try await ServerBench()
         #expect(try await ask(bench).status == 200)
         let path = bench.folder.databasePath
@@ -126,7 +126,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `nothing is acknowledged once the folder of the ledger has another's place`() async throws {
+    @Test(.onSQLite) func `nothing is acknowledged once the folder of the ledger has another's place`() async throws {
         let bench = try await ServerBench()
         #expect(try await bench.grant("product").status == 201)
         let place = bench.folder.url
@@ -143,7 +143,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a disk that takes no more is found out`() async throws {
+    @Test(.onSQLite) func `a disk that takes no more is found out`() async throws {
         let folder = try ServerBench.Folder()
         let disk = try FaultyDisk(folder.url)
         defer { disk.detach() }

@@ -82,54 +82,56 @@ import Testing
         await bench.close()
     }
 
-    @Test(arguments: [
-        ("UPDATE fact SET signed_at = signed_at + 1000000 WHERE transaction_id = '2' AND sequence = 3", "fact 3"),
-        ("UPDATE fact SET signed_at = signed_at + 1 WHERE kind = 'renewal' AND format = 'jws'", "fact 2"),
-        ("UPDATE fact SET signed_at = signed_at + 1 WHERE format = 'receipt'", "fact 5"),
-        ("UPDATE fact SET signed_at = signed_at + 1 WHERE format = 'web'", "fact 6"),
-        ("UPDATE fact SET original_transaction_id = '2' WHERE sequence = 1", "fact 1"),
-        ("UPDATE fact SET transaction_id = '9' WHERE sequence = 1", "fact 1"),
-        ("UPDATE fact SET app_account_token = NULL WHERE sequence = 1", "fact 1"),
-        ("UPDATE fact SET app_account_token = '00000000-0000-0000-0000-000000000000' WHERE sequence = 1", "fact 1"),
-        ("UPDATE fact SET app_account_token = '00000000-0000-0000-0000-000000000000' WHERE sequence = 5", "fact 5"),
-        ("UPDATE fact SET order_id = 'order-of-9' WHERE sequence = 1", "fact 1"),
-        ("UPDATE fact SET order_id = 'order-of-9' WHERE format = 'receipt'", "fact 5"),
-        ("UPDATE fact SET kind = 'renewal', transaction_id = NULL, summary = '{}' WHERE sequence = 4", "fact 4"),
-        ("UPDATE fact SET kind = 'transaction' WHERE sequence = 2", "fact 2"),
-        ("UPDATE fact SET source = 'web' WHERE sequence = 1", "fact 1"),
-        ("UPDATE fact SET environment = 'production' WHERE sequence = 1", "fact 1"),
-        ("UPDATE fact SET format = 'receipt' WHERE sequence = 1", "fact 1"),
-        ("UPDATE fact SET format = 'paper' WHERE sequence = 1", "fact 1"),
-        ("UPDATE fact SET digest = x'00' WHERE sequence = 1", "fact 1"),
-        ("UPDATE fact SET summary = replace(summary, 'pro.monthly', 'tools') WHERE format = 'receipt'", "fact 5"),
-        ("UPDATE fact SET summary = replace(summary, 'pro.monthly', 'tools') WHERE sequence = 6", "fact 6"),
-        ("UPDATE fact SET summary = '{}' WHERE sequence = 7", "fact 7"),
-        ("UPDATE fact SET summary = 'no JSON' WHERE sequence = 1", "fact 1"),
-        ("UPDATE fact SET summary = NULL WHERE sequence = 1", "fact 1"),
-        ("UPDATE fact SET summary = 'no JSON', data_key = NULL WHERE sequence = 1", "fact 1"),
-        ("UPDATE fact SET data_key = NULL, source_bytes = x'', header = NULL WHERE sequence = 1", "fact 1"),
-        ("DELETE FROM data_key WHERE id IN (SELECT data_key FROM fact WHERE sequence = 6)", "fact 6"),
-        ("UPDATE document SET source_bytes = x'00'", "document 1"),
-        ("UPDATE alias SET app_account_token = '00000000-0000-0000-0000-000000000000'", "alias anonymous-of-ben"),
-        ("DELETE FROM redemption", "purchase 4"),
-        ("UPDATE promotion_redemption SET customer = 'mallory' WHERE customer = 'ben'", "promotion SUMMER"),
-        ("UPDATE customer SET erased_at = 1 WHERE id = 'ben'", "customer ben"),
-        ("UPDATE customer SET revision = 0 WHERE id = 'anna'", "customer anna"),
-        ("UPDATE customer SET revision = -1 WHERE id = 'anna'", "customer anna"),
-        ("UPDATE promotion SET redemptions = 1", "promotion SUMMER"),
-        ("DELETE FROM promotion", "promotion SUMMER"),
-        ("UPDATE customer SET app_account_token = upper(app_account_token) WHERE id = 'ben'", "customer ben"),
-        (
-            """
-            UPDATE customer SET app_account_token = (SELECT app_account_token FROM customer WHERE id = 'anna')
-            WHERE id = 'ben'
-            """, "customer ben"
-        ),
-        ("UPDATE customer SET valid_until = NULL WHERE id = 'anna'", "customer anna"),
-        ("UPDATE customer SET valid_until = valid_until + 86400000 WHERE id = 'anna'", "customer anna"),
-        ("UPDATE redemption SET customer = 'mallory'", "redemption 1"),
-        ("UPDATE purchase SET app_account_token = 'x' WHERE original_transaction_id = '2'", "purchase 2"),
-    ])
+    @Test(
+        .onSQLite,
+        arguments: [
+            ("UPDATE fact SET signed_at = signed_at + 1000000 WHERE transaction_id = '2' AND sequence = 3", "fact 3"),
+            ("UPDATE fact SET signed_at = signed_at + 1 WHERE kind = 'renewal' AND format = 'jws'", "fact 2"),
+            ("UPDATE fact SET signed_at = signed_at + 1 WHERE format = 'receipt'", "fact 5"),
+            ("UPDATE fact SET signed_at = signed_at + 1 WHERE format = 'web'", "fact 6"),
+            ("UPDATE fact SET original_transaction_id = '2' WHERE sequence = 1", "fact 1"),
+            ("UPDATE fact SET transaction_id = '9' WHERE sequence = 1", "fact 1"),
+            ("UPDATE fact SET app_account_token = NULL WHERE sequence = 1", "fact 1"),
+            ("UPDATE fact SET app_account_token = '00000000-0000-0000-0000-000000000000' WHERE sequence = 1", "fact 1"),
+            ("UPDATE fact SET app_account_token = '00000000-0000-0000-0000-000000000000' WHERE sequence = 5", "fact 5"),
+            ("UPDATE fact SET order_id = 'order-of-9' WHERE sequence = 1", "fact 1"),
+            ("UPDATE fact SET order_id = 'order-of-9' WHERE format = 'receipt'", "fact 5"),
+            ("UPDATE fact SET kind = 'renewal', transaction_id = NULL, summary = '{}' WHERE sequence = 4", "fact 4"),
+            ("UPDATE fact SET kind = 'transaction' WHERE sequence = 2", "fact 2"),
+            ("UPDATE fact SET source = 'web' WHERE sequence = 1", "fact 1"),
+            ("UPDATE fact SET environment = 'production' WHERE sequence = 1", "fact 1"),
+            ("UPDATE fact SET format = 'receipt' WHERE sequence = 1", "fact 1"),
+            ("UPDATE fact SET format = 'paper' WHERE sequence = 1", "fact 1"),
+            ("UPDATE fact SET digest = x'00' WHERE sequence = 1", "fact 1"),
+            ("UPDATE fact SET summary = replace(summary, 'pro.monthly', 'tools') WHERE format = 'receipt'", "fact 5"),
+            ("UPDATE fact SET summary = replace(summary, 'pro.monthly', 'tools') WHERE sequence = 6", "fact 6"),
+            ("UPDATE fact SET summary = '{}' WHERE sequence = 7", "fact 7"),
+            ("UPDATE fact SET summary = 'no JSON' WHERE sequence = 1", "fact 1"),
+            ("UPDATE fact SET summary = NULL WHERE sequence = 1", "fact 1"),
+            ("UPDATE fact SET summary = 'no JSON', data_key = NULL WHERE sequence = 1", "fact 1"),
+            ("UPDATE fact SET data_key = NULL, source_bytes = x'', header = NULL WHERE sequence = 1", "fact 1"),
+            ("DELETE FROM data_key WHERE id IN (SELECT data_key FROM fact WHERE sequence = 6)", "fact 6"),
+            ("UPDATE document SET source_bytes = x'00'", "document 1"),
+            ("UPDATE alias SET app_account_token = '00000000-0000-0000-0000-000000000000'", "alias anonymous-of-ben"),
+            ("DELETE FROM redemption", "purchase 4"),
+            ("UPDATE promotion_redemption SET customer = 'mallory' WHERE customer = 'ben'", "promotion SUMMER"),
+            ("UPDATE customer SET erased_at = 1 WHERE id = 'ben'", "customer ben"),
+            ("UPDATE customer SET revision = 0 WHERE id = 'anna'", "customer anna"),
+            ("UPDATE customer SET revision = -1 WHERE id = 'anna'", "customer anna"),
+            ("UPDATE promotion SET redemptions = 1", "promotion SUMMER"),
+            ("DELETE FROM promotion", "promotion SUMMER"),
+            ("UPDATE customer SET app_account_token = upper(app_account_token) WHERE id = 'ben'", "customer ben"),
+            (
+                """
+                UPDATE customer SET app_account_token = (SELECT app_account_token FROM customer WHERE id = 'anna')
+                WHERE id = 'ben'
+                """, "customer ben"
+            ),
+            ("UPDATE customer SET valid_until = NULL WHERE id = 'anna'", "customer anna"),
+            ("UPDATE customer SET valid_until = valid_until + 86400000 WHERE id = 'anna'", "customer anna"),
+            ("UPDATE redemption SET customer = 'mallory'", "redemption 1"),
+            ("UPDATE purchase SET app_account_token = 'x' WHERE original_transaction_id = '2'", "purchase 2"),
+        ])
     func `each row that was changed by hand is named`(statement: String, subject: String) async throws {
         let bench = try await lived()
         try await bench.database.write { _ = try $0.execute(statement) }
@@ -138,7 +140,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a summary that is no JSON does not keep other rows from being looked at`() async throws {
+    @Test(.onSQLite) func `a summary that is no JSON does not keep other rows from being looked at`() async throws {
         let bench = try await lived()
         try await bench.database.write { connection in
             try connection.execute("UPDATE fact SET summary = 'no JSON' WHERE sequence = 1")
@@ -171,7 +173,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an answer with revision 0 is found, a row without an answer is none`() async throws {
+    @Test(.onSQLite) func `an answer with revision 0 is found, a row without an answer is none`() async throws {
         let bench = try await lived()
         try await bench.database.write { connection in
             // As a restored backup leaves a customer who was erased, and who was never answered.

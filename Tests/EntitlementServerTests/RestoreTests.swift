@@ -73,7 +73,7 @@ import Testing
         try await bench.send(.get, "/v1/customers/ben", as: .other("Bearer \(key)")).status
     }
 
-    @Test func `an erased customer's names are in no file of a running server`() async throws {
+    @Test(.onSQLite) func `an erased customer's names are in no file of a running server`() async throws {
         let bench = try await ServerBench()
         for number in 2..<40 { try await fill(bench, "customer-\(number)", alias: "anonymous-\(number)", number) }
         try await fill(bench)
@@ -113,7 +113,8 @@ import Testing
         for name in names.prefix(40) { #expect(try files(of: bench.folder, holding: name) == []) }
     }
 
-    @Test func `while somebody reads an older state an erasure is not complete, and is completed afterwards`()
+    @Test(.onSQLite)
+    func `while somebody reads an older state an erasure is not complete, and is completed afterwards`()
         async throws
     {
         let bench = try await ServerBench()
@@ -132,7 +133,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a restore keeps the keys that were made and revoked since the backup`() async throws {
+    @Test(.onSQLite) func `a restore keeps the keys that were made and revoked since the backup`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         let old = try await bench.anotherKey()
@@ -162,7 +163,7 @@ import Testing
         await restored.close()
     }
 
-    @Test func `keys of another app, and those that only the backup has, are kept`() async throws {
+    @Test(.onSQLite) func `keys of another app, and those that only the backup has, are kept`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench { $0.apps.removeLast() }
         let backup = try backUp(bench, to: elsewhere)
@@ -181,7 +182,7 @@ import Testing
         await restored.close()
     }
 
-    @Test func `apps whose names differ in their normal form alone are two apps`() async throws {
+    @Test(.onSQLite) func `apps whose names differ in their normal form alone are two apps`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         let names = ["com.example.caf\u{E9}", "com.example.cafe\u{301}"]
@@ -205,7 +206,9 @@ import Testing
         #expect(try await restore(backup, to: folder).isOfAnotherLedger)
     }
 
-    @Test func `who was erased since the backup is erased from it, and from what it leaves beside`() async throws {
+    @Test(.onSQLite) func `who was erased since the backup is erased from it, and from what it leaves beside`()
+        async throws
+    {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         for number in 2..<20 { try await fill(bench, "customer-\(number)", alias: "anonymous-\(number)", number) }
@@ -246,7 +249,7 @@ import Testing
         #expect(again.erasedCustomers == 2)
     }
 
-    @Test func `customers who became one after the backup are both erased`() async throws {
+    @Test(.onSQLite) func `customers who became one after the backup are both erased`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         _ = try await bench.post(bench.purchase("1"), for: Self.name)
@@ -263,7 +266,7 @@ import Testing
     }
 
     /// In the backup the purchases wait for customers who are not known yet; one is another customer's meanwhile.
-    @Test func `a customer whom the backup knows by a token alone is erased from it`() async throws {
+    @Test(.onSQLite) func `a customer whom the backup knows by a token alone is erased from it`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         let uuid = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
@@ -294,7 +297,8 @@ import Testing
         await restored.close()
     }
 
-    @Test func `an erasure of which no digest is kept is counted, since it cannot be repeated`() async throws {
+    @Test(.onSQLite) func `an erasure of which no digest is kept is counted, since it cannot be repeated`() async throws
+    {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         try await fill(bench)
@@ -307,7 +311,7 @@ import Testing
         #expect(changes.unknownErasures == 1 && changes.erasedCustomers == 0)
     }
 
-    @Test func `a customer who was erased twice since the backup is no unknown erasure`() async throws {
+    @Test(.onSQLite) func `a customer who was erased twice since the backup is no unknown erasure`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         try await fill(bench)
@@ -324,7 +328,9 @@ import Testing
         try expectNothing(of: [Self.name, Self.alias], in: folder)
     }
 
-    @Test func `an erasure that is committed while the ledger is written anew is not forgotten`() async throws {
+    @Test(.onSQLite) func `an erasure that is committed while the ledger is written anew is not forgotten`()
+        async throws
+    {
         let bench = try await ServerBench()
         try await fill(bench)
         try await erase(in: bench)
@@ -339,7 +345,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(arguments: [true, false])
+    @Test(.onSQLite, arguments: [true, false])
     func `no id of an event is given out twice, and streams hear that some were lost`(isKnown: Bool) async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         var bench = try await ServerBench(folder: folder)
@@ -380,7 +386,8 @@ import Testing
         try bench.database.read { try #require(try $0.first("SELECT MAX(sequence) AS last FROM event"))["last"] }
     }
 
-    @Test func `a backup of every schema is brought up to date, and its customers are erased`() async throws {
+    @Test(.onSQLite) func `a backup of every schema is brought up to date, and its customers are erased`() async throws
+    {
         for count in 2..<Schema.migrations(for: .sqlite).count {
             let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
             let path = elsewhere.url.appendingPathComponent("backup").path

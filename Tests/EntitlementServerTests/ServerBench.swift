@@ -1,6 +1,8 @@
 import BaseTestSupport
 import Foundation
 import HTTPCore
+import HostTestSupport
+import PostgresStorage
 import Primitives
 import SignedData
 import StoreModel
@@ -37,7 +39,31 @@ struct ServerBench: Sendable {
         deinit { try? FileManager.default.removeItem(at: url) }
 
         var databasePath: String { url.appendingPathComponent("ledger.sqlite").path }
+
+        private let postgresURL = Locked<Task<String, any Error>?>(nil)
+
+        /// The ledger of this folder on the engine under test: a file in it, or a database of its own on a server of the
+        /// tests.
+        func open(foldedPages: Int) async throws -> any SQLDatabase {
+            switch ServerBench.engine {
+            case .postgreSQL:
+                let url = postgresURL.withLock { task in
+                    let made = task ?? Task { try await PostgresCluster.shared().makeDatabase() }
+                    task = made
+                    return made
+                }
+                return try PostgresDatabase(url: try await url.value)
+            default:
+                var storage = SQLiteDatabase.Configuration()
+                storage.foldedPages = foldedPages
+                return try SQLiteDatabase(path: databasePath, configuration: storage)
+            }
+        }
     }
+
+    /// The database under a bench. `SOUK_DATABASE=postgresql` runs all tests of the server on PostgreSQL.
+    @TaskLocal static var engine: SQLDialect =
+        ProcessInfo.processInfo.environment["SOUK_DATABASE"] == "postgresql" ? .postgreSQL : .sqlite
 
     init(
         environments: [StoreEnvironment] = [.sandbox], folder: Folder? = nil,
@@ -47,9 +73,7 @@ struct ServerBench: Sendable {
     ) async throws {
         let place = try folder ?? Folder()
         self.folder = place
-        var storage = SQLiteDatabase.Configuration()
-        storage.foldedPages = foldedPages
-        let file = try SQLiteDatabase(path: place.databasePath, configuration: storage)
+        let file = try await place.open(foldedPages: foldedPages)
         database = wrap?(file) ?? file
         var configuration = EntitlementService.Configuration(
             database: database,

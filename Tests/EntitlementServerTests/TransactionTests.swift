@@ -5,7 +5,7 @@ import Testing
 
 @testable import EntitlementServer
 
-@Suite struct TransactionTests {
+@Suite(.onBothEngines) struct TransactionTests {
     @Test func `a purchase is written down, acknowledged and gives its feature`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.post(bench.period())

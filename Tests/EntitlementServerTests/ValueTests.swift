@@ -9,7 +9,7 @@ import Testing
 @testable import EntitlementServer
 
 /// What a purchase gives is spent once, whoever has it, and however it got there.
-@Suite struct ValueTests {
+@Suite(.onBothEngines) struct ValueTests {
     private func bench(
         _ mode: TransferMode, after before: ServerBench? = nil, rate: Int = 10
     ) async throws -> ServerBench {
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `a ledger of before keeps its redemptions`() async throws {
+    @Test(.onSQLite) func `a ledger of before keeps its redemptions`() async throws {
         let folder = try ServerBench.Folder()
         let database = try SQLiteDatabase(path: folder.databasePath)
         let index = try #require(Schema.migrations(for: .sqlite).firstIndex { $0.name == Schema.spending.name })
@@ -347,7 +347,7 @@ private struct ValueLife {
     func fault() async throws -> String? {
         let spent = try bench.database.read { connection in
             try connection.query(
-                "SELECT original_transaction_id AS id, SUM(amount) AS spent FROM spending GROUP BY id ORDER BY id"
+                "SELECT original_transaction_id AS id, CAST(SUM(amount) AS BIGINT) AS spent FROM spending GROUP BY id ORDER BY id"
             ).map { (Int(try $0["id"] as String) ?? -1, try $0["spent"] as Int) }
         }
         for (purchase, spent) in spent where spent > 10 * quantities[purchase] {
@@ -375,7 +375,7 @@ private struct ValueLife {
         try bench.database.read { connection in
             try connection.query(
                 """
-                SELECT original_transaction_id AS id, SUM(amount) AS spent FROM spending
+                SELECT original_transaction_id AS id, CAST(SUM(amount) AS BIGINT) AS spent FROM spending
                 JOIN redemption ON redemption.sequence = spending.redemption WHERE redemption.customer = ?1 GROUP BY id
                 """, [.text(customer.rawValue)]
             ).map { (Int(try $0["id"] as String) ?? -1, try $0["spent"] as Int) }

@@ -64,7 +64,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a stream ends when another process revokes, deletes or changes its key`() async throws {
+    @Test(.onSQLite) func `a stream ends when another process revokes, deletes or changes its key`() async throws {
         let bench = try await ServerBench()
         for change in [
             revoke, "DELETE FROM api_key WHERE digest = ?1", "UPDATE api_key SET kind = 'public' WHERE digest = ?1",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import EntitlementServer
 
-@Suite struct SweeperTests {
+@Suite(.onBothEngines) struct SweeperTests {
     private func sweep(_ bench: ServerBench) async throws -> Bool {
         try await #require(bench.service.chores.first { $0.name == "sweeper" }).step()
     }

@@ -31,7 +31,7 @@ extension ServerBench {
     }
 }
 
-@Suite struct NotificationTests {
+@Suite(.onBothEngines) struct NotificationTests {
     @Test func `what a notification says of a known purchase is in the next answer`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import EntitlementServer
 
-@Suite struct WebPurchaseTests {
+@Suite(.onBothEngines) struct WebPurchaseTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
     private static let former = "fedcba9876543210fedcba9876543210"
 

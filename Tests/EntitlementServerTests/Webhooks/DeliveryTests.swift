@@ -6,7 +6,7 @@ import Testing
 
 @testable import EntitlementServer
 
-@Suite struct DeliveryTests {
+@Suite(.onBothEngines) struct DeliveryTests {
     /// A bench with one dead delivery for each customer, in this order.
     private func dead(_ customers: [String], _ receiver: WebhookReceiver) async throws -> ServerBench {
         receiver.answers { _, _ in 500 }
