@@ -41,14 +41,41 @@ final class SecretRules: Sendable {
     /// The body without its secrets; `nil` when it has none. `type` is its media type.
     func change(_ body: [UInt8], _ kind: BodyKind, type: @autoclosure () -> String? = nil) -> [UInt8]? {
         if body.beginsSignedDER { return Array(SensitiveHeaders.replacement.utf8) }
-        if let wide = WideText(body, type: type()) {
-            if let change = change(wide.narrow, kind) { return wide.encoded(change) }
-            if wide.isText { return nil }
+        var body = body
+        var isPointed = false
+        if let pointers {
+            // A body of JSON is wide as a whole.
+            let wide = WideText.readings(of: body, type: type())
+            let pointed =
+                pointers.redacted(body)
+                ?? wide.lazy.compactMap { text in pointers.redacted(text.narrow).map(text.whole) }.first
+            if let pointed { (body, isPointed) = (pointed, true) }
         }
-        if let pointers, let pointed = pointers.redacted(body) {
-            return pointed.withUnsafeBufferPointer { scanned($0, kind) } ?? pointed
+        var wide = self.found(inWide: body, kind, type: type())
+        if kind == .multipart || body.starts(with: "--".utf8) {
+            for part in SecretScanner.parts(of: body) {
+                let found = self.found(inWide: Array(body[part.content]), .body, type: part.type)
+                let start = part.content.lowerBound
+                wide += found.map { ($0.range.lowerBound + start..<$0.range.upperBound + start, $0.replacement) }
+            }
         }
-        return body.withUnsafeBufferPointer { scanned($0, kind) }
+        let changed = body.withUnsafeBufferPointer { body in
+            var scanner = scanner(of: body, kind, depth: 0, unescaped: 0)
+            if !wide.isEmpty { scanner.add(wide) }
+            return scanner.result
+        }
+        return changed ?? (isPointed ? body : nil)
+    }
+
+    /// The secrets of bytes that may be UTF-16 or UTF-32. A part of a body may be, so this says nothing of the bytes as they
+    /// are.
+    private func found(
+        inWide bytes: [UInt8], _ kind: BodyKind, type: @autoclosure () -> String?
+    ) -> [(range: Range<Int>, replacement: [UInt8])] {
+        WideText.readings(of: bytes, type: type()).flatMap { text in
+            let found = text.narrow.withUnsafeBufferPointer { scanner(of: $0, kind, depth: 0, unescaped: 0).found }
+            return found.map { (text.original($0.range), text.encoded($0.replacement)) }
+        }
     }
 
     /// The secrets of a text that was itself written inside of something, `depth` times.

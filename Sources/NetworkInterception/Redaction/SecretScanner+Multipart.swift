@@ -1,3 +1,5 @@
+import Foundation
+
 /// Parts of multipart forms.
 extension SecretScanner {
     /// So far the head of a part may begin before its name.
@@ -42,5 +44,46 @@ extension SecretScanner {
         guard stands(delimiter, at: start) else { return false }
         let end = start + delimiter.count
         return end == text.count || text[end] <= 0x20 || delimiter.count == 2 || stands("--", at: end)
+    }
+
+    /// The contents of the parts of a body, each with its media type. None where no byte is zero, because then none is wide.
+    static func parts(of body: [UInt8]) -> [(content: Range<Int>, type: String?)] {
+        guard body.withUnsafeBytes({ memchr($0.baseAddress!, 0, $0.count) }) != nil else { return [] }
+        let beginning = body.prefix(longestHead)
+        guard
+            let start = beginning.indices.first(where: { place in
+                (place == 0 || body[place - 1] == 0x0A) && beginning[place...].starts(with: "--".utf8)
+            })
+        else { return [] }
+        let delimiter = Array("\n".utf8 + beginning[start...].prefix { $0 > 0x20 })
+        var parts: [(Range<Int>, String?)] = []
+        var place = start + delimiter.count - 1
+        while place < body.count {
+            let end = find(delimiter, in: body, from: place) ?? body.count
+            let head = place..<min(place + longestHead, end)
+            let blank = [Array("\r\n\r\n".utf8), Array("\n\n".utf8)].compactMap { line in
+                find(line, in: body, from: head.lowerBound, to: head.upperBound).map { $0 + line.count }
+            }.min()
+            if let content = blank, content < end {
+                let lines = String(decoding: body[place..<content], as: UTF8.self).split(whereSeparator: \.isNewline)
+                let type = lines.first { $0.lowercased().hasPrefix("content-type") }
+                parts.append((content..<end, type.map(String.init)))
+            }
+            place = end + delimiter.count
+        }
+        return parts
+    }
+
+    /// The next place of a word.
+    private static func find(_ word: [UInt8], in body: [UInt8], from start: Int, to end: Int? = nil) -> Int? {
+        body.withUnsafeBufferPointer { body in
+            let end = end ?? body.count
+            var place = start
+            while place + word.count <= end {
+                if body[place] == word[0], word.indices.allSatisfy({ body[place + $0] == word[$0] }) { return place }
+                place += 1
+            }
+            return nil
+        }
     }
 }

@@ -103,6 +103,7 @@ struct SecretScanner {
 
     /// Adds secrets that were found in another way. Of two that overlap, the replacement of the longer is used.
     mutating func add(_ more: [(range: Range<Int>, replacement: [UInt8])]) {
+        guard !more.isEmpty else { return }
         let all = (found + more).sorted { $0.range.lowerBound < $1.range.lowerBound }
         found = []
         for next in all {

@@ -56,7 +56,8 @@ final class SecretTable: Sendable {
         while place > name.lowerBound {
             place -= 1
             guard let column = Self.column(text[place]) else {
-                if text[place] < 0x80 { continue }
+                // A zero is no sign between words: it is the half of a character of UTF-16.
+                if text[place] < 0x80, text[place] != 0 { continue }
                 return best
             }
             node = Int(children[node * Self.columns + column])

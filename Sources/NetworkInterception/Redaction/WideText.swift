@@ -1,67 +1,120 @@
-/// A body in UTF-16 or UTF-32, with or without a byte order mark, and the same text in UTF-8.
+import Foundation
+
+/// Bytes read as UTF-16 or UTF-32, as the same text in UTF-8, and where in the bytes each of its characters is.
 struct WideText {
-    /// The text in UTF-8, without the mark. What is no character is U+FFFD.
-    let narrow: [UInt8]
-
-    private let width: Int
-    private let isBigEndian: Bool
-    private let mark: [UInt8]
-
-    /// `nil` for what is neither. Without a mark a text is known by the zeros of its ASCII characters, by its media type
-    /// when that has a charset, and by its first character when that is one with which JSON or XML begins.
-    init?(_ bytes: [UInt8], type: @autoclosure () -> String?) {
-        let form: (width: Int, isBigEndian: Bool, mark: Int)
-        switch (bytes.count, bytes.first) {
-        case (0...3, _): return nil
-        case (_, 0xFF?) where bytes.starts(with: [0xFF, 0xFE, 0, 0]): form = (4, false, 4)
-        case (_, 0xFF?) where bytes[1] == 0xFE: form = (2, false, 2)
-        case (_, 0xFE?) where bytes[1] == 0xFF: form = (2, true, 2)
-        case (_, 0?) where bytes.starts(with: [0, 0, 0xFE, 0xFF]): form = (4, true, 4)
-        default:
-            // Nearly every body ends here: it has no zero among its first or last bytes.
-            guard bytes.prefix(64).contains(0) || bytes.suffix(64).contains(0),
-                let guess = Self.guess(bytes) ?? Self.declared(bytes, type()?.lowercased() ?? "")
-            else { return nil }
-            form = (guess.width, guess.isBigEndian, 0)
-        }
-        (width, isBigEndian, mark) = (form.width, form.isBigEndian, Array(bytes[..<form.mark]))
-        narrow = Self.narrow(bytes[form.mark...], form.width, form.isBigEndian)
+    /// How wide characters are written: bytes of a unit, their order, and the length of a byte order mark before them.
+    private struct Form {
+        let width: Int
+        let isBigEndian: Bool
+        var mark = 0
     }
 
-    /// Whether all of it are characters that a text has.
-    var isText: Bool {
-        !narrow.contains(0) && !narrow.indices.contains { narrow[$0...].starts(with: [0xEF, 0xBF, 0xBD]) }
+    /// The text in UTF-8, without the mark. What is no character is U+FFFD.
+    private(set) var narrow: [UInt8] = []
+
+    private let form: Form
+    private let mark: [UInt8]
+    /// Where each byte of the narrow text begins in the bytes, and the end of the last character.
+    private var places: [Int] = []
+
+    /// The ways in which bytes may be read, none for nearly every body. A mark, a media type with a charset, the zeros of
+    /// ASCII characters, and the first character of JSON or XML each say one.
+    static func readings(of bytes: [UInt8], type: @autoclosure () -> String?) -> [WideText] {
+        // Nearly every body ends here: it has no zero.
+        guard bytes.count > 3, bytes.withUnsafeBytes({ memchr($0.baseAddress!, 0, $0.count) }) != nil else { return [] }
+        var forms: [Form] = []
+        func add(_ form: Form?) {
+            guard let form, !forms.contains(where: { $0.width == form.width && $0.isBigEndian == form.isBigEndian })
+            else { return }
+            forms.append(form)
+        }
+        add(marked(bytes))
+        add(declared(bytes, type()?.lowercased() ?? ""))
+        add(guess(bytes))
+        if forms.isEmpty { add(begun(bytes)) }
+        return forms.map { WideText(bytes, $0) }
+    }
+
+    private init(_ bytes: [UInt8], _ form: Form) {
+        self.form = form
+        mark = Array(bytes[..<form.mark])
+        narrow.reserveCapacity(bytes.count / form.width)
+        places.reserveCapacity(bytes.count / form.width + 1)
+        var place = form.mark
+        while place + form.width <= bytes.count {
+            let (scalar, length) = Self.scalar(bytes, place, form)
+            for unit in UTF8.encode(scalar)! {
+                narrow.append(unit)
+                places.append(place)
+            }
+            place += length
+        }
+        places.append(place)
+    }
+
+    /// The character that begins at `place`, and its length in bytes.
+    private static func scalar(_ bytes: [UInt8], _ place: Int, _ form: Form) -> (Unicode.Scalar, Int) {
+        func unit(_ place: Int) -> UInt32 {
+            var unit: UInt32 = 0
+            for offset in 0..<form.width {
+                unit = unit << 8 | UInt32(bytes[place + (form.isBigEndian ? offset : form.width - 1 - offset)])
+            }
+            return unit
+        }
+        let first = unit(place)
+        if form.width == 2, first & 0xFC00 == 0xD800, place + 4 <= bytes.count {
+            let second = unit(place + 2)
+            let value = 0x10000 + (first & 0x3FF) << 10 + second & 0x3FF
+            if second & 0xFC00 == 0xDC00, let scalar = Unicode.Scalar(value) { return (scalar, 4) }
+        }
+        return (Unicode.Scalar(first) ?? "\u{FFFD}", form.width)
+    }
+
+    /// The range in the bytes of a range of the narrow text.
+    func original(_ range: Range<Int>) -> Range<Int> { places[range.lowerBound]..<places[range.upperBound] }
+
+    private static func marked(_ bytes: [UInt8]) -> Form? {
+        if bytes.starts(with: [0xFF, 0xFE, 0, 0]) { return Form(width: 4, isBigEndian: false, mark: 4) }
+        if bytes.starts(with: [0, 0, 0xFE, 0xFF]) { return Form(width: 4, isBigEndian: true, mark: 4) }
+        if bytes.starts(with: [0xFF, 0xFE]) { return Form(width: 2, isBigEndian: false, mark: 2) }
+        return bytes.starts(with: [0xFE, 0xFF]) ? Form(width: 2, isBigEndian: true, mark: 2) : nil
     }
 
     /// How a text without a mark is written: an ASCII character has one byte that is not zero.
-    private static func guess(_ bytes: [UInt8]) -> (width: Int, isBigEndian: Bool)? {
+    private static func guess(_ bytes: [UInt8]) -> Form? {
         let zeros = zeros(bytes)
         let units = bytes.count / 4
         // Three of four are zero.
         if zeros[1] >= units * 3 / 4, zeros[2] >= units * 3 / 4, units > 0 {
-            if zeros[3] >= units * 3 / 4, zeros[0] < units / 4 { return (4, false) }
-            if zeros[0] >= units * 3 / 4, zeros[3] < units / 4 { return (4, true) }
+            if zeros[3] >= units * 3 / 4, zeros[0] < units / 4 { return Form(width: 4, isBigEndian: false) }
+            if zeros[0] >= units * 3 / 4, zeros[3] < units / 4 { return Form(width: 4, isBigEndian: true) }
         }
         let (even, odd) = (zeros[0] + zeros[2], zeros[1] + zeros[3])
         // Every eighth character is ASCII, and hardly a zero is in the wrong place.
-        if odd * 16 >= bytes.count, even * 16 <= odd { return (2, false) }
-        if even * 16 >= bytes.count, odd * 16 <= even { return (2, true) }
+        if odd * 16 >= bytes.count, even * 16 <= odd { return Form(width: 2, isBigEndian: false) }
+        if even * 16 >= bytes.count, odd * 16 <= even { return Form(width: 2, isBigEndian: true) }
         return nil
     }
 
-    /// How a text of few ASCII characters is written, by its media type or its first character.
-    private static func declared(_ bytes: [UInt8], _ type: String) -> (width: Int, isBigEndian: Bool)? {
+    /// How a text is written by its media type.
+    private static func declared(_ bytes: [UInt8], _ type: String) -> Form? {
         for width in [4, 2] where type.contains("utf-\(8 * width)") {
-            if type.contains("utf-\(8 * width)le") { return (width, false) }
-            if type.contains("utf-\(8 * width)be") { return (width, true) }
+            if type.contains("utf-\(8 * width)le") { return Form(width: width, isBigEndian: false) }
+            if type.contains("utf-\(8 * width)be") { return Form(width: width, isBigEndian: true) }
             let zeros = zeros(bytes)
-            return (width, width == 2 ? zeros[0] + zeros[2] > zeros[1] + zeros[3] : zeros[0] > zeros[3])
+            let isBigEndian = width == 2 ? zeros[0] + zeros[2] > zeros[1] + zeros[3] : zeros[0] > zeros[3]
+            return Form(width: width, isBigEndian: isBigEndian)
         }
+        return nil
+    }
+
+    /// How a text of few ASCII characters is written, by its first character.
+    private static func begun(_ bytes: [UInt8]) -> Form? {
         for width in [4, 2] {
             let first = bytes.prefix(width).filter { $0 != 0 }
             guard first.count == 1, "<{[".utf8.contains(first[0]) else { continue }
-            if bytes[0] == first[0] { return (width, false) }
-            if bytes[width - 1] == first[0] { return (width, true) }
+            if bytes[0] == first[0] { return Form(width: width, isBigEndian: false) }
+            if bytes[width - 1] == first[0] { return Form(width: width, isBigEndian: true) }
         }
         return nil
     }
@@ -75,40 +128,24 @@ struct WideText {
         return zeros
     }
 
-    private static func narrow(_ bytes: ArraySlice<UInt8>, _ width: Int, _ isBigEndian: Bool) -> [UInt8] {
-        var units: [UInt32] = []
-        units.reserveCapacity(bytes.count / width)
-        var place = bytes.startIndex
-        while place + width <= bytes.endIndex {
-            var unit: UInt32 = 0
-            for offset in 0..<width {
-                unit = unit << 8 | UInt32(bytes[place + (isBigEndian ? offset : width - 1 - offset)])
-            }
-            units.append(unit)
-            place += width
-        }
-        guard width == 4 else {
-            return Array(String(decoding: units.map { UInt16(truncatingIfNeeded: $0) }, as: UTF16.self).utf8)
-        }
-        var text = String.UnicodeScalarView()
-        text.append(contentsOf: units.map { Unicode.Scalar($0) ?? "\u{FFFD}" })
-        return Array(String(text).utf8)
-    }
-
-    /// Another text in UTF-8 as this one is written.
+    /// A replacement of a secret, written as this text is.
     func encoded(_ text: [UInt8]) -> [UInt8] {
         let text = String(decoding: text, as: UTF8.self)
-        var bytes = mark
+        var bytes: [UInt8] = []
         func append(_ unit: UInt32) {
-            for place in 0..<width {
-                bytes.append(UInt8(truncatingIfNeeded: unit >> UInt32(8 * (isBigEndian ? width - 1 - place : place))))
+            for place in 0..<form.width {
+                let shift = 8 * (form.isBigEndian ? form.width - 1 - place : place)
+                bytes.append(UInt8(truncatingIfNeeded: unit >> UInt32(shift)))
             }
         }
-        if width == 2 {
+        if form.width == 2 {
             for unit in text.utf16 { append(UInt32(unit)) }
         } else {
             for scalar in text.unicodeScalars { append(scalar.value) }
         }
         return bytes
     }
+
+    /// Another text in place of this one, after its mark.
+    func whole(_ text: [UInt8]) -> [UInt8] { mark + encoded(text) }
 }

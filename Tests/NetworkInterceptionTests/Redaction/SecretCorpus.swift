@@ -395,6 +395,7 @@ enum SecretCorpus {
         let kanji = String(repeating: "漢", count: 400)
         return [
             Planted(place: .body("text/yaml; charset=\(charset)", encoding), template: "a: \(kanji)\npassword: §\n"),
+            Planted(place: .body("text/plain; charset=\(charset)", encoding), template: "\(kanji) password=§ \(kanji)"),
             Planted(place: .body("application/xml", encoding), template: "<a><b>\(kanji)</b><token>§</token></a>"),
             Planted(place: .body("", encoding), template: "{\"a\":\"\(kanji)\",\"token\":\"§\"}"),
         ]
