@@ -60,6 +60,73 @@ struct EscapedText {
         places.append(text.count)
     }
 
+    /// A string of JSON without its escapes, those of quotes and line ends too. An escape that is no ASCII becomes U+FFFD.
+    init(string text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) {
+        bytes.reserveCapacity(range.count)
+        places.reserveCapacity(range.count + 1)
+        var place = range.lowerBound
+        while place < range.upperBound {
+            let (meaning, length) = Self.stringEscape(in: text[place..<range.upperBound])
+            bytes += meaning
+            places += repeatElement(place, count: meaning.count)
+            place += length
+        }
+        places.append(place)
+    }
+
+    /// The strings of JSON in a text that have line ends, which are written as escapes there; also in strings in strings.
+    /// Whatever is between two quotes is one, so this holds in a text that is no JSON or was cut.
+    static func stringsWithLines(in text: UnsafeBufferPointer<UInt8>) -> [Range<Int>] {
+        // Nearly every text ends here.
+        guard let address = text.baseAddress, memchr(address, 0x5C, text.count) != nil else { return [] }
+        var strings: [Range<Int>] = []
+        var (start, place, hasLines) = (0, 0, false)
+        while place < text.count {
+            if text[place] == UInt8(ascii: "\\") {
+                let sign = place
+                while place < text.count, text[place] == UInt8(ascii: "\\") { place += 1 }
+                guard place < text.count else { break }
+                hasLines =
+                    hasLines || "nr".utf8.contains(text[place])
+                    || text[place...].prefix(4).elementsEqual("u000".utf8)
+                // An escaped quote ends nothing.
+                if (place - sign) % 2 == 1 { place += 1 }
+                continue
+            }
+            if text[place] == UInt8(ascii: "\"") {
+                if hasLines { strings.append(start..<place) }
+                (start, hasLines) = (place + 1, false)
+            }
+            place += 1
+        }
+        if hasLines { strings.append(start..<text.count) }
+        return strings
+    }
+
+    /// A replacement as it is written inside of a string of JSON.
+    static func escaped(_ replacement: [UInt8]) -> [UInt8] {
+        replacement.flatMap { "\"\\".utf8.contains($0) ? [UInt8(ascii: "\\"), $0] : [$0] }
+    }
+
+    /// The meaning of the character or escape with which the rest of a string begins, and its length.
+    private static func stringEscape(in text: Slice<UnsafeBufferPointer<UInt8>>) -> ([UInt8], Int) {
+        let place = text.startIndex
+        guard text[place] == UInt8(ascii: "\\"), text.count > 1 else { return ([text[place]], 1) }
+        switch text[place + 1] {
+        case UInt8(ascii: "n"): return ([0x0A], 2)
+        case UInt8(ascii: "r"): return ([0x0D], 2)
+        case UInt8(ascii: "t"): return ([0x09], 2)
+        case UInt8(ascii: "u") where text.count > 5:
+            var meaning: UInt32 = 0
+            for digit in text[place + 2..<place + 6] {
+                guard let value = digit.hexValue else { return ([text[place + 1]], 2) }
+                meaning = meaning << 4 | UInt32(value)
+            }
+            return (meaning < 0x80 ? [UInt8(meaning)] : [0xEF, 0xBF, 0xBD], 6)
+        case let byte: return ([byte], 2)
+        }
+    }
+
     private mutating func append(_ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) {
         bytes += text[range]
         places += range

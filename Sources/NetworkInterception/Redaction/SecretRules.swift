@@ -87,12 +87,21 @@ final class SecretRules: Sendable {
         scanner(of: text, kind, depth: 0, unescaped: 0).result
     }
 
-    /// A scanner that has looked through the text as it is, and as what its escapes mean: `unescaped` times so far.
+    /// A scanner that has looked through the text as it is, through its strings of several lines as texts of their own, and
+    /// through what its escapes mean: `unescaped` times so far.
     private func scanner(
         of text: UnsafeBufferPointer<UInt8>, _ kind: BodyKind, depth: Int, unescaped: Int
     ) -> SecretScanner {
         var scanner = SecretScanner(text, self, kind, depth: depth, isUnescaped: unescaped > 0)
         scanner.scan()
+        if unescaped == 0, depth < SecretScanner.deepest {
+            scanner.add(
+                EscapedText.stringsWithLines(in: text).flatMap { range in
+                    let string = EscapedText(string: text, range)
+                    let inner = string.bytes.withUnsafeBufferPointer { found(in: $0, depth: depth + 1) }
+                    return inner.map { (string.original($0.range), EscapedText.escaped($0.replacement)) }
+                })
+        }
         if unescaped < SecretScanner.deepest, let meaning = EscapedText(text) {
             let inner = meaning.bytes.withUnsafeBufferPointer {
                 self.scanner(of: $0, kind, depth: depth, unescaped: unescaped + 1).found

@@ -91,6 +91,8 @@ enum HarmlessCorpus {
         #"{"a":"1 \u003c 2 \u0026\u0026 b\u003d\u003dc, it\u0027s \u0022Password:\u0022, C:\\u0041\\"}"#,
         #"{"a":"","label":"Password:","next":"/x"}"#,
         #"{"labels":["User: ","Password: ","Token: "]}"#, #"{"label":" Password: ","next":"x"}"#,
+        #"{"text":"first line\nPassword: \nthe last: 12\n","path":"C:\\new\\token"}"#,
+        #"{"yaml":"a: 1\n# the password\nservices:\n  web: nginx\n"}"#,
         #"{"html":"<b title=\"Password: \">a</b>"}"#, #"{"js":"f('Password: ', \"Token: \", x)"}"#,
     ].map { Planted(place: .body("application/json"), template: $0) }
 

@@ -82,7 +82,7 @@ extension Planted.Encoding {
 enum SecretCorpus {
     static let all: [Planted] =
         headers + headerValues + queries + urls + forms + members + nested + escaped + markup + settings + quoted
-        + multipart + shapes + wide + declared + errors
+        + yamlInStrings + multipart + shapes + wide + declared + errors
 
     private static func list(_ place: Planted.Place, _ templates: [String]) -> [Planted] {
         templates.map { Planted(place: place, template: $0) }
@@ -344,6 +344,19 @@ enum SecretCorpus {
             ("application/json", #"{"sql":"PASSWORD '\#(sign)§'"}"#),
         ].map { Planted(place: .body($0.0), template: $0.1) }
             + list(.header("X-Custom"), ["password=\"\(sign)§\"", "user=\"a\", password=\"\(sign)§\""])
+    }
+
+    /// Texts of YAML, each as a body and as a string of JSON, and in a string of JSON in one.
+    static let yamlInStrings = settings.filter { $0.template.hasSuffix("\n") }.flatMap { planted in
+        let string = inString(planted.template)
+        return [#"{"a":1,"stack":\#(string),"b":[2]}"#, "{\"outer\":\(inString("{\"stack\": \(string)}"))}"].map {
+            Planted(place: .body("application/json"), template: $0)
+        }
+    }
+
+    private static func inString(_ text: String) -> String {
+        let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\r", with: "\\r")
+        return "\"\(escaped.replacing("\n", with: "\\n"))\""
     }
 
     static let multipart = list(
