@@ -6,6 +6,7 @@ final class SecretRules: Sendable {
     private static let stepWords = SecretTable(SecretWords.steps)
     private static let namingWords = SecretTable([SecretWords.naming])
     private static let namedWords = SecretTable([SecretWords.named])
+    private static let referenceWords = SecretTable([SecretWords.references])
     private static let namedElementWords = SecretTable([SecretWords.namedElements])
 
     private let members: SecretNames
@@ -136,6 +137,11 @@ extension SecretRules {
     /// Whether this name is that of a value that something beside it names.
     func isNamed(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 7 && !Self.namedWords.meaning(of: text, name).isEmpty
+    }
+
+    /// Whether this name says where a secret is.
+    func isReference(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        name.count <= 11 && !Self.referenceWords.meaning(of: text, name).isEmpty
     }
 
     /// Whether the text of such an element is what its attribute names.

@@ -57,7 +57,8 @@ extension SecretScanner {
     }
 
     private mutating func value(of name: SecretName, _ meaning: SecretMeaning, after sign: UInt8, at place: Int) {
-        let start = name.quote.map { afterSpace(from: place, escapes: $0.escapes) } ?? end(from: place) { !$0.isBlank }
+        var start = name.quote.map { afterSpace(from: place, escapes: $0.escapes) } ?? end(from: place) { !$0.isBlank }
+        if sign == UInt8(ascii: ":"), beginsLine(name) { start = afterProperties(start) }
         guard start < text.count, !isMarked(start) else { return }
         if !name.isItem || kind == .header || name.range.lowerBound == 0,
             let quote = quote(startingAt: valueStart(start))

@@ -5,7 +5,7 @@ extension SecretScanner {
 
     /// Whether a block follows: `|`, `>-`, `|2 # comment`.
     func beginsBlock(_ start: Int) -> Bool {
-        guard text[start] == UInt8(ascii: "|") || text[start] == UInt8(ascii: ">") else { return false }
+        guard byte(start) == UInt8(ascii: "|") || byte(start) == UInt8(ascii: ">") else { return false }
         let sign = end(from: start + 1) { !$0.isDigit && !"+-".utf8.contains($0) }
         let rest = end(from: sign) { !$0.isBlank }
         guard sign - start <= 3, rest < text.count, !endsLine(rest) else { return sign - start <= 3 }
@@ -42,6 +42,9 @@ extension SecretScanner {
         let isText = beginsBlock(start)
         let nameIndent = indent(ofLineWith: name.range.lowerBound)
         var first: Int?
+        var comment: Int?
+        // Whether a list says only where secrets are: `- name: a`, `- source: b`.
+        var isReference = false
         var last = start
         var line = nextLine(after: endOfLine(from: start))
         while line < text.count {
@@ -49,22 +52,70 @@ extension SecretScanner {
             let end = self.end(from: begin) { $0.isLineEnd }
             if begin < end {
                 let isItem = text[begin] == UInt8(ascii: "-") && byte(begin + 1).isBlank
-                guard begin - line > nameIndent || isItem && !isText && begin - line == nameIndent else { break }
-                if first == nil {
-                    // A mapping has names of its own.
-                    if !isText, !isItem, text[begin..<end].contains(UInt8(ascii: ":")) {
-                        // It is a secret where the name is that of several: `passwords`.
-                        guard meaning.contains(.object), !meaning.contains(.header) else { return }
-                        return secretMapping = (nameIndent, begin - line)
-                    }
-                    if isItem, !meaning.contains(.list) || text[begin..<end].contains(UInt8(ascii: ":")) { return }
-                    first = begin
+                let isComment = !isText && text[begin] == UInt8(ascii: "#")
+                guard begin - line > nameIndent || isItem && !isText && begin - line == nameIndent || isComment else {
+                    break
                 }
-                last = end
+                if isComment {
+                    // It says nothing of what is below it, and ends nothing.
+                    if begin - line > nameIndent { (comment, last) = (comment ?? begin, first == nil ? end : last) }
+                } else {
+                    if first == nil {
+                        let isMapping = !isText && isPair(begin..<end)
+                        // It is a secret where the name is that of several: `passwords`.
+                        let isOfSeveral = meaning.contains(.object) && !meaning.contains(.header)
+                        // A mapping has names of its own.
+                        if isMapping, !isOfSeveral { return }
+                        if isMapping, !isItem { return secretMapping = (nameIndent, begin - line) }
+                        if isItem, !isText, !meaning.contains(.list) { return }
+                        first = comment ?? begin
+                        isReference = isMapping
+                    }
+                    isReference = isReference && isReferring(begin..<end)
+                    last = end
+                }
             }
             line = nextLine(after: end)
         }
-        if let first { hide(first..<last) }
+        if let first = first ?? comment, !isReference { hide(first..<last) }
+    }
+
+    /// Whether a line says where a secret is, or how it is called.
+    private func isReferring(_ line: Range<Int>) -> Bool {
+        let start = end(from: line.lowerBound) { !$0.isBlank && $0 != UInt8(ascii: "-") }
+        let end = end(from: start) { !$0.isAlphanumeric }
+        return end < line.upperBound && text[end] == UInt8(ascii: ":") && rules.isReference(text, start..<end)
+    }
+
+    /// Whether a line, or an item of a list, begins with a name and a colon: `a: b`, `- "a": b`.
+    private func isPair(_ line: Range<Int>) -> Bool {
+        var start = line.lowerBound
+        while start < line.upperBound, text[start] == UInt8(ascii: "-"), byte(start + 1).isBlank {
+            start = end(from: start + 1) { !$0.isBlank }
+        }
+        if start < line.upperBound, "\"'".utf8.contains(text[start]) {
+            let quote = text[start]
+            start += 1
+            while start < line.upperBound, text[start] != quote { start += text[start] == UInt8(ascii: "\\") ? 2 : 1 }
+            start = end(from: start + 1) { !$0.isBlank }
+            return start < line.upperBound && text[start] == UInt8(ascii: ":")
+        }
+        guard start < line.upperBound else { return false }
+        return text[start..<line.upperBound].indices.contains { place in
+            text[place] == UInt8(ascii: ":") && (place + 1 == line.upperBound || text[place + 1].isBlank)
+        }
+    }
+
+    /// Past the anchor and the tag of what is below a name: `&a`, `!!seq`. `start` where a value follows in the line.
+    func afterProperties(_ start: Int) -> Int {
+        var place = start
+        while "&!".utf8.contains(byte(place)) {
+            place = end(from: place) { $0 <= 0x20 || $0 == UInt8(ascii: "\\") }
+            place = end(from: place) { !$0.isBlank }
+        }
+        guard place < text.count, place > start else { return start }
+        let isAlone = text[place].isLineEnd || text[place] == UInt8(ascii: "#") || isMarked(place)
+        return isAlone || beginsBlock(place) ? place : start
     }
 
     /// Whether the value of this name is one of those below a name such as `passwords`.

@@ -131,6 +131,9 @@ enum HarmlessCorpus {
         "print(\"Password: \")", "print(f\"Password: \", end='')", "url = \"/login?token=\" + escape(x)",
         "prompt('Password: ') || \"token=\" + x", "it's a 'Password: ' field", "\"user: \"; \"password: \";",
         "`Password: `;",
+        "token:\n  # How to get one: ask\n  type: string\n", "a: &b\n  c: 1\npassword: null\n# d\ne: 2\n",
+        "imagePullSecrets:\n- name: regcred\nb: 2\n",
+        "web:\n  secrets:\n    - source: my_cert\n      target: cert\n      mode: 0440\n",
         "a password that nobody knows", "path and passwords", "text = \"\"\"\na\n\"\"\"\n",
     ].map { Planted(place: .body("text/plain"), template: $0) }
 }

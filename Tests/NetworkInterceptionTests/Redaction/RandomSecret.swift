@@ -190,6 +190,7 @@ struct RandomDocument {
                 "\(string(isList ? "credentials" : name)):\(blank)\(value)",
                 "\(string("text")):\(blank)\(string(line()))",
                 "\(string("x")):\(blank)\(string(shape()))", "\(string("xml")):\(blank)\(string(markup()))",
+                "\(string("stack")):\(blank)\(string(yaml()))",
                 "\(string("h")):\(blank)[{\"name\":\(string(name)),\"value\":\"§\"}]", "\"otp\":\(blank)¤",
             ])
         }
@@ -230,6 +231,7 @@ struct RandomDocument {
             "db:\n  port: 1\n  \(name): §", "- \(name): §", "env:\n  - name: \(name)\n    value: §",
             "x: {a: b, \(name): §}",
             "url: https://anna:§@h/", "\(name): § # a comment",
+            "\(name):\n# b\n  §", "\(name): &a !!str >\n  §", "tokens:\n- a\n# b\n- §", "passwords: !!seq\n  - anna: §",
         ])
         return "id: 42\nauthor: anna\n\(secret)\nlast: 1\n"
     }
