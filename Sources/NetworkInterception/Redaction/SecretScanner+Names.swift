@@ -258,8 +258,11 @@ extension SecretScanner {
 extension SecretScanner {
     func meaning(of name: SecretName) -> SecretMeaning {
         guard name.isEscaped else { return rules.meaning(of: text, name.range) }
-        let decoded =
-            name.quote == nil ? EscapedText(percentEncoded: text, name.range).bytes : unescaped(name.range)
+        var decoded = name.quote == nil ? EscapedText(percentEncoded: text, name.range).bytes : unescaped(name.range)
+        // A name may be encoded more than once.
+        for _ in 1..<Self.deepest where name.quote == nil && decoded.contains(UInt8(ascii: "%")) {
+            decoded = decoded.withUnsafeBufferPointer { EscapedText(percentEncoded: $0, 0..<$0.count).bytes }
+        }
         return decoded.withUnsafeBufferPointer { rules.meaning(of: $0, 0..<$0.count) }
     }
 

@@ -148,6 +148,8 @@ enum SecretCorpus {
             "https://h/x?pem=-----BEGIN%20EC%20PRIVATE%20KEY-----%0AMHc/a/§%0A", "https://h/?token=it's§",
             "https://h/?token=a'(§)&b=1", "https://h/?token=a\"§", "https://h/?token=a<b>§",
             "https://h/?token=a\\§", "https://h/?token=a §&b=1", "https://h/?token==§",
+            "https://h/?%2570assword=§", "https://h/?a=1&p%252561ss%2577ord=§&b=2",
+            "https://h/?user%255Bpassword%255D=§",
         ])
 
     static let forms = list(
@@ -159,6 +161,7 @@ enum SecretCorpus {
             "card_number=¤&x=1", "cvv=¤&x=1", "user%5Bpassword%5D=§", "data=%7B%22token%22%3A%22§%22%7D",
             "pass%77ord=§", "session_id=§", "j_username=a&j_password=§", "payload=token%3D§",
             "x=%3Cpassword%3E§%3C%2Fpassword%3E", "header=Authorization%3A+Bearer+§", "api_key=§", "token=§", "_csrf=§",
+            "%2570assword=§", "a=1&pass%2577ord=§&b=2",
             "x=1&data=-----BEGIN%20PRIVATE%20KEY-----%0AMIGHAg/x%2By/§%0A-----END%20PRIVATE%20KEY-----",
             "data=-----BEGIN%20OPENSSH%20PRIVATE%20KEY-----%0Ab3Bl/§", "q=%7B%27password%27%3A%27/§%27%7D",
             "next=/login%3Fpassword%3Da/§", "user=a&password=it's§&x=1", "password=a'(§)", "user=a&password=a\"§&x=1",
