@@ -43,7 +43,9 @@ extension SecretScanner {
             }
         }
         guard end > 0 else { return nil }
-        if let quote = quote(endingAt: end) { return quotedName(before: quote) }
+        if let quote = quote(endingAt: end) ?? backtick(endingAt: end, before: place) {
+            return quotedName(before: quote)
+        }
         let limit = max(0, end - Self.longestName)
         var start = end
         var isEscaped = false
@@ -76,6 +78,15 @@ extension SecretScanner {
         guard start > 0 else { return kind == .form || kind == .body || kind == .header }
         let before = text[start - 1]
         return "?&#;".utf8.contains(before) || kind == .header && (before <= 0x20 || before == UInt8(ascii: ","))
+    }
+
+    /// The backtick that ends a name as MySQL writes it, with a string after its equals sign. Elsewhere a backtick is one of
+    /// Markdown or JavaScript.
+    private func backtick(endingAt end: Int, before sign: Int) -> SecretQuote? {
+        guard text[end - 1] == UInt8(ascii: "`"), text[sign] == UInt8(ascii: "="),
+            quote(startingAt: self.end(from: sign + 1) { !$0.isBlank }) != nil
+        else { return nil }
+        return SecretQuote(mark: .backtick, escapes: 0, range: end - 1..<end)
     }
 
     private func quotedName(before quote: SecretQuote) -> SecretName? {

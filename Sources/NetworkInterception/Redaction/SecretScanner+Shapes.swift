@@ -86,7 +86,9 @@ extension SecretScanner {
     }
 
     private func isScheme(_ scheme: [UInt8], at start: Int) -> Bool {
-        guard start + scheme.count <= text.count, !byte(start + scheme.count).isAlphanumeric else { return false }
+        guard start >= 0, start + scheme.count <= text.count, !byte(start + scheme.count).isAlphanumeric else {
+            return false
+        }
         return scheme.indices.allSatisfy { place in
             let byte = text[start + place]
             return (byte.isASCIILetter ? byte | 0x20 : byte) == scheme[place]
@@ -156,7 +158,24 @@ extension SecretScanner {
     /// The end of the word at `start` after which SQL and netrc write a password.
     private func passwordWord(at start: Int) -> Int? {
         for word in SecretShapes.passwordWords where isScheme(word, at: start) { return start + word.count }
-        return nil
+        return isScheme(SecretShapes.pluginWord, at: start) ? plugin(after: start + SecretShapes.pluginWord.count) : nil
+    }
+
+    /// The end of `caching_sha2_password BY`, after `IDENTIFIED WITH`. A plugin has quotes, a digit or an
+    /// underscore; the words of a sentence have none.
+    private func plugin(after end: Int) -> Int? {
+        var start = self.end(from: end) { $0 > 0x20 }
+        let quote = quote(startingAt: start)
+        if let quote { start = quote.range.upperBound }
+        let limit = min(text.count, start + Self.longestUser)
+        var end = start
+        while end < limit, Self.wordOfToken.contains(text[end]) { end += 1 }
+        guard quote != nil || text[start..<end].contains(where: { $0.isDigit || $0 == UInt8(ascii: "_") }) else {
+            return nil
+        }
+        if let quote = self.quote(startingAt: end) { end = quote.range.upperBound }
+        let by = self.end(from: end) { $0 > 0x20 }
+        return ["by", "as"].contains { isScheme(Array($0.utf8), at: by) } ? by + 2 : nil
     }
 
     /// `PASSWORD 'secret'` and `IDENTIFIED BY 'secret'` of SQL, `login anna password secret` of netrc.
@@ -170,18 +189,29 @@ extension SecretScanner {
             hide(content)
             return true
         }
-        guard followsLogin(end) else { return false }
-        hide(start..<self.end(from: start) { $0 <= 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") })
+        guard followsLogin(end) || followsUser(position) && passwordWord(at: start) == nil else { return false }
+        hide(start..<self.end(from: start) { $0 <= 0x20 || "\"\\".utf8.contains($0) })
         return true
+    }
+
+    /// Whether `CREATE USER` or `ALTER USER` and a name are before the word at `start`: Oracle takes a password without
+    /// quotes.
+    private func followsUser(_ start: Int) -> Bool {
+        let user = before(before(start) { $0 <= 0x20 }) { $0 > 0x20 }
+        let word = before(user) { $0 <= 0x20 }
+        let statement = before(before(word) { $0.isASCIILetter }) { $0 <= 0x20 }
+        guard user < start, word < user, isScheme(Array("user".utf8), at: word - 4) else { return false }
+        return isScheme(Array("create".utf8), at: statement - 6) || isScheme(Array("alter".utf8), at: statement - 5)
+    }
+
+    private func before(_ place: Int, _ isPart: (UInt8) -> Bool) -> Int {
+        var start = place
+        while start > 0, place - start < Self.longestUser, isPart(text[start - 1]) { start -= 1 }
+        return start
     }
 
     /// Whether `login` and a name are before the word that ends at `end`.
     private func followsLogin(_ end: Int) -> Bool {
-        func before(_ place: Int, _ isPart: (UInt8) -> Bool) -> Int {
-            var start = place
-            while start > 0, place - start < Self.longestUser, isPart(text[start - 1]) { start -= 1 }
-            return start
-        }
         let word = before(end) { $0.isASCIILetter }
         let user = before(before(word) { $0 <= 0x20 }) { $0 > 0x20 }
         let login = before(user) { $0 <= 0x20 }

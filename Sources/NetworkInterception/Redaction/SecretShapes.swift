@@ -93,7 +93,9 @@ final class SecretShapes: Sendable {
         "sso-key",
     ].map { Array($0.utf8) }
     /// The words before a password in statements of SQL and in netrc, in lower case.
-    static let passwordWords = ["password", "passwd", "identified by"].map { Array($0.utf8) }
+    static let passwordWords = ["password", "passwd", "identified by values", "identified by"].map { Array($0.utf8) }
+    /// The words before a plugin of MySQL, after which a password follows too.
+    static let pluginWord = Array("identified with".utf8)
     /// The beginnings of JSON in base64: an object, also after white space or in an array.
     static let objects = ["eyJ", "eyAi", "ewog", "ewoi", "ewoJ", "ew0K", "IHsi", "Cnsi", "W3si"].map { Array($0.utf8) }
 

@@ -334,6 +334,13 @@ enum SecretCorpus {
                 "Server=a;AccountKey=a==;Password='p;w§'", "jdbc:mysql://h/db?user=a&password=it's§",
                 "see https://h/?token==§ here", "UPDATE a SET password = 'it''s§'", "f(user='a', password='a''§')",
                 "ALTER ROLE anna PASSWORD '§' VALID UNTIL '2027-01-01'", "const password = `§`;",
+                "UPDATE `users` SET `password` = '§' WHERE id=1", "UPDATE u SET `u`.`api_token`='§', b = 1",
+                "update u set `a` = 1, `password_hash` = \"/§\"",
+                "CREATE USER a IDENTIFIED WITH caching_sha2_password BY '§'",
+                "ALTER USER 'a'@'%' IDENTIFIED WITH 'mysql_native_password' AS '§'",
+                "ALTER USER scott IDENTIFIED BY §", "create user a identified by §;",
+                "create user a identified by values 'S:§'",
+                "create user a identified with `x` by \"§\" require ssl",
             ])
         + list(.body(""), ["password=§&n=a+b", "password=§ and more", "[db]\npassword = §\nport = 1\n", "token: §"])
 
