@@ -129,6 +129,11 @@ extension SecretRules {
         return hasStandardWords && !Self.stepWords.meaning(of: text, segment).isEmpty ? 20 : nil
     }
 
+    /// Whether something is confirmed after this segment of a path, whose token need not follow at once.
+    func isStep(_ text: UnsafeBufferPointer<UInt8>, _ segment: Range<Int>) -> Bool {
+        hasStandardWords && !Self.stepWords.meaning(of: text, segment).isEmpty
+    }
+
     /// Whether the value of this name may be a name itself.
     func isNaming(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 9 && !Self.namingWords.meaning(of: text, name).isEmpty

@@ -30,12 +30,7 @@ extension SecretScanner {
     mutating func pathSegment() {
         let slash = position
         position += 1
-        let limit = max(0, slash - Self.longestSegment)
-        var start = slash
-        while start > limit, Self.segment.contains(text[start - 1]) { start -= 1 }
-        guard start < slash, byte(start - 1) == UInt8(ascii: "/"), !isMarked(slash + 1),
-            let least = rules.leastLength(after: start..<slash, of: text)
-        else { return }
+        guard !isMarked(slash + 1), let least = leastLength(before: slash) else { return }
         let end = end(from: slash + 1) { !Self.token.contains($0) }
         let sample = slash + 1..<min(end, slash + 1 + Self.longestSegment)
         // Words have blanks and letters that are none of ASCII.
@@ -45,6 +40,38 @@ extension SecretScanner {
             meant.contains(where: \.isASCIILetter)
         else { return }
         hide(slash + 1..<end, Self.markInQuery)
+    }
+
+    /// How many characters a random segment has at least to be a secret after this slash; `nil` when it is none. Between it
+    /// and the segment that says what it is there may be two that name a customer: `/reset/MQ/…`, `/verify/17/…`.
+    private func leastLength(before slash: Int) -> Int? {
+        var end = slash
+        for isDirect in [true, false, false] {
+            guard let segment = segment(before: end) else { return nil }
+            if let least = rules.leastLength(after: segment, of: text) {
+                return isDirect || rules.isStep(text, segment) ? max(least, isDirect ? 0 : 20) : nil
+            }
+            guard isShort(segment) else { return nil }
+            end = segment.lowerBound - 1
+        }
+        return nil
+    }
+
+    /// The segment that ends at `slash`, which has a slash before it.
+    private func segment(before slash: Int) -> Range<Int>? {
+        let limit = max(0, slash - Self.longestSegment)
+        var start = slash
+        while start > limit, Self.segment.contains(text[start - 1]) { start -= 1 }
+        return start < slash && byte(start - 1) == UInt8(ascii: "/") ? start..<slash : nil
+    }
+
+    /// Whether a segment may be the number of a customer, also in base64, or a time. A version is none.
+    private func isShort(_ segment: Range<Int>) -> Bool {
+        let bytes = text[segment]
+        guard bytes.count <= 10, !(bytes.first == UInt8(ascii: "v") && bytes.dropFirst().allSatisfy(\.isDigit)) else {
+            return false
+        }
+        return bytes.contains { $0.isDigit || $0.isUppercase }
     }
 
     /// At a percent sign: what is written with escapes is looked through as what it means.

@@ -86,7 +86,7 @@ extension SecretWords {
     /// Segments of paths after which there is a token: `/reset/…`. Others are names of secrets: `/token/…`.
     static let steps = [
         SecretWords(.word, .member, "reset verify verification confirm activate activation magic invite"),
-        SecretWords(.ending, .member, "verifyemail confirmemail"),
+        SecretWords(.ending, .member, "verifyemail confirmemail resetpassword forgotpassword setpassword"),
     ]
     /// Names whose value may itself be the name of a secret, the value of which stands beside it:
     /// `{"name": "password", "value": "…"}`.

@@ -150,6 +150,8 @@ enum SecretCorpus {
             "https://h/?token=a\\§", "https://h/?token=a §&b=1", "https://h/?token==§",
             "https://h/?%2570assword=§", "https://h/?a=1&p%252561ss%2577ord=§&b=2",
             "https://h/?user%255Bpassword%255D=§",
+            "/reset/MQ/bxyz12-§/", "https://h/accounts/reset/Mjc/bxyz12-§/?a=b", "https://h/email/verify/17/§",
+            "/user/reset/17/1700000000/§", "https://h/reset-password/MTIz/§", "/v1/invite/42/§",
         ])
 
     static let forms = list(
