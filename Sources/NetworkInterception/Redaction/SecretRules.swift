@@ -149,9 +149,19 @@ extension SecretRules {
         name.count <= 11 && !Self.referenceWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether the text of such an element is what its attribute names.
+    /// Whether the text of an element with this name, without its namespace, may be the name of a secret: `param-name`.
+    func isNamingElement(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        isNaming(text, Self.lastWord(of: text, name))
+    }
+
+    /// Whether the text of such an element is what its attribute or the element before it names.
     func isNamedElement(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
-        name.count <= 9 && !Self.namedElementWords.meaning(of: text, name).isEmpty
+        let word = Self.lastWord(of: text, name)
+        return word.count <= 14 && !Self.namedElementWords.meaning(of: text, word).isEmpty
+    }
+
+    private static func lastWord(of text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Range<Int> {
+        (text[name].lastIndex { "-_.:".utf8.contains($0) }.map { $0 + 1 } ?? name.lowerBound)..<name.upperBound
     }
 }
 

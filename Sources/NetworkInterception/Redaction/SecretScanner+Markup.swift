@@ -33,8 +33,8 @@ extension SecretScanner {
         let meaning = rules.meaning(of: text, local)
         if meaning.contains(.member) {
             secretTag = closed(name).map { SecretTag(name: name, close: $0, meaning: meaning) }
-        } else if rules.isNaming(text, local), byte(end) == UInt8(ascii: ">") {
-            elementThatNames(from: end + 1)
+        } else if rules.isNamingElement(text, local), let close = closed(name) {
+            elementThatNames(from: close + 1)
         }
     }
 
@@ -72,7 +72,13 @@ extension SecretScanner {
         guard start < text.count, !isMarked(start), !stands("</", at: start) else { return }
         let content = start..<endOfContent(of: tag, from: start)
         let isCharacterData = stands("<![CDATA[", at: start)
-        if text[start] == UInt8(ascii: "<"), !tag.meaning.contains(.object), !isCharacterData { return }
+        if text[start] == UInt8(ascii: "<"), !tag.meaning.contains(.object), !isCharacterData {
+            // `<Attribute Name="otp"><AttributeValue>`
+            if rules.isNamedElement(text, tag.name) {
+                secretTag = SecretTag(name: start..<start, close: start, meaning: .everything)
+            }
+            return
+        }
         if !tag.meaning.contains(.number), content.count <= 3, text[content].allSatisfy(\.isDigit) { return }
         var end = content.upperBound
         while end > start, text[end - 1] <= 0x20 { end -= 1 }

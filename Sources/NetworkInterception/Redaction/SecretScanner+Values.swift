@@ -59,6 +59,11 @@ extension SecretScanner {
     private mutating func value(of name: SecretName, _ meaning: SecretMeaning, after sign: UInt8, at place: Int) {
         var start = name.quote.map { afterSpace(from: place, escapes: $0.escapes) } ?? end(from: place) { !$0.isBlank }
         if sign == UInt8(ascii: ":"), beginsLine(name) { start = afterProperties(start) }
+        if sign == UInt8(ascii: "="), newestTag != nil, name.quote == nil {
+            // The value of an attribute may be in the next line.
+            let value = end(from: start) { $0 > 0x20 }
+            if "\"'".utf8.contains(byte(value)) { start = value }
+        }
         guard start < text.count, !isMarked(start) else { return }
         if !name.isItem || kind == .header || name.range.lowerBound == 0,
             let quote = quote(startingAt: valueStart(start))

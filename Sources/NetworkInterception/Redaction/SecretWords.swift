@@ -99,5 +99,8 @@ extension SecretWords {
     /// Elements whose text such a value is, when an attribute names it.
     static let namedElements = SecretWords(
         .whole, .member,
-        "entry string property setting item param add field data value val content integer attribute parameter header")
+        """
+        entry string property setting item param add field data value val content integer attribute parameter header
+        attributevalue textarea
+        """)
 }

@@ -20,6 +20,11 @@ import Testing
         "4111", "4111 ",
         "4111-1111 ", "cookie: a\"", "cookie: \"", "name=\"password\" ", "name: token ", "\"", "\\", "'", "\\\"", "[",
         "{", "<", ">",
+        "`token`='", "`=", "identified with ", "identified with 'a_", "/reset/1/", "/1/a/2", "passwords:\n- a: ",
+        "#a\n",
+        "token:\n#", "token: &a ", "token: !", "\\n", "\\ntoken: |\\n ", "\\\\n", "\"\\n", "\\\"\\n", "\\u000a",
+        "<param-name>token</param-name><", "<key a>", "<entry name=\"otp\"><", "%2574oken=", "token=\n\"",
+        "<a token=\n", "--a\n", "--a\n\n\u{0}", "\n--", "a\u{0}", "t\u{0}o\u{0}",
         "/token", "/token/", "token=a          ", "          ", "\n\n", "\u{0}t", "a", "é",
     ]
 

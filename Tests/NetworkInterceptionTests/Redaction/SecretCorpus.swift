@@ -279,6 +279,16 @@ enum SecretCorpus {
             "<html><input type=\"password\" value=\"§\"></html>",
             "<html><a href=\"https://h/?a=1&amp;token=§\">x</a></html>", "<r><url>https://anna:§@h/</url></r>",
             "<r><x>Bearer §</x></r>", "<r data-token=\"§\">x</r>",
+            "<r><a:Key>password</a:Key><a:Value>§</a:Value></r>",
+            "<r><key type=\"x\">password</key><value>§</value></r>",
+            "<r><ns:name a='b' c=\"d\"> api_key </ns:name>\n<ns:value xsi:type=\"xs:string\">§</ns:value></r>",
+            "<r><param-name>password</param-name><param-value>§</param-value></r>",
+            "<r><init-param><param-name>x</param-name><param-value>a</param-value></init-param>"
+                + "<p:param_name>db.password</p:param_name><p:param_value>§</p:param_value></r>",
+            "<r><Attribute Name=\"password\"><AttributeValue>§</AttributeValue></Attribute></r>",
+            "<r><saml:Attribute Name=\"otp\"><saml:AttributeValue a=\"b\">§</saml:AttributeValue></saml:Attribute></r>",
+            "<r><c:entry key=\"password\">§</c:entry></r>", "<html><textarea name=\"token\">§</textarea></html>",
+            "<r><user password=\n\"§\"/></r>", "<r><user a=\"b\" token = \n  '/§'/></r>",
         ])
 
     static let settings =
