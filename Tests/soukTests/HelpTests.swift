@@ -16,7 +16,7 @@ import Testing
             #expect(same.status == 0 && same.output == help.output, "\(words): \(same)")
         }
         let overview = try await SoukExecutable.run(["--help"])
-        for words in [["help"], ["help", "--help"], ["-h"]] {
+        for words in [["help"], ["help", "--help"], ["help", "help"], ["-h"]] {
             let same = try await SoukExecutable.run(words)
             #expect(same.status == 0 && same.output == overview.output)
         }

@@ -47,7 +47,9 @@ struct CommandTable {
 
     /// The text of `souk help WORDS`, the same as that of `souk WORDS --help`. Throws `Misuse` as `topic` does.
     func help(on words: [String]) throws -> String {
-        switch try topic(words.filter { !Self.isHelp($0) }) {
+        let words = words.filter { !Self.isHelp($0) }
+        // `souk help help`
+        switch try words == ["help"] ? .overview : topic(words) {
         case .overview: return overview
         case .group(let name, let group): return help(on: name, group)
         case .command(let command, let rest): return try command.help(on: rest)
