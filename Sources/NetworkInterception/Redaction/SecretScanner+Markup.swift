@@ -56,6 +56,11 @@ extension SecretScanner {
         var next = end
         while next < limit, text[next] != UInt8(ascii: ">") { next += 1 }
         next = self.end(from: next + 1) { $0 > 0x20 }
+        if stands("<!--", at: next) {
+            let limit = min(text.count, next + Self.longestName)
+            while next < limit, !stands("-->", at: next) { next += 1 }
+            next = self.end(from: next + 3) { $0 > 0x20 }
+        }
         guard byte(next) == UInt8(ascii: "<"), byte(next + 1) != UInt8(ascii: "/") else { return }
         secretTag = SecretTag(name: next..<next, close: next, meaning: .everything)
         position = next

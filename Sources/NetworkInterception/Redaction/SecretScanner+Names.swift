@@ -84,7 +84,7 @@ extension SecretScanner {
     /// Markdown or JavaScript.
     private func backtick(endingAt end: Int, before sign: Int) -> SecretQuote? {
         guard text[end - 1] == UInt8(ascii: "`"), text[sign] == UInt8(ascii: "="),
-            quote(startingAt: self.end(from: sign + 1) { !$0.isBlank }) != nil
+            quote(startingAt: valueStart(self.end(from: sign + 1) { !$0.isBlank })) != nil
         else { return nil }
         return SecretQuote(mark: .backtick, escapes: 0, range: end - 1..<end)
     }

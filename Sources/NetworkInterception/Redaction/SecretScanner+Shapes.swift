@@ -189,8 +189,25 @@ extension SecretScanner {
             hide(content)
             return true
         }
+        if isScheme(Array("for".utf8), at: start), isScheme(Array("set".utf8), at: before(position) { $0 <= 0x20 } - 3)
+        {
+            return passwordOfUser(from: start)
+        }
         guard followsLogin(end) || followsUser(position) && passwordWord(at: start) == nil else { return false }
         hide(start..<self.end(from: start) { $0 <= 0x20 || "\"\\".utf8.contains($0) })
+        return true
+    }
+
+    /// `SET PASSWORD FOR 'anna'@'h' = 'secret'`
+    private mutating func passwordOfUser(from start: Int) -> Bool {
+        let limit = min(text.count, start + 2 * Self.longestUser)
+        var sign = start
+        while sign < limit, !text[sign].isLineEnd, text[sign] != UInt8(ascii: "=") { sign += 1 }
+        guard byte(sign) == UInt8(ascii: "=") else { return false }
+        guard let quote = quote(startingAt: valueStart(end(from: sign + 1) { !$0.isBlank })) else { return false }
+        let content = quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))
+        guard !content.isEmpty, !isMarked(content.lowerBound) else { return false }
+        hide(content)
         return true
     }
 

@@ -3,7 +3,7 @@ import HTTPCore
 /// URLs and what is percent-encoded.
 extension SecretScanner {
     private static let longestSegment = 64
-    private static let segment = ASCIISet.alphanumeric.union("-_")
+    private static let segment = ASCIISet.alphanumeric.union("-_=%")
     private static let token = ASCIISet.alphanumeric.union("-_.~=+!$*%")
     private static let afterAuthority = ASCIISet.blank.union("/?#\\\"'<>")
     private static let aroundEncoded = ASCIISet.blank.union("&#?=/\"'`<>\\{}()|")

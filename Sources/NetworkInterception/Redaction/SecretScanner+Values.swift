@@ -58,7 +58,9 @@ extension SecretScanner {
 
     private mutating func value(of name: SecretName, _ meaning: SecretMeaning, after sign: UInt8, at place: Int) {
         var start = name.quote.map { afterSpace(from: place, escapes: $0.escapes) } ?? end(from: place) { !$0.isBlank }
-        if sign == UInt8(ascii: ":"), beginsLine(name) { start = afterProperties(start) }
+        if sign == UInt8(ascii: ":"), beginsLine(name) {
+            start = afterProperties(beginsYAML(start, after: place) ?? start)
+        }
         if sign == UInt8(ascii: "="), newestTag != nil, name.quote == nil {
             // The value of an attribute may be in the next line.
             let value = end(from: start) { $0 > 0x20 }
@@ -112,13 +114,13 @@ extension SecretScanner {
         return place
     }
 
-    /// Past what is in front of a string: the letter of Python in `b'…'`, or a name as in `Optional("…")`.
-    private func valueStart(_ start: Int) -> Int {
+    /// Past what is in front of a string: the letter of Python or SQL in `b'…'`, or a name as in `Optional("…")`.
+    func valueStart(_ start: Int) -> Int {
         let limit = min(text.count, start + Self.longestName)
         var end = start
         while end < limit, text[end].isAlphanumeric || text[end] == UInt8(ascii: ".") { end += 1 }
         if end > start, byte(end) == UInt8(ascii: "("), quote(startingAt: end + 1) != nil { return end + 1 }
-        guard "buBU".utf8.contains(text[start]),
+        guard "buBUnN".utf8.contains(byte(start)),
             byte(start + 1) == UInt8(ascii: "'") || byte(start + 1) == UInt8(ascii: "\"")
         else { return start }
         return start + 1

@@ -106,6 +106,14 @@ extension SecretScanner {
         }
     }
 
+    /// The end of the line of a name in quotes when a list or a comment of YAML is below it, which JSON cannot have there.
+    func beginsYAML(_ start: Int, after place: Int) -> Int? {
+        let isItem = byte(start) == UInt8(ascii: "-") && byte(start + 1).isBlank
+        guard isItem || byte(start) == UInt8(ascii: "#") else { return nil }
+        let end = end(from: place) { !$0.isBlank }
+        return byte(end).isLineEnd ? end : nil
+    }
+
     /// Past the anchor and the tag of what is below a name: `&a`, `!!seq`. `start` where a value follows in the line.
     func afterProperties(_ start: Int) -> Int {
         var place = start

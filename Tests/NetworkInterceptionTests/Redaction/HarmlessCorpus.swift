@@ -133,6 +133,7 @@ enum HarmlessCorpus {
         "com.example.pro.yearly,9.99,EUR\ncom.example.coins,0.99,EUR\n", "The value of pi: 3.14159",
         "docker run -u 1000:1000 image", "tool -u https://example.com/a", "sort -u file", "run --user 1000:1000 image",
         "the password is set", "[\"Your password \",\"b\"]", "login anna, then the password page", "identified by name",
+        "set the password for anna: x = \"y\"",
         "the user anna identified by name",
         "ssh -u h:22",
         "if token==null && a&&token==b {}", "f(a, password: must be set, b: 1)",

@@ -152,6 +152,7 @@ enum SecretCorpus {
             "https://h/?user%255Bpassword%255D=§",
             "/reset/MQ/bxyz12-§/", "https://h/accounts/reset/Mjc/bxyz12-§/?a=b", "https://h/email/verify/17/§",
             "/user/reset/17/1700000000/§", "https://h/reset-password/MTIz/§", "/v1/invite/42/§",
+            "/confirm/MQ==/§", "/confirm/MQ%3D%3D/§?a=b",
         ])
 
     static let forms = list(
@@ -288,6 +289,7 @@ enum SecretCorpus {
             "<r><Attribute Name=\"password\"><AttributeValue>§</AttributeValue></Attribute></r>",
             "<r><saml:Attribute Name=\"otp\"><saml:AttributeValue a=\"b\">§</saml:AttributeValue></saml:Attribute></r>",
             "<r><c:entry key=\"password\">§</c:entry></r>", "<html><textarea name=\"token\">§</textarea></html>",
+            "<r><name>password</name><!-- mine -->\n<value>§</value></r>",
             "<r><user password=\n\"§\"/></r>", "<r><user a=\"b\" token = \n  '/§'/></r>",
         ])
 
@@ -306,7 +308,8 @@ enum SecretCorpus {
                 "env:\n  - name: DB_PASSWORD\n    value: §\n", "\"password\": §\n", "'token' : '§'\n",
                 "client-secret: §#x\n",
                 "pin: ¤\n", "url: https://anna:§@h/\n", "header: Bearer §\n", "data:\n  password: §==\n",
-                "Passwd : §\r\nb: 2\r\n", "password: # mine\n  §\nb: 2\n", "password: # §", "authorization: # mine\n  §\n",
+                "Passwd : §\r\nb: 2\r\n", "password: # mine\n  §\nb: 2\n", "password: # §",
+                "authorization: # mine\n  §\n",
                 "authorization: a b\n  §\nb: 2\n",
                 "a:\n  password: | # mine\n    x\n    §\n  b: 2\n",
                 "tokens: # mine\n  - a\n  - §\n", "secret: >2-  # mine\n  §\n", "password: a\n  b §\nc: 2\n",
@@ -321,7 +324,8 @@ enum SecretCorpus {
                 "passwords:\n- 'admin: §'\n", "tokens:\n  - admin:§\n", "token:\n  a:§\n", "passwords: &a\n- §\n",
                 "passwords: !!seq\n- §\n", "password: &a !!str |\n  §\nb: 2\n", "password: !!str\n  §\n",
                 "passwords: &all # mine\n  anna: §\n", "authorization: &a\n  §\n",
-                "env:\n- name: ADMIN_PASSWORD\n  # c\n  value: §\n",
+                "env:\n- name: ADMIN_PASSWORD\n  # c\n  value: §\n", "\"passwords\":\n  - a\n  - §\nb: 1\n",
+                "\"tokens\" :\n# c\n- §\n",
             ])
         + list(
             .body("text/plain"),
@@ -352,6 +356,7 @@ enum SecretCorpus {
                 "ALTER USER 'a'@'%' IDENTIFIED WITH 'mysql_native_password' AS '§'",
                 "ALTER USER scott IDENTIFIED BY §", "create user a identified by §;",
                 "create user a identified by values 'S:§'",
+                "SET PASSWORD FOR 'a'@'h' = '§'", "set password for a = PASSWORD('§');", "SET `password`=N'§'",
                 "create user a identified with `x` by \"§\" require ssl",
             ])
         + list(.body(""), ["password=§&n=a+b", "password=§ and more", "[db]\npassword = §\nport = 1\n", "token: §"])
