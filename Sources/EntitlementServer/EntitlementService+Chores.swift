@@ -5,6 +5,8 @@ extension EntitlementService {
     /// What runs without being asked, and the figures that tell how it goes.
     static func chores(_ configuration: Configuration, _ parts: Parts) async throws -> [Chore] {
         var chores = [sweeping(configuration, parts), expiring(configuration, parts), purging(parts)]
+        // With SQLite every write that keeps an answer forgets old ones.
+        if configuration.database.dialect != .sqlite { chores.append(forgetting(configuration, parts)) }
         var queues: [DeliveryQueue] = []
         for webhook in configuration.webhooks {
             guard let transport = configuration.webhookTransport else { continue }
@@ -43,6 +45,12 @@ extension EntitlementService {
         return Chore(name: "event retention", pause: 60) {
             let oldest = ledger.clock.now().addingTimeInterval(-retention)
             return try await ledger.expireEvents(before: oldest, keptFor: webhooks, limit: batch) == batch
+        }
+    }
+
+    private static func forgetting(_ configuration: Configuration, _ parts: Parts) -> Chore {
+        Chore(name: "idempotency keys", pause: 60) { [ledger = parts.ledger, clock = configuration.realClock] in
+            try await ledger.forgetExpiredKeys(at: clock.now())
         }
     }
 

@@ -108,14 +108,14 @@ public final class EntitlementService: HTTPHandler {
     /// Makes a public and a secret key for each configured app that has none, and returns them.
     ///
     /// `save` is called with each pair before it becomes valid, because afterwards nobody can read it any more. What it
-    /// throws is thrown here, and then no key was made.
+    /// throws is thrown here, and then no key was made. Keys that are not returned are not valid: another server on the
+    /// same database made that app's keys meanwhile.
     public func createMissingKeys(save: (IssuedKeys) throws -> Void = { _ in }) async throws -> [IssuedKeys] {
         let issued = try keys.appsWithoutKeys(among: configuration.apps.map(\.bundleID)).map { app in
             IssuedKeys(bundleID: app, publicKey: newKey(.public), secretKey: newKey(.secret))
         }
         for pair in issued { try save(pair) }
-        try await keys.insert(issued, at: configuration.clock.now())
-        return issued
+        return try await keys.insert(issued, at: configuration.clock.now())
     }
 
     private func newKey(_ kind: KeyKind) -> String { KeyText.make(kind, from: configuration.randomBytes(32)) }
@@ -131,7 +131,7 @@ public final class EntitlementService: HTTPHandler {
             for app in configuration.apps {
                 let digest = rulesDigest(app.features)
                 let name = SQLValue.text(app.bundleID.rawValue)
-                try connection.execute(
+                try connection.perform(
                     """
                     INSERT INTO app (bundle_id, rules_digest, created_at) VALUES (?1, ?2, ?3)
                     ON CONFLICT (bundle_id) DO NOTHING
@@ -139,17 +139,18 @@ public final class EntitlementService: HTTPHandler {
                 let row = try connection.first(
                     "SELECT rules_digest, token_secret FROM app WHERE bundle_id = ?1", [name])
                 if let row, try row["rules_digest"] != digest {
-                    try connection.execute(
+                    try connection.perform(
                         "UPDATE app SET rules_digest = ?2 WHERE bundle_id = ?1", [name, .blob(digest)])
-                    try connection.execute("UPDATE customer SET valid_until = 0 WHERE app = ?1", [name])
+                    try connection.perform("UPDATE customer SET valid_until = 0 WHERE app = ?1", [name])
                 }
                 if let secret: [UInt8] = try row.flatMap({ try $0["token_secret"] }) {
                     secrets[app.bundleID] = secret
                 } else {
-                    let secret = configuration.randomBytes(32)
-                    secrets[app.bundleID] = secret
-                    try connection.execute(
-                        "UPDATE app SET token_secret = ?2 WHERE bundle_id = ?1", [name, .blob(secret)])
+                    try connection.perform(
+                        "UPDATE app SET token_secret = ?2 WHERE bundle_id = ?1 AND token_secret IS NULL",
+                        [name, .blob(configuration.randomBytes(32))])
+                    let kept = try connection.first("SELECT token_secret FROM app WHERE bundle_id = ?1", [name])
+                    secrets[app.bundleID] = try kept.flatMap { try $0["token_secret"] }
                 }
             }
             return secrets

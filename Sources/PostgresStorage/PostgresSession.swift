@@ -32,6 +32,8 @@ final class PostgresSession: SQLConnection {
     /// Whether anything was sent, so that a transaction is open.
     private(set) var hasBegun = false
 
+    var isConcurrent: Bool { true }
+
     @discardableResult
     func execute(_ sql: String, _ values: [SQLValue]) throws -> Int {
         try ask([made(sql, values)])[0].changed

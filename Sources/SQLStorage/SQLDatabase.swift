@@ -101,6 +101,10 @@ public protocol SQLConnection {
     /// Calls `body` with each row as it is read, for results too large to hold; an error it throws ends the statement.
     func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws
 
+    /// Whether other bodies of `write` may run at the same time: what this one reads, they may change, unless its row is
+    /// locked.
+    var isConcurrent: Bool { get }
+
     /// Runs a statement of which nothing is asked. A database on another machine may send it with the next statement that
     /// is asked something, or with the commit; its error is thrown there.
     func perform(_ sql: String, _ values: [SQLValue]) throws
@@ -129,6 +133,8 @@ public struct SQLQuery: Sendable, Hashable {
 
 /// Connections to a database in this process, which has one writer at a time.
 extension SQLConnection {
+    public var isConcurrent: Bool { false }
+
     public func perform(_ sql: String, _ values: [SQLValue]) throws { try execute(sql, values) }
 
     public func queries(_ queries: [SQLQuery]) throws -> [[SQLRow]] { try queries.map { try query($0.sql, $0.values) } }

@@ -85,9 +85,9 @@ extension Ledger {
                     try webhook.awaits(sequence, of: book, connection)
                 }
                 guard !isAwaited else { continue }
-                try connection.execute("DELETE FROM webhook_delivery WHERE event = ?1", [.integer(sequence)])
-                try connection.execute("DELETE FROM event WHERE sequence = ?1", [.integer(sequence)])
-                try connection.execute(
+                try connection.perform("DELETE FROM webhook_delivery WHERE event = ?1", [.integer(sequence)])
+                try connection.perform("DELETE FROM event WHERE sequence = ?1", [.integer(sequence)])
+                try connection.perform(
                     """
                     INSERT INTO event_horizon (app, environment, sequence) VALUES (?1, ?2, ?3)
                     ON CONFLICT (environment, app) DO UPDATE SET sequence = excluded.sequence

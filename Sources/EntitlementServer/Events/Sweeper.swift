@@ -78,6 +78,7 @@ extension Ledger {
     fileprivate func refresh(_ overdue: Overdue, in book: Book) async throws {
         try await write { connection, outcome in
             var transaction = transaction(connection, on: book)
+            try transaction.lock(customers: [overdue.customer])
             guard try transaction.isKnown(overdue.customer) else { return }
             transaction.affected.insert(overdue.customer)
             try settle(transaction, asking: nil, &outcome)
@@ -93,7 +94,7 @@ extension Ledger {
         return try await write { connection, outcome in
             var transaction = transaction(connection, on: book)
             let overdue = try transaction.overdue(limit: limit)
-            transaction.affected.formUnion(overdue)
+            transaction.affected.formUnion(try transaction.lockedCustomers(among: overdue))
             try settle(transaction, asking: nil, &outcome)
             return overdue.count
         }
@@ -101,6 +102,13 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
+    /// Locks customers and returns those who are still there: one can have been merged or erased meanwhile.
+    fileprivate mutating func lockedCustomers(among customers: [CustomerID]) throws -> [CustomerID] {
+        guard connection.isConcurrent else { return customers }
+        try lock(customers: Set(customers))
+        return try customers.filter(isKnown)
+    }
+
     /// Customers whose answer is no longer true, the longest overdue first.
     fileprivate func overdue(limit: Int) throws -> [CustomerID] {
         try connection.query(

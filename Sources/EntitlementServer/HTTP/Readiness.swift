@@ -77,8 +77,8 @@ final class Readiness: Sendable {
     private func canWrite() async throws -> Bool {
         do {
             try await database.write { connection in
-                try connection.execute("INSERT INTO readiness_probe (number) VALUES (1)")
-                try connection.execute("DELETE FROM readiness_probe WHERE number = 1")
+                try connection.perform("INSERT INTO readiness_probe (number) VALUES (1)", [])
+                try connection.perform("DELETE FROM readiness_probe WHERE number = 1", [])
             }
             return true
         } catch let error as CancellationError {

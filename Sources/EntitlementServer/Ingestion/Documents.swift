@@ -70,17 +70,20 @@ extension LedgerTransaction {
         let row = try connection.first(
             """
             INSERT INTO document (app, environment, kind, identity, about, signed_at, received_at, data_key, source_bytes)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING sequence
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+            ON CONFLICT (app, environment, kind, identity) DO NOTHING RETURNING sequence
             """,
             values(
                 .text(document.kind.rawValue), .text(document.identity), .text(document.about),
                 .integer(document.signedAt.milliseconds), .integer(now.milliseconds), SQLValue(sealed?.key),
                 .blob(sealed?.bytes ?? [])))
         guard let sequence: Int64 = try row.map({ try $0["sequence"] }) else {
-            throw EntitlementServerError(.internalInconsistency, "The ledger did not keep a document.")
+            // Another transaction was first.
+            if let sealed { try connection.execute("DELETE FROM data_key WHERE id = ?1", [.integer(sealed.key)]) }
+            return
         }
         for purchase in purchases.sorted() {
-            try connection.execute(
+            try connection.perform(
                 """
                 INSERT INTO document_purchase (app, environment, original_transaction_id, document)
                 VALUES (?1, ?2, ?3, ?4)
@@ -90,7 +93,7 @@ extension LedgerTransaction {
 
     /// Destroys the keys of all documents that speak of a purchase, and with them the documents.
     func eraseDocuments(about purchase: TransactionID) throws {
-        try connection.execute(
+        try connection.perform(
             """
             DELETE FROM data_key WHERE id IN (
                 SELECT document.data_key FROM document_purchase CROSS JOIN document

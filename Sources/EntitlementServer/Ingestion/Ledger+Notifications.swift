@@ -10,6 +10,7 @@ extension Ledger {
         try await write { connection, outcome in
             var transaction = transaction(
                 connection, on: Book(app: app, environment: notification.environment))
+            try transaction.lock(forAppending: facts)
             for fact in facts { try transaction.append(fact) }
             try transaction.keep(notification, about: Set(facts.map(\.original)))
             try settle(transaction, asking: nil, &outcome)

@@ -23,6 +23,7 @@ extension Ledger {
         return try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: book)
             let purchases = Set(receipt.facts.map(\.original))
+            try transaction.lock(forAppending: receipt.facts)
             for fact in receipt.facts { try transaction.append(fact) }
             if !receipt.facts.isEmpty { try transaction.keep(receipt.document, about: purchases) }
             let holders = try Set(purchases.flatMap { try transaction.holders(of: $0) })

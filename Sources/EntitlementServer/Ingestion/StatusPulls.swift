@@ -143,6 +143,7 @@ extension Ledger {
         let facts = try headers.numbered(facts)
         try await write { connection, outcome in
             var transaction = transaction(connection, on: book)
+            try transaction.lock(forAppending: facts)
             for fact in facts { try transaction.append(fact) }
             try settle(transaction, asking: nil, &outcome)
         }

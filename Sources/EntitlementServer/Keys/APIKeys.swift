@@ -66,7 +66,7 @@ public struct APIKeys: Sendable {
             id: Self.id(of: digest), bundleID: bundleID, kind: kind, label: label, createdAt: now, revokedAt: nil)
         try save(entry, key)
         try await database.write { connection in
-            try connection.execute(
+            try connection.perform(
                 "INSERT INTO api_key (digest, app, kind, created_at, label) VALUES (?1, ?2, ?3, ?4, ?5)",
                 [
                     .blob(digest), .text(bundleID.rawValue), .text(kind.rawValue), .integer(now.milliseconds),
@@ -101,7 +101,7 @@ public struct APIKeys: Sendable {
             let rows = try connection.query(
                 "SELECT \(Self.columns) FROM api_key WHERE digest >= ?1 AND digest <= ?2", range)
             guard rows.count == 1, let row = rows.first else { throw unknown }
-            try connection.execute(
+            try connection.perform(
                 "UPDATE api_key SET revoked_at = ?2 WHERE digest = ?1 AND revoked_at IS NULL",
                 [.blob(try row["digest"]), .integer(now)])
             let known = try Self.entry(row)

@@ -100,11 +100,22 @@ final class KeyRing: Sendable {
         }
     }
 
-    func insert(_ keys: [IssuedKeys], at now: Date) async throws {
+    /// Keeps the first keys of apps, and returns those that were kept: an app that got its keys from another server
+    /// meanwhile gets no more.
+    func insert(_ keys: [IssuedKeys], at now: Date) async throws -> [IssuedKeys] {
         try await database.write { connection in
+            var inserted: [IssuedKeys] = []
+            for app in keys.map(\.bundleID).sorted() {
+                try connection.lockRows("SELECT 1 FROM app WHERE bundle_id = ?1", [.text(app.rawValue)])
+            }
             for issued in keys {
+                let app: [SQLValue] = [.text(issued.bundleID.rawValue)]
+                guard try connection.first("SELECT 1 AS one FROM api_key WHERE app = ?1 LIMIT 1", app) == nil else {
+                    continue
+                }
+                inserted.append(issued)
                 for (key, kind) in [(issued.publicKey, KeyKind.public), (issued.secretKey, .secret)] {
-                    try connection.execute(
+                    try connection.perform(
                         "INSERT INTO api_key (digest, app, kind, created_at) VALUES (?1, ?2, ?3, ?4)",
                         [
                             .blob(SHA256.hash(key.utf8)), .text(issued.bundleID.rawValue), .text(kind.rawValue),
@@ -112,6 +123,7 @@ final class KeyRing: Sendable {
                         ])
                 }
             }
+            return inserted
         }
     }
 

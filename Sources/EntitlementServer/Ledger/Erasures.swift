@@ -36,7 +36,7 @@ struct ErasedName: Sendable, Hashable {
 
     /// Keeps it, beside earlier erasures of the same name: a customer may come back and be erased again.
     func keep(_ connection: any SQLConnection) throws {
-        try connection.execute(
+        try connection.perform(
             """
             INSERT INTO erased_name (app, environment, salt, digest, pseudonym, erased_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             ON CONFLICT (app, environment, digest, pseudonym) DO UPDATE SET erased_at = excluded.erased_at
@@ -53,13 +53,14 @@ extension LedgerTransaction {
     /// each name.
     func keepErasure(of names: [CustomerID], leaving pseudonym: CustomerID) throws {
         let app = SQLValue.text(book.app.rawValue)
+        try connection.perform(
+            "UPDATE app SET erasure_salt = ?2 WHERE bundle_id = ?1 AND erasure_salt IS NULL",
+            [app, .blob(KeyText.randomBytes(16))])
         let row = try connection.first("SELECT erasure_salt FROM app WHERE bundle_id = ?1", [app])
-        let known: [UInt8]? = try row.flatMap { try $0["erasure_salt"] }
-        let salt = known ?? KeyText.randomBytes(16)
-        if known == nil {
-            try connection.execute("UPDATE app SET erasure_salt = ?2 WHERE bundle_id = ?1", [app, .blob(salt)])
+        guard let salt: [UInt8] = try row.flatMap({ try $0["erasure_salt"] }) else {
+            throw EntitlementServerError(.internalInconsistency, "The ledger did not keep a salt.")
         }
-        try connection.execute("INSERT INTO compaction_due (since) VALUES (?1)", [.integer(now.milliseconds)])
+        try connection.perform("INSERT INTO compaction_due (since) VALUES (?1)", [.integer(now.milliseconds)])
         // A purchase may have waited for the customer's token when the customer was not known. A token that another customer
         // has too is theirs.
         let tokens = try Set(names.map(\.appAccountToken)).filter { try bearer(of: $0) == nil }.map(\.wireText)
@@ -94,7 +95,7 @@ extension Schema {
 
     /// Notes that the database was written anew after an erasure. A later one may have been committed meanwhile.
     static func noteCompaction(after erasure: Int64, _ connection: any SQLConnection) throws {
-        try connection.execute("DELETE FROM compaction_due WHERE number <= ?1", [.integer(erasure)])
+        try connection.perform("DELETE FROM compaction_due WHERE number <= ?1", [.integer(erasure)])
     }
 
     /// Who was erased, by digests of their names. Of those who were erased before this there is none.

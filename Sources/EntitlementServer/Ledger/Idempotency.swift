@@ -75,25 +75,48 @@ extension IdempotentRequest {
             own: (beginning.count, ending.count))
     }
 
-    /// Keeps the first answer, and forgets what is older than a day. The bytes of an answer are kept once for a customer,
-    /// however many keys they answer.
-    func keep(_ answer: KeptAnswer, _ connection: any SQLConnection) throws {
-        try forgetExpired(connection)
-        let isKept = try connection.first(
-            "SELECT 1 AS one FROM idempotency_key WHERE app = ?1 AND environment = ?2 AND asker = ?3 AND key = ?4",
-            identity)
-        guard isKept == nil else { return }
-        let (beginning, ending) = (answer.body.prefix(answer.own.beginning), answer.body.suffix(answer.own.ending))
-        let rest = Array(answer.body[beginning.endIndex..<ending.startIndex])
+    /// Writes the key down without an answer, and forgets what is older than a day. `false` for a key that was used before:
+    /// the first request may run at the same time, and its end is waited for. `complete` adds the answer in the same
+    /// transaction.
+    func begin(_ connection: any SQLConnection) throws -> Bool {
+        // To read what is old makes conflicts with those who write at the same time: `Ledger.forgetExpiredKeys` does it.
+        if !connection.isConcurrent { try Self.forgetExpired(before: oldest, connection) }
+        if try insert(connection) { return true }
+        let expired = try Self.forget(
+            """
+            DELETE FROM idempotency_key
+            WHERE app = ?1 AND environment = ?2 AND asker = ?3 AND key = ?4 AND created_at <= ?5 RETURNING answer
+            """, identity + [.integer(oldest)], connection)
+        return try expired > 0 && insert(connection)
+    }
+
+    private func insert(_ connection: any SQLConnection) throws -> Bool {
         try connection.execute(
             """
             INSERT INTO idempotency_key (app, environment, asker, key, request_digest, status, content_type, answer,
-                created_at, customer, beginning, ending, own_digest)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+                created_at, customer)
+            VALUES (?1, ?2, ?3, ?4, ?5, 0, '', 0, ?6, ?7) ON CONFLICT (app, environment, asker, key) DO NOTHING
+            """, identity + [.blob(digest), .integer(now.milliseconds), .text(customer?.rawValue ?? "")]) > 0
+    }
+
+    /// Keeps the first answer; does nothing where the key has one.
+    func keep(_ answer: KeptAnswer, _ connection: any SQLConnection) throws {
+        if try begin(connection) { try complete(answer, connection) }
+    }
+
+    /// Keeps the answer of a key that was begun. The bytes of an answer are kept once for a customer, however many keys
+    /// they answer.
+    func complete(_ answer: KeptAnswer, _ connection: any SQLConnection) throws {
+        let (beginning, ending) = (answer.body.prefix(answer.own.beginning), answer.body.suffix(answer.own.ending))
+        let rest = Array(answer.body[beginning.endIndex..<ending.startIndex])
+        try connection.perform(
+            """
+            UPDATE idempotency_key SET status = ?5, content_type = ?6, answer = ?7, customer = ?8, beginning = ?9,
+                ending = ?10, own_digest = ?11
+            WHERE app = ?1 AND environment = ?2 AND asker = ?3 AND key = ?4
             """,
             identity + [
-                .blob(digest), .integer(Int64(answer.status)), .text(answer.contentType),
-                .integer(try number(of: rest, connection)), .integer(now.milliseconds),
+                .integer(Int64(answer.status)), .text(answer.contentType), .integer(try number(of: rest, connection)),
                 .text(customer?.rawValue ?? ""), beginning.isEmpty ? .null : .blob(Array(beginning)),
                 ending.isEmpty ? .null : .blob(Array(ending)),
                 Self.digest(ofOwn: Array(beginning), Array(ending)).map { .blob($0) } ?? .null,
@@ -111,33 +134,41 @@ extension IdempotentRequest {
             .text(book.app.rawValue), .text(book.environment.rawValue), .text(customer?.rawValue ?? ""),
             .blob(SHA256.hash(body)),
         ]
-        let known = try connection.first(
-            "SELECT id FROM kept_answer WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND digest = ?4", content)
-        if let known { return try known["id"] }
+        if !connection.isConcurrent {
+            let known = try connection.first(
+                "SELECT id FROM kept_answer WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND digest = ?4",
+                content)
+            if let known { return try known["id"] }
+        }
+        // Locks a row that is there: the last other key that has it may be forgotten at the same time.
         let row = try connection.first(
-            "INSERT INTO kept_answer (app, environment, customer, digest, body) VALUES (?1, ?2, ?3, ?4, ?5) RETURNING id",
-            content + [.blob(body)])
+            """
+            INSERT INTO kept_answer (app, environment, customer, digest, body) VALUES (?1, ?2, ?3, ?4, ?5)
+            ON CONFLICT (app, environment, customer, digest) DO UPDATE SET digest = excluded.digest RETURNING id
+            """, content + [.blob(body)])
         guard let row else {
             throw EntitlementServerError(.internalInconsistency, "The ledger did not keep an answer.")
         }
         return try row["id"]
     }
 
-    /// Forgets the oldest expired keys, and this one if it is expired.
-    private func forgetExpired(_ connection: any SQLConnection) throws {
+    /// Forgets the oldest expired keys. Returns whether there may be more.
+    @discardableResult
+    static func forgetExpired(before instant: Int64, _ connection: any SQLConnection) throws -> Bool {
         let expired = try connection.query(
             """
             SELECT app, environment, asker, key FROM idempotency_key WHERE created_at <= ?1
             ORDER BY created_at LIMIT ?2
-            """, [.integer(oldest), .integer(Int64(Self.batch))]
+            """, [.integer(instant), .integer(Int64(batch))]
         ).map { row in try ["app", "environment", "asker", "key"].map { .text(try row[$0]) } as [SQLValue] }
-        for identity in expired + [identity] {
-            try Self.forget(
+        for identity in expired {
+            try forget(
                 """
                 DELETE FROM idempotency_key
                 WHERE app = ?1 AND environment = ?2 AND asker = ?3 AND key = ?4 AND created_at <= ?5 RETURNING answer
-                """, identity + [.integer(oldest)], connection)
+                """, identity + [.integer(instant)], connection)
         }
+        return expired.count == batch
     }
 
     /// Runs a statement that deletes keys and returns their answers, and deletes those that no other key has. Returns how
@@ -148,7 +179,8 @@ extension IdempotentRequest {
     ) throws -> Int {
         let rows = try connection.query(deleting, values)
         for row in rows {
-            try connection.execute(
+            try connection.lockRows("SELECT 1 FROM kept_answer WHERE id = ?1", [.integer(try row["answer"])])
+            try connection.perform(
                 """
                 DELETE FROM kept_answer
                 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM idempotency_key WHERE answer = ?1)
@@ -178,7 +210,20 @@ extension IdempotentRequest {
         ]
     }
 
-    private var oldest: Int64 { now.addingTimeInterval(-Self.lifetime).milliseconds }
+    private var oldest: Int64 { Self.oldest(at: now) }
+
+    fileprivate static func oldest(at now: Date) -> Int64 { now.addingTimeInterval(-lifetime).milliseconds }
+}
+
+extension Ledger {
+    /// Forgets keys older than a day, where a write does not. Returns whether there may be more.
+    ///
+    /// - Parameter now: real time.
+    func forgetExpiredKeys(at now: Date) async throws -> Bool {
+        try await database.write { connection in
+            try IdempotentRequest.forgetExpired(before: IdempotentRequest.oldest(at: now), connection)
+        }
+    }
 }
 
 extension Schema {

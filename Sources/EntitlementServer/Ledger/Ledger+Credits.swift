@@ -31,7 +31,11 @@ extension Ledger {
     ) async throws -> KeptAnswer {
         try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: key.book)
+            try transaction.lock(holdingsOf: [key.customer])
             let customer = try transaction.register(key.customer)
+            // Merged meanwhile, perhaps, so that other purchases count.
+            if customer != key.customer { try transaction.lock(holdingsOf: [customer]) }
+            try transaction.lockSpent(by: customer, type)
             let response = try respond(try transaction.redeem(items, of: customer, type: type, in: credit))
             try settle(transaction, asking: nil, &outcome)
             return response
@@ -61,6 +65,12 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
+    /// Locks the purchases that a customer spent from and may not have any more: they count for the balance.
+    fileprivate mutating func lockSpent(by customer: CustomerID, _ type: String) throws {
+        guard connection.isConcurrent else { return }
+        try lock(purchases: Set(spending(of: customer, type).keys))
+    }
+
     fileprivate func account(
         of customer: CustomerID, type: String, in credit: CreditTable.Credit
     ) throws -> CreditAccount {
@@ -178,7 +188,7 @@ extension LedgerTransaction {
 
     private func keep(_ portions: [CreditAccount.Portion], of redemption: Int64, in type: String) throws {
         for portion in portions {
-            try connection.execute(
+            try connection.perform(
                 """
                 INSERT INTO spending (app, environment, original_transaction_id, credit, redemption, amount, given)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -201,7 +211,7 @@ extension LedgerTransaction {
             """, names)
         for row in doubles {
             let both: [SQLValue] = [.integer(try row["old"]), .integer(try row["new"])]
-            try connection.execute(
+            try connection.perform(
                 """
                 INSERT INTO spending (app, environment, original_transaction_id, credit, redemption, amount, given)
                 SELECT app, environment, original_transaction_id, credit, ?2, amount, given FROM spending
@@ -210,17 +220,17 @@ extension LedgerTransaction {
                 SET amount = spending.amount + excluded.amount,
                     given = CASE WHEN spending.given < excluded.given THEN excluded.given ELSE spending.given END
                 """, both)
-            try connection.execute("DELETE FROM spending WHERE redemption = ?1", [both[0]])
-            try connection.execute(
+            try connection.perform("DELETE FROM spending WHERE redemption = ?1", [both[0]])
+            try connection.perform(
                 """
                 UPDATE redemption SET cost = redemption.cost + old.cost, debt = redemption.debt + old.debt,
                     is_assigned = redemption.is_assigned * old.is_assigned
                 FROM (SELECT cost, debt, is_assigned FROM redemption WHERE sequence = ?1) AS old
                 WHERE redemption.sequence = ?2
                 """, both)
-            try connection.execute("DELETE FROM redemption WHERE sequence = ?1", [both[0]])
+            try connection.perform("DELETE FROM redemption WHERE sequence = ?1", [both[0]])
         }
-        try connection.execute(
+        try connection.perform(
             "UPDATE redemption SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
     }
 
@@ -236,7 +246,7 @@ extension LedgerTransaction {
         }
         try keep(portions, of: sequence, in: type)
         let assigned = portions.reduce(0) { $0 + $1.amount }
-        try connection.execute(
+        try connection.perform(
             "UPDATE redemption SET debt = ?2, is_assigned = 1 WHERE sequence = ?1",
             [.integer(sequence), .integer(Int64(debt - assigned))])
     }

@@ -23,6 +23,7 @@ extension Ledger {
     ) async throws -> KeptAnswer {
         try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: key.book)
+            try transaction.lock(holdingsOf: [alias, key.customer])
             let customer = try transaction.register(key.customer)
             try transaction.merge(alias, into: customer)
             return try respond(try finish(transaction, asking: customer, &outcome))
@@ -38,6 +39,8 @@ extension Ledger {
     ) async throws -> KeptAnswer {
         try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: key.book)
+            try transaction.lock(tokens: [receiver.appAccountToken])
+            try transaction.lock(purchases: [original])
             let giver = try transaction.customer(named: key.customer) ?? key.customer
             guard try !transaction.isErased(giver) else { throw CustomerRefusal.erased }
             guard try transaction.holders(of: original).contains(giver) else { throw CustomerRefusal.unknownPurchase }
@@ -66,8 +69,10 @@ extension Ledger {
         }
         let (erased, forgotten) = try await write { connection, outcome -> (ErasedCustomer?, Int) in
             var transaction = transaction(connection, on: key.book)
-            let customer = try transaction.customer(named: key.customer) ?? key.customer
+            try transaction.lock(holdingsOf: [key.customer], and: stating)
+            let customer = try transaction.lockedCustomer(named: key.customer)
             guard try transaction.isKnown(customer) else {
+                try transaction.deleteUnused()
                 return (nil, try IdempotentRequest.forget(key.customer, of: key.book, connection))
             }
             guard try !transaction.isErased(customer) else { return (nil, 0) }
@@ -144,16 +149,17 @@ extension LedgerTransaction {
             "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
             values(.text(alias.rawValue)))
         // Those that were merged into the alias before follow it.
-        try connection.execute(
+        try connection.perform(
             "UPDATE alias SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
-        try connection.execute(
+        try connection.perform(
             """
             INSERT INTO alias (app, environment, alias, customer, app_account_token, created_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             """, names + [.text(alias.appAccountToken.wireText), .integer(now.milliseconds)])
         bearers = [:]
+        locked.newTokens.remove(alias.appAccountToken)
         try move(from: alias, to: customer)
-        try connection.execute(
+        try connection.perform(
             "DELETE FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3", values(.text(alias.rawValue)))
         // What waited for the customer of the alias's token is the customer's now, whether the alias was ever seen or not.
         let waiting = try connection.query(
@@ -171,14 +177,14 @@ extension LedgerTransaction {
     private func move(from old: CustomerID, to new: CustomerID) throws {
         let names = values(.text(old.rawValue), .text(new.rawValue))
         for (table, identity) in [("customer_grant", "id"), ("promotion_redemption", "code")] {
-            try connection.execute(
+            try connection.perform(
                 """
                 DELETE FROM \(table) WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND EXISTS (
                     SELECT 1 FROM \(table) AS other
                     WHERE other.app = ?1 AND other.environment = ?2 AND other.customer = ?4
                         AND other.\(identity) = \(table).\(identity))
                 """, names)
-            try connection.execute(
+            try connection.perform(
                 "UPDATE \(table) SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
         }
         try moveRedemptions(from: old, to: new)
@@ -207,27 +213,36 @@ extension LedgerTransaction {
         ).map { TransactionID(unchecked: try $0["original_transaction_id"]) }
         // What is shared with others is theirs as well: of that, only the name goes.
         let alone = try purchases.filter { try living(holders(of: $0)) == [customer] }
-        for original in alone { try eraseSources(of: original) }
+        // Customers, erased ones too, have the row of their token.
+        try lock(tokens: [pseudonym.appAccountToken])
+        var tokens = Set(names.map(\.appAccountToken))
+        for original in alone {
+            tokens.formUnion(try statedTokens(of: original))
+            try eraseSources(of: original)
+        }
+        // No webhook takes in an event of the customer meanwhile.
+        try connection.lockRows(
+            "SELECT 1 FROM webhook_cursor WHERE app = ?1 AND environment = ?2 ORDER BY webhook", values())
         for name in names {
             let both = values(.text(name.rawValue), .text(pseudonym.rawValue))
-            try connection.execute(
+            try connection.perform(
                 "UPDATE claim SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", both)
             try IdempotentRequest.forget(name, of: book, connection)
             for table in ["event", "webhook_delivery"] {
-                try connection.execute(
+                try connection.perform(
                     "DELETE FROM \(table) WHERE app = ?1 AND environment = ?2 AND customer = ?3",
                     values(.text(name.rawValue)))
             }
         }
         let both = values(.text(customer.rawValue), .text(pseudonym.rawValue))
-        try connection.execute(
+        try connection.perform(
             "DELETE FROM alias WHERE app = ?1 AND environment = ?2 AND customer = ?3", values(.text(customer.rawValue)))
         for table in ["holder", "redemption", "promotion_redemption"] {
-            try connection.execute(
+            try connection.perform(
                 "UPDATE \(table) SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", both)
         }
         // The reason is written by people about people, and so may be the names of items.
-        try connection.execute(
+        try connection.perform(
             """
             UPDATE customer_grant SET customer = ?4, reason = 'erased'
             WHERE app = ?1 AND environment = ?2 AND customer = ?3
@@ -238,11 +253,11 @@ extension LedgerTransaction {
             ORDER BY credit, item
             """, values(.text(pseudonym.rawValue)))
         for (number, row) in items.enumerated() {
-            try connection.execute(
+            try connection.perform(
                 "UPDATE redemption SET item = ?2 WHERE sequence = ?1",
                 [.integer(try row["sequence"]), .text("\(pseudonym)-\(number)")])
         }
-        try connection.execute(
+        try connection.perform(
             """
             UPDATE customer SET id = ?4, app_account_token = ?5, erased_at = ?6
             WHERE app = ?1 AND environment = ?2 AND id = ?3
@@ -250,6 +265,7 @@ extension LedgerTransaction {
         bearers = [:]
         try replaceTokens(of: names, by: pseudonym, in: stating)
         for original in alone { try keep(original, with: pseudonym) }
+        try deleteTokens(tokens)
         try keepErasure(of: names, leaving: pseudonym)
         let body: JSONValue = ["customer": .string(pseudonym.rawValue)]
         try tell(.erased, of: pseudonym, body.encoded())
@@ -284,13 +300,13 @@ extension LedgerTransaction {
             guard try bearer(of: token) == nil else { continue }
             let tokens: [SQLValue] = [.text(token.wireText), .text(pseudonym.appAccountToken.wireText)]
             for original in purchases {
-                try connection.execute(
+                try connection.perform(
                     """
                     UPDATE fact SET app_account_token = ?5
                     WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND app_account_token = ?4
                     """, values(.text(original.rawValue)) + tokens)
             }
-            try connection.execute(
+            try connection.perform(
                 """
                 UPDATE purchase SET app_account_token = NULL
                 WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
@@ -301,7 +317,7 @@ extension LedgerTransaction {
     /// Claims an erased purchase for its pseudonym where only the token, which is gone, made it the customer's.
     private func keep(_ original: TransactionID, with pseudonym: CustomerID) throws {
         guard try !attributed(original).contains(pseudonym) else { return }
-        try connection.execute(
+        try connection.perform(
             """
             INSERT INTO claim (app, environment, original_transaction_id, customer, kind, claimed_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -314,17 +330,17 @@ extension LedgerTransaction {
     private func eraseSources(of original: TransactionID) throws {
         try eraseDocuments(about: original)
         let purchase = values(.text(original.rawValue))
-        try connection.execute(
+        try connection.perform(
             """
             DELETE FROM data_key WHERE id IN (SELECT data_key FROM fact
                 WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3)
             """, purchase)
-        try connection.execute(
+        try connection.perform(
             """
             UPDATE fact SET app_account_token = NULL, order_id = NULL
             WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
             """, purchase)
-        try connection.execute(
+        try connection.perform(
             """
             UPDATE purchase SET app_account_token = NULL, data_key = NULL, is_erased = 1
             WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3

@@ -86,24 +86,22 @@ extension LedgerTransaction {
             FROM promotion WHERE app = ?1 AND environment = ?2 AND code = ?3 AND withdrawn_at IS NULL
             """, values(.text(code)))
         guard let promotion = try row.map(Promotion.init(row:)) else { throw Ledger.PromotionRefusal.unknown }
-        let before = try connection.first(
-            """
-            SELECT 1 AS one FROM promotion_redemption
-            WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND code = ?4
-            """, values(.text(customer.rawValue), .text(code)))
-        guard before == nil else { return }
-        if let end = promotion.redeemableUntil, now >= end { throw Ledger.PromotionRefusal.over }
-        if let limit = promotion.limit, promotion.redemptions ?? 0 >= limit { throw Ledger.PromotionRefusal.over }
-        let until = promotion.lasts?.end(from: now) ?? promotion.until
-        if let until, until <= now { throw Ledger.PromotionRefusal.over }
-        try connection.execute(
-            "UPDATE promotion SET redemptions = redemptions + 1 WHERE app = ?1 AND environment = ?2 AND code = ?3",
-            values(.text(code)))
-        try connection.execute(
+        let isFirst = try connection.execute(
             """
             INSERT INTO promotion_redemption (app, environment, customer, code, grant_id, redeemed_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (app, environment, customer, code) DO NOTHING
             """, values(.text(customer.rawValue), .text(code), .text(grantID), .integer(now.milliseconds)))
+        guard isFirst > 0 else { return }
+        if let end = promotion.redeemableUntil, now >= end { throw Ledger.PromotionRefusal.over }
+        let until = promotion.lasts?.end(from: now) ?? promotion.until
+        if let until, until <= now { throw Ledger.PromotionRefusal.over }
+        let counted = try connection.execute(
+            """
+            UPDATE promotion SET redemptions = redemptions + 1
+            WHERE app = ?1 AND environment = ?2 AND code = ?3 AND withdrawn_at IS NULL
+                AND (redemption_limit IS NULL OR redemptions < redemption_limit)
+            """, values(.text(code)))
+        guard counted > 0 else { throw Ledger.PromotionRefusal.over }
         try add(
             Grant(id: grantID, feature: promotion.feature, from: now, until: until, reason: "code \(code)"),
             to: customer)

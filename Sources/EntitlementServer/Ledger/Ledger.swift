@@ -82,10 +82,13 @@ struct Ledger: Sendable {
     ) async throws -> KeptAnswer {
         try await write { connection, outcome in
             guard var request else { return try body(connection, &outcome) }
-            if let kept = try request.kept(connection) { return kept }
+            guard try request.begin(connection) else {
+                guard let kept = try request.kept(connection) else { throw Refusal.idempotencyInProgress }
+                return kept
+            }
             let answer = try body(connection, &outcome)
             request.customer = outcome.subject ?? request.customer
-            try request.keep(answer, connection)
+            try request.complete(answer, connection)
             return answer
         }
     }
@@ -176,8 +179,10 @@ struct Ledger: Sendable {
             for book in environments.map({ Book(app: app, environment: $0) }) {
                 var transaction = transaction(connection, on: book)
                 if book == answered { transaction.foreseen = foreseen }
+                let own = facts.filter { $0.environment == book.environment }
+                try transaction.lock(forAppending: own, by: customer)
                 let known = try customer.map { (asked: $0, customer: try transaction.register($0, isPresenting: true)) }
-                for fact in facts where fact.environment == book.environment {
+                for fact in own {
                     try Self.record(fact, by: known, in: &transaction, &recorded)
                 }
                 if let document, document.environment == book.environment, !recorded.acknowledged.isEmpty {
@@ -262,7 +267,7 @@ struct Ledger: Sendable {
     func withdrawGrant(_ id: String, of key: CustomerKey) async throws -> StoredAnswer? {
         try await write { connection, outcome in
             var transaction = transaction(connection, on: key.book)
-            let customer = try transaction.customer(named: key.customer) ?? key.customer
+            let customer = try transaction.lockedCustomer(named: key.customer)
             guard try transaction.withdrawGrant(id, of: customer) else { return nil }
             return try finish(transaction, asking: customer, &outcome)
         }
@@ -272,6 +277,7 @@ struct Ledger: Sendable {
     func settle(
         _ transaction: LedgerTransaction, asking asked: CustomerID?, _ outcome: inout Outcome
     ) throws {
+        var transaction = transaction
         for (customer, answer) in try transaction.settle(asking: asked) {
             outcome.answers[CustomerKey(book: transaction.book, customer: customer)] = answer
         }

@@ -37,9 +37,14 @@ extension LedgerTransaction {
     ///
     /// An answer that says the same as the stored one leaves it as it is, bytes and ETag, so that repetition changes
     /// nothing.
-    func settle(asking asked: CustomerID?) throws -> [CustomerID: StoredAnswer] {
+    mutating func settle(asking asked: CustomerID?) throws -> [CustomerID: StoredAnswer] {
         var answers: [CustomerID: StoredAnswer] = [:]
-        for customer in affected.subtracting(departed) { answers[customer] = try recompute(customer) }
+        let affected = affected.subtracting(departed)
+        if connection.isConcurrent {
+            try deleteUnused()
+            try lock(customers: affected.union(asked.map { [$0] } ?? []).subtracting(newcomers.keys))
+        }
+        for customer in affected { answers[customer] = try recompute(customer) }
         if let asked, answers[asked] == nil {
             let present = try stored(asked)
             answers[asked] =
@@ -68,7 +73,7 @@ extension LedgerTransaction {
         if let row, saysTheSame == true {
             let present = try StoredAnswer(row)
             if present.isWhole(around: digest) {
-                try connection.execute(
+                try connection.perform(
                     "UPDATE customer SET valid_until = ?4 WHERE app = ?1 AND environment = ?2 AND id = ?3",
                     values(.text(customer.rawValue), SQLValue(answer.validUntil?.milliseconds)))
                 return StoredAnswer(
@@ -82,7 +87,7 @@ extension LedgerTransaction {
                 .damagedAnswer, "The ledger is damaged: the revision of a customer's answer is too large.")
         }
         let fresh = StoredAnswer(answer, around: content, digest, revision: next)
-        try connection.execute(
+        try connection.perform(
             """
             UPDATE customer SET revision = ?4, answer = ?5, etag = ?6, content_digest = ?7, valid_from = ?8,
                 valid_until = ?9 WHERE app = ?1 AND environment = ?2 AND id = ?3
@@ -119,7 +124,7 @@ extension LedgerTransaction {
     }
 
     func tell(_ type: EventType, of customer: CustomerID, _ body: [UInt8]) throws {
-        try connection.execute(
+        try connection.perform(
             """
             INSERT INTO event (app, environment, customer, type, body, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             """, values(.text(customer.rawValue), .text(type.rawValue), .blob(body), .integer(now.milliseconds)))
@@ -161,7 +166,7 @@ extension LedgerTransaction {
     // MARK: - Grants
 
     mutating func add(_ grant: Grant, to customer: CustomerID) throws {
-        try connection.execute(
+        try connection.perform(
             """
             INSERT INTO customer_grant (app, environment, customer, id, feature, valid_from, valid_until, reason)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)

@@ -19,20 +19,32 @@ extension LedgerTransaction {
         _ asked: CustomerID, isPresenting: Bool = false, isReading: Bool = false
     ) throws -> CustomerID {
         let token = foreseen?.token(of: asked) ?? asked.appAccountToken
-        let place = try place(of: asked, bearing: token)
+        try lock(tokens: [token])
+        let isNew = locked.newTokens.contains(token)
+        if !isNew { try lock(customers: [asked]) }
+        let place = try isNew ? place(ofNew: asked, bearing: token) : place(of: asked, bearing: token)
         guard !place.isErased || isReading else { throw Ledger.CustomerRefusal.erased }
         if place.isKnown { return asked }
-        if let customer = place.customer { return customer }
+        if let customer = place.customer {
+            return connection.isConcurrent ? try lockedCustomer(named: asked) : customer
+        }
         // Where nobody bears the token, now they do.
         bearers = place.isTokenBorne ? [:] : [token: Attribution.Bearer(asked)]
-        if isPresenting { newcomers[asked] = token } else { try insert(asked, with: .none, []) }
+        if isPresenting {
+            newcomers[asked] = token
+        } else {
+            try insert(asked, with: .none, [])
+            locked.newTokens.remove(token)
+        }
         affected.insert(asked)
         guard place.isAwaited else { return asked }
         let bound = try connection.query(
             """
             SELECT original_transaction_id FROM purchase WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
             """, values(.text(token.wireText)))
-        for row in bound { try attribute(TransactionID(unchecked: try row["original_transaction_id"])) }
+        let purchases = try bound.map { TransactionID(unchecked: try $0["original_transaction_id"]) }
+        try lock(purchases: Set(purchases))
+        for original in purchases { try attribute(original) }
         return asked
     }
 
@@ -55,6 +67,11 @@ extension LedgerTransaction {
         /// Whether there is a customer or an alias with the same token, and a purchase with it.
         var isTokenBorne = false
         var isAwaited = false
+    }
+
+    /// Of a name whose token is new. To look for what is not there would make a conflict with those who insert beside it.
+    private func place(ofNew asked: CustomerID, bearing token: UUID) -> Place {
+        Place(isKnown: newcomers[asked] != nil, isTokenBorne: newcomers.values.contains(token))
     }
 
     /// Asked at once, because each question costs more than its answer; and of a customer who is known nothing more.
@@ -83,7 +100,7 @@ extension LedgerTransaction {
 
     /// Writes the row of a customer who has none.
     func insert(_ customer: CustomerID, with answer: StoredAnswer, _ digest: [UInt8]) throws {
-        try connection.execute(
+        try connection.perform(
             """
             INSERT INTO customer (app, environment, id, app_account_token, first_seen_at, revision, answer, etag,
                 content_digest, valid_from, valid_until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
@@ -114,6 +131,8 @@ extension LedgerTransaction {
     /// Whose purchases bear this token, asked of the database once.
     mutating func customer(bearing token: UUID) throws -> Attribution.Bearer? {
         if let known = bearers[token] { return known }
+        try lock(tokens: [token])
+        if locked.newTokens.contains(token), !newcomers.values.contains(token) { return nil }
         let bearer = try bearer(of: token)
         bearers[token] = bearer
         return bearer

@@ -19,7 +19,7 @@ extension LedgerTransaction {
     /// - Parameters:
     ///   - awaited: the token of the purchase, if whoever bears it is to have it, whenever they come.
     ///   - prepared: the source under a key of its own, which becomes the purchase's where it has none.
-    func seal(
+    mutating func seal(
         _ source: @autoclosure () -> [UInt8], of row: FactRow, in purchase: Purchase?, awaiting awaited: UUID?,
         or prepared: SealedSource? = nil
     ) throws -> Sealed? {
@@ -28,12 +28,14 @@ extension LedgerTransaction {
             return Sealed(key: present, bytes: try key.seal(source(), authenticating: row.digest))
         }
         let sealed = try keep(prepared ?? SealedSource(source(), authenticating: row.digest))
-        try connection.execute(
+        let states = unwritten.contains(row.original) ? ", app_account_token = excluded.app_account_token" : ""
+        try connection.perform(
             """
             INSERT INTO purchase (app, environment, original_transaction_id, data_key, app_account_token)
             VALUES (?1, ?2, ?3, ?4, ?5)
-            ON CONFLICT (app, environment, original_transaction_id) DO UPDATE SET data_key = ?4
+            ON CONFLICT (app, environment, original_transaction_id) DO UPDATE SET data_key = ?4\(states)
             """, values(.text(row.original.rawValue), .integer(sealed.key), SQLValue(awaited?.wireText)))
+        if let awaited { locked.usedTokens.insert(awaited) }
         return sealed
     }
 
@@ -103,7 +105,7 @@ extension Ledger {
             for row in rows {
                 guard let app = BundleID(rawValue: try row["app"]) else { continue }
                 let environment = StoreEnvironment(rawValue: try row["environment"])
-                let transaction = transaction(connection, on: Book(app: app, environment: environment))
+                var transaction = transaction(connection, on: Book(app: app, environment: environment))
                 let source: [UInt8] = try row["source_bytes"]
                 let digest: [UInt8] = try row["digest"]
                 let payload = try JSONValue(parsing: try FactFormat.jws.payload(of: source))
@@ -114,7 +116,7 @@ extension Ledger {
                 let fact = FactRow(content, .jws)
                 let sealed = try transaction.seal(
                     source, of: fact, in: transaction.purchase(fact.original), awaiting: fact.token)
-                try connection.execute(
+                try connection.perform(
                     "UPDATE fact SET summary = ?2, data_key = ?3, source_bytes = ?4 WHERE sequence = ?1",
                     [
                         .integer(try row["sequence"]), .text(fact.summary), SQLValue(sealed?.key),

@@ -26,6 +26,10 @@ struct LedgerTransaction {
     var bearers: [UUID: Attribution.Bearer?] = [:]
     /// What was worked out before for whoever presents here.
     var foreseen: FirstPurchases?
+    /// Empty where transactions run one at a time.
+    var locked = LockedRows()
+    /// Purchases that have a row for the lock alone: nothing of them is in the book yet.
+    var unwritten: Set<TransactionID> = []
 
     init(_ connection: any SQLConnection, book: Book, rules: AppRules, now: Date) {
         self.connection = connection
@@ -49,7 +53,8 @@ struct LedgerTransaction {
 
     /// `nil` for a purchase of which nothing is in the book: no fact, no claim, and so no holder.
     func purchase(_ original: TransactionID) throws -> Purchase? {
-        try connection.first(
+        guard !unwritten.contains(original) else { return nil }
+        return try connection.first(
             """
             SELECT data_key, is_erased FROM purchase
             WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
@@ -75,19 +80,13 @@ struct LedgerTransaction {
     private mutating func insert(
         _ fact: PresentedFact, _ row: FactRow, of purchase: Purchase?, presentedBy claimant: Claimant?
     ) throws -> Bool {
-        if purchase != nil {
-            let known = try connection.first(
-                """
-                SELECT sequence, app_account_token FROM fact
-                WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND source = ?4 AND digest = ?5
-                """, values(.text(row.original.rawValue), .text(row.source.rawValue), .blob(row.digest)))
-            if let known {
+        // One transaction at a time: to look costs less than to seal. Otherwise the insertion decides, since to look for
+        // what is not there makes a conflict with those who insert beside it; but a key is not made for nothing.
+        if let purchase, !connection.isConcurrent || purchase.dataKey == nil {
+            if let known = try known(row) {
                 try bringBack(row, known, presentedBy: claimant)
                 return false
             }
-            newPurchases[row.original]?.append(fact.content)
-        } else {
-            newPurchases[row.original] = [fact.content]
         }
         let header = try number(ofHeaderOf: fact)
         // Who presents what bears their own token claims it for good.
@@ -95,12 +94,13 @@ struct LedgerTransaction {
         let awaited = claimant.map { token(of: $0.asked) } == row.token ? nil : kept
         let sealed = try seal(
             fact.sourceBehindHeader, of: row, in: purchase, awaiting: awaited, or: fact.sealedSource)
-        try connection.execute(
+        let count = try connection.execute(
             """
             INSERT INTO fact (app, environment, source, digest, kind, format, transaction_id, original_transaction_id,
                 order_id, app_account_token, signed_at, received_at, summary, data_key, source_bytes,
                 header)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+            ON CONFLICT (app, environment, original_transaction_id, source, digest) DO NOTHING
             """,
             values(
                 .text(row.source.rawValue), .blob(row.digest), .text(row.kind), .text(fact.format.rawValue),
@@ -109,6 +109,16 @@ struct LedgerTransaction {
                 SQLValue(kept?.wireText), .integer(row.signedAt.milliseconds),
                 .integer(now.milliseconds), .text(row.summary), SQLValue(sealed?.key), .blob(sealed?.bytes ?? []),
                 SQLValue(sealed == nil ? nil : header)))
+        guard count > 0 else {
+            if let known = try known(row) { try bringBack(row, known, presentedBy: claimant) }
+            return false
+        }
+        unwritten.remove(row.original)
+        if purchase == nil {
+            newPurchases[row.original] = [fact.content]
+        } else {
+            newPurchases[row.original]?.append(fact.content)
+        }
         appended[row.kind, default: 0] += 1
         return true
     }
@@ -125,13 +135,22 @@ struct LedgerTransaction {
         return try pseudonym(ofErasedBearing: token)?.appAccountToken ?? token
     }
 
+    /// The row of a fact that is there already, with its number and token.
+    private func known(_ row: FactRow) throws -> SQLRow? {
+        try connection.first(
+            """
+            SELECT sequence, app_account_token FROM fact
+            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND source = ?4 AND digest = ?5
+            """, values(.text(row.original.rawValue), .text(row.source.rawValue), .blob(row.digest)))
+    }
+
     /// Gives a known fact its token again, which went with its customer, when that customer came back and presents it.
     /// Otherwise a receipt about the purchase, which has no token, would take it from them.
     private func bringBack(_ row: FactRow, _ known: SQLRow, presentedBy claimant: Claimant?) throws {
         guard let claimant, let token = row.token, self.token(of: claimant.asked) == token else { return }
         let stored: String? = try known["app_account_token"]
         guard stored != token.wireText else { return }
-        try connection.execute(
+        try connection.perform(
             "UPDATE fact SET app_account_token = ?2 WHERE sequence = ?1",
             [.integer(try known["sequence"]), .text(token.wireText)])
     }
@@ -220,7 +239,7 @@ struct LedgerTransaction {
         let shared = claims.filter { $0.claim.kind == .shared }.map(\.presenter)
         let leaving = Set(shared.dropLast(Self.maximumSharers - 1) + shared.filter { $0 == asked })
         for presenter in leaving {
-            try connection.execute(
+            try connection.perform(
                 """
                 DELETE FROM claim WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND customer = ?4
                     AND kind = ?5
@@ -241,7 +260,7 @@ struct LedgerTransaction {
         var known: Set<CustomerID> = []
         for (presenter, claim) in claimant.others where known.insert(presenter).inserted {
             let bindsIt = claim.token == token && presenter != claimant.asked
-            try connection.execute(
+            try connection.perform(
                 """
                 DELETE FROM claim WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND customer = ?4
                     AND kind <> ?5 AND sequence < (SELECT MAX(sequence) FROM claim
@@ -262,7 +281,7 @@ struct LedgerTransaction {
     private func add(
         _ kind: Attribution.Claim.Kind, on original: TransactionID, by customer: CustomerID, isErased: Bool
     ) throws {
-        try connection.execute(
+        try connection.perform(
             """
             INSERT INTO claim (app, environment, original_transaction_id, customer, kind, claimed_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -271,7 +290,7 @@ struct LedgerTransaction {
                 .text(original.rawValue), .text(customer.rawValue), .text(kind.rawValue), .integer(now.milliseconds)))
         guard isErased else { return }
         // What is claimed again after its customer was erased is somebody's again, and so are its next facts.
-        try connection.execute(
+        try connection.perform(
             """
             UPDATE purchase SET is_erased = 2
             WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
@@ -310,15 +329,16 @@ struct LedgerTransaction {
         if let token, first == nil {
             // Once somebody claims it under that token, or is given it, it no longer matters who bears the token.
             let isAwaited = Attribution.bound(token: token, claims: claims.map(\.claim), bearer: nil) == nil
-            try connection.execute(
+            try connection.perform(
                 """
                 UPDATE purchase SET app_account_token = ?4
                 WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
                     AND app_account_token IS DISTINCT FROM ?4
                 """, values(.text(original.rawValue), SQLValue(isAwaited ? token.wireText : nil)))
+            if isAwaited { locked.usedTokens.insert(token) }
         }
         for customer in before where !after.contains(customer) {
-            try connection.execute(
+            try connection.perform(
                 """
                 DELETE FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3
                     AND original_transaction_id = ?4
@@ -326,7 +346,7 @@ struct LedgerTransaction {
             affected.insert(customer)
         }
         for customer in after where !before.contains(customer) {
-            try connection.execute(
+            try connection.perform(
                 "INSERT INTO holder (app, environment, customer, original_transaction_id) VALUES (?1, ?2, ?3, ?4)",
                 values(.text(customer.rawValue), .text(original.rawValue)))
             affected.insert(customer)

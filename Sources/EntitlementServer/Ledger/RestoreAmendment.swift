@@ -142,10 +142,10 @@ public struct RestoreAmendment: Sendable {
         let next = SQLValue.integer(last + 1)
         let changed = try connection.execute("UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'event'", [next])
         if changed == 0 {
-            try connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('event', ?1)", [next])
+            try connection.perform("INSERT INTO sqlite_sequence (name, seq) VALUES ('event', ?1)", [next])
         }
         for book in Set(try books + Self.books(connection)) {
-            try connection.execute(
+            try connection.perform(
                 """
                 INSERT INTO event_horizon (app, environment, sequence) VALUES (?1, ?2, ?3)
                 ON CONFLICT (environment, app) DO UPDATE SET sequence = excluded.sequence
@@ -163,7 +163,7 @@ public struct RestoreAmendment: Sendable {
 
     private func mergeKeys(_ connection: any SQLConnection, _ changes: inout Changes) throws {
         for app in apps {
-            try connection.execute(
+            try connection.perform(
                 """
                 INSERT INTO app (bundle_id, rules_digest, created_at, token_secret, erasure_salt)
                 VALUES (?1, ?2, ?3, ?4, ?5)
@@ -180,7 +180,7 @@ public struct RestoreAmendment: Sendable {
             let (entry, revokedAt) = (key.entry, SQLValue(key.entry.revokedAt?.milliseconds))
             switch present[key.digest] {
             case nil:
-                try connection.execute(
+                try connection.perform(
                     """
                     INSERT INTO api_key (digest, app, kind, created_at, label, revoked_at)
                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -191,7 +191,7 @@ public struct RestoreAmendment: Sendable {
                     ])
                 changes.added.append(entry)
             case false? where entry.revokedAt != nil:
-                try connection.execute(
+                try connection.perform(
                     "UPDATE api_key SET revoked_at = ?2 WHERE digest = ?1", [.blob(key.digest), revokedAt])
                 changes.revoked.append(entry)
             default: break

@@ -45,12 +45,15 @@ extension LedgerTransaction {
     private func number(of header: [UInt8]) throws -> Int64 {
         if let known = try SignedHeaders.number(of: header, in: connection) { return known }
         let row = try connection.first(
-            "INSERT INTO signed_header (digest, bytes) VALUES (?1, ?2) RETURNING number",
-            [.blob(SHA256.hash(header)), .blob(header)])
-        guard let row else {
+            """
+            INSERT INTO signed_header (digest, bytes) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING RETURNING number
+            """, [.blob(SHA256.hash(header)), .blob(header)])
+        if let row { return try row["number"] }
+        // Another transaction was first.
+        guard let number = try SignedHeaders.number(of: header, in: connection) else {
             throw EntitlementServerError(.internalInconsistency, "The ledger did not keep a header.")
         }
-        return try row["number"]
+        return number
     }
 
     /// The bytes of the header of this number.

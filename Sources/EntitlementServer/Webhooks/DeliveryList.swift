@@ -59,7 +59,9 @@ struct DeliveryList {
 
     /// Puts a delivery that is over into its line again, as if it had never been attempted.
     func replay(_ row: SQLRow, at now: Date) throws {
-        let line = values + [.text(try row["webhook"]), .text(try row["customer"])]
+        let webhook = SQLValue.text(try row["webhook"])
+        try connection.lockRows(DeliveryQueue.lineLock, values + [webhook])
+        let line = values + [webhook, .text(try row["customer"])]
         let isFree = try ["due", "waiting"].allSatisfy { state in
             try connection.first(
                 """
@@ -67,7 +69,7 @@ struct DeliveryList {
                     AND customer = ?4 AND state = ?5
                 """, line + [.text(state)]) == nil
         }
-        try connection.execute(
+        try connection.perform(
             """
             UPDATE webhook_delivery SET state = ?2, attempts = 0, due_at = ?3, finished_at = NULL WHERE id = ?1
             """, [.integer(try row["id"]), .text(isFree ? "due" : "waiting"), .integer(now.milliseconds)])

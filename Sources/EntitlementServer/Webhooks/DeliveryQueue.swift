@@ -35,11 +35,21 @@ struct DeliveryQueue: Sendable {
         [.text(webhook.app.rawValue), environment, .text(webhook.name)]
     }
 
+    /// Locks the lines of a webhook: which delivery is first in a line is read, and written only then.
+    private func lock(_ connection: any SQLConnection, _ only: StoreEnvironment? = nil) throws {
+        for environment in (only.map { [$0] } ?? environments).map(\.rawValue).sorted() {
+            try connection.lockRows(Self.lineLock, line(.text(environment)))
+        }
+    }
+
+    /// Finds the row that stands for the lines of a webhook in an environment.
+    static let lineLock = "SELECT 1 FROM webhook_cursor WHERE app = ?1 AND environment = ?2 AND webhook = ?3"
+
     /// Begins a webhook that is new with what happens from now on.
     func open() async throws {
         try await database.write { connection in
             for environment in environments.map({ SQLValue.text($0.rawValue) }) {
-                try connection.execute(
+                try connection.perform(
                     """
                     INSERT INTO webhook_cursor (app, environment, webhook, sequence) VALUES (?1, ?2, ?3,
                         coalesce((SELECT sequence FROM event WHERE app = ?1 AND environment = ?2 AND sequence > 0
@@ -59,6 +69,7 @@ struct DeliveryQueue: Sendable {
         }
         guard isNew else { return false }
         return try await database.write { connection in
+            try lock(connection)
             var isFull = false
             for environment in environments.map({ SQLValue.text($0.rawValue) }) {
                 let rows = try events(of: environment, limit: Self.batch, connection)
@@ -66,7 +77,7 @@ struct DeliveryQueue: Sendable {
                 for row in rows {
                     try add(try row["sequence"], of: .text(try row["customer"]), environment, now, connection)
                 }
-                try connection.execute(
+                try connection.perform(
                     """
                     UPDATE webhook_cursor SET sequence = ?4 WHERE app = ?1 AND environment = ?2 AND webhook = ?3
                     """, line(environment) + [.integer(try last["sequence"])])
@@ -93,7 +104,7 @@ struct DeliveryQueue: Sendable {
         _ event: Int64, of customer: SQLValue, _ environment: SQLValue, _ now: Date, _ connection: any SQLConnection
     ) throws {
         let isFirst = try first(in: line(environment) + [customer], ["due", "waiting"], connection) == nil
-        try connection.execute(
+        try connection.perform(
             """
             INSERT INTO webhook_delivery (app, environment, webhook, customer, event, state, attempts, due_at, created_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?7) ON CONFLICT (event, webhook) DO NOTHING
@@ -129,6 +140,7 @@ struct DeliveryQueue: Sendable {
         let bounds = names + [.integer(now.milliseconds), .integer(Int64(limit))]
         guard try database.read({ try $0.first(due, bounds) }) != nil else { return [] }
         return try await database.write { connection in
+            try lock(connection)
             var claimed: [Claimed] = []
             var rows = try connection.query(due, bounds)
             while !rows.isEmpty {
@@ -146,14 +158,14 @@ struct DeliveryQueue: Sendable {
     private func claim(_ row: SQLRow, at now: Date, _ connection: any SQLConnection) throws -> Claimed? {
         let id: Int64 = try row["id"]
         guard let event = try event(try row["event"], connection) else {
-            try connection.execute("DELETE FROM webhook_delivery WHERE id = ?1", [.integer(id)])
+            try connection.perform("DELETE FROM webhook_delivery WHERE id = ?1", [.integer(id)])
             try advance(line(.text(try row["environment"])) + [.text(try row["customer"])], at: now, connection)
             return nil
         }
         // Changed by hand, the column can hold any number.
         let before: Int = try row["attempts"]
         let attempt = min(max(before, 0), .max - 1) + 1
-        try connection.execute(
+        try connection.perform(
             "UPDATE webhook_delivery SET attempts = ?2, due_at = ?3 WHERE id = ?1",
             [.integer(id), .integer(Int64(attempt)), .integer(now.addingTimeInterval(Self.lease).milliseconds)])
         return Claimed(id: id, attempt: attempt, event: event)
@@ -178,6 +190,7 @@ struct DeliveryQueue: Sendable {
             }
         let line = line(.text(claimed.event.book.environment.rawValue))
         try await database.write { connection in
+            if due == nil { try lock(connection, claimed.event.book.environment) }
             let count = try connection.execute(
                 """
                 UPDATE webhook_delivery SET state = ?3, due_at = ?4, finished_at = ?5, last_status = ?6, last_error = ?7
@@ -198,7 +211,7 @@ struct DeliveryQueue: Sendable {
         guard try first(in: line, ["due"], connection) == nil,
             let next = try first(in: line, ["waiting"], connection)
         else { return }
-        try connection.execute(
+        try connection.perform(
             "UPDATE webhook_delivery SET state = 'due', due_at = ?2 WHERE id = ?1",
             [.integer(next), .integer(now.milliseconds)])
     }

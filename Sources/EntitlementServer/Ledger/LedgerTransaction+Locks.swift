@@ -1,0 +1,176 @@
+import Foundation
+import SQLStorage
+import StoreModel
+
+/// The rows that decide between transactions which run at the same time.
+///
+/// A transaction locks what it decides about before it reads any of it: tokens, then purchases, then customers, each in
+/// the order of their bytes, so that two transactions do not wait for each other. A name whose meaning is known only
+/// later is locked later; the database ends one of two that wait for each other, and it runs again.
+///
+/// Where transactions run one at a time, none of this happens.
+extension LedgerTransaction {
+    /// Locks tokens of purchases.
+    ///
+    /// A customer becomes known by a token while a purchase that states it arrives. The second of the two waits for the
+    /// first at the token's row, and then finds it. Each customer, each alias and each purchase that waits has the row of
+    /// its token, so there is none of them where the row is new.
+    mutating func lock(tokens: Set<UUID>) throws {
+        guard connection.isConcurrent else { return }
+        let missing = tokens.subtracting(locked.tokens).map(\.wireText).sorted()
+        guard !missing.isEmpty else { return }
+        // Locks the row where there is one, and does not write it.
+        let inserted = try connection.queries(
+            missing.map { token in
+                SQLQuery(
+                    """
+                    INSERT INTO token (app, environment, token) VALUES (?1, ?2, ?3)
+                    ON CONFLICT (app, environment, token) DO UPDATE SET token = excluded.token WHERE false
+                    RETURNING token
+                    """, values(.text(token)))
+            })
+        for row in inserted.flatMap(\.self) {
+            if let token = UUID(text: try row["token"]) { locked.newTokens.insert(token) }
+        }
+        locked.tokens.formUnion(tokens)
+    }
+
+    /// Locks purchases of which facts are about to be appended, and their tokens. One that is not in the ledger gets its row here,
+    /// and loses it in `settle` when no fact of it was appended.
+    mutating func lock(forAppending facts: [PresentedFact], by customer: CustomerID? = nil) throws {
+        guard connection.isConcurrent else { return }
+        let asked = customer.map { foreseen?.token(of: $0) ?? $0.appAccountToken }
+        try lock(tokens: Set(facts.compactMap(\.row.token) + (asked.map { [$0] } ?? [])))
+        let originals = Set(facts.map(\.original)).subtracting(locked.purchases).sorted()
+        let inserted = try connection.queries(
+            originals.map { original in
+                SQLQuery(
+                    """
+                    INSERT INTO purchase (app, environment, original_transaction_id) VALUES (?1, ?2, ?3)
+                    ON CONFLICT (app, environment, original_transaction_id) DO UPDATE SET is_erased = 0 WHERE false
+                    RETURNING original_transaction_id
+                    """, values(.text(original.rawValue)))
+            })
+        for (original, rows) in zip(originals, inserted) where !rows.isEmpty { unwritten.insert(original) }
+        locked.purchases.formUnion(originals)
+    }
+
+    /// Locks purchases that have a row.
+    mutating func lock(purchases: Set<TransactionID>) throws {
+        guard connection.isConcurrent else { return }
+        for original in purchases.subtracting(locked.purchases).sorted() {
+            try connection.lockRows(
+                "SELECT 1 FROM purchase WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3",
+                values(.text(original.rawValue)))
+        }
+        locked.purchases.formUnion(purchases)
+    }
+
+    /// Locks customers before anything of theirs is read to be changed.
+    mutating func lock(customers: Set<CustomerID>) throws {
+        guard connection.isConcurrent else { return }
+        for customer in customers.subtracting(locked.customers).sorted() {
+            try connection.lockRows(
+                "SELECT 1 FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3",
+                values(.text(customer.rawValue)))
+        }
+        locked.customers.formUnion(customers)
+    }
+
+    /// Locks all that customers have and what waits for them, then the customers.
+    mutating func lock(holdingsOf names: [CustomerID], and more: Set<TransactionID> = []) throws {
+        guard connection.isConcurrent else { return }
+        let customers = Set(try names.map { try customer(named: $0) ?? $0 })
+        let tokens = try customers.flatMap { try [$0] + aliases(of: $0) }.map(\.appAccountToken)
+        try lock(tokens: Set(tokens + names.map(\.appAccountToken)))
+        try lock(purchases: more.union(try holdings(of: customers, tokens)))
+        try lock(customers: customers)
+        // Before they were locked, they may have got more.
+        try lock(purchases: holdings(of: customers, tokens))
+    }
+
+    private func holdings(of customers: Set<CustomerID>, _ tokens: [UUID]) throws -> Set<TransactionID> {
+        let queries =
+            customers.map {
+                SQLQuery(
+                    "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
+                    values(.text($0.rawValue)))
+            }
+            + tokens.map {
+                SQLQuery(
+                    """
+                    SELECT original_transaction_id FROM purchase
+                    WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3
+                    """, values(.text($0.wireText)))
+            }
+        return Set(
+            try connection.queries(queries).flatMap(\.self).map {
+                TransactionID(unchecked: try $0["original_transaction_id"])
+            })
+    }
+
+    /// The customer whom a name belongs to, locked; the name itself where there is none.
+    mutating func lockedCustomer(named name: CustomerID) throws -> CustomerID {
+        guard connection.isConcurrent else { return try customer(named: name) ?? name }
+        try lock(customers: [name])
+        while let customer = try customer(named: name) {
+            guard !locked.customers.contains(customer) else { return customer }
+            // Before the lock, that customer may have been merged into another.
+            try lock(customers: [customer])
+        }
+        return name
+    }
+
+    /// Deletes the rows of tokens that are nothing any more but a name of somebody.
+    mutating func deleteTokens(_ tokens: Set<UUID>) throws {
+        guard connection.isConcurrent else { return }
+        try lock(tokens: tokens)
+        for token in tokens.map(\.wireText).sorted() {
+            try connection.perform(
+                """
+                DELETE FROM token WHERE app = ?1 AND environment = ?2 AND token = ?3
+                    AND NOT EXISTS (SELECT 1 FROM customer
+                        WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3)
+                    AND NOT EXISTS (SELECT 1 FROM alias
+                        WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3)
+                    AND NOT EXISTS (SELECT 1 FROM purchase
+                        WHERE app = ?1 AND environment = ?2 AND app_account_token = ?3)
+                """, values(.text(token)))
+        }
+    }
+
+    /// The tokens that facts about a purchase state, where their rows are to be deleted.
+    func statedTokens(of original: TransactionID) throws -> Set<UUID> {
+        guard connection.isConcurrent else { return [] }
+        return Set(
+            try connection.query(
+                """
+                SELECT app_account_token FROM fact
+                WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND app_account_token IS NOT NULL
+                """, values(.text(original.rawValue))
+            ).compactMap { UUID(text: try $0["app_account_token"]) })
+    }
+
+    /// Deletes the rows that were made for a lock alone: of purchases of which no fact was appended, and of tokens by which
+    /// no customer became known.
+    mutating func deleteUnused() throws {
+        for original in unwritten.sorted() {
+            try connection.perform(
+                "DELETE FROM purchase WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3",
+                values(.text(original.rawValue)))
+        }
+        let unused = locked.newTokens.subtracting(locked.usedTokens).subtracting(newcomers.values)
+        if !unused.isEmpty { try deleteTokens(unused) }
+    }
+}
+
+/// The rows that a transaction has locked.
+struct LockedRows {
+    var tokens: Set<UUID> = []
+    /// Tokens of no known customer or alias, with which no purchase waited.
+    var newTokens: Set<UUID> = []
+    /// Tokens that a purchase waits with now.
+    var usedTokens: Set<UUID> = []
+    var purchases: Set<TransactionID> = []
+    var customers: Set<CustomerID> = []
+}

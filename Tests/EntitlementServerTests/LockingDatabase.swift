@@ -1,0 +1,44 @@
+import SQLStorage
+
+/// A SQLite database that says what PostgreSQL says: bodies of `write` may run at the same time, and rows can be locked.
+/// The ledger then locks what it decides about. Bodies still run one at a time.
+final class LockingDatabase: SQLDatabase {
+    private let inner: any SQLDatabase
+
+    init(_ inner: any SQLDatabase) { self.inner = inner }
+
+    var dialect: SQLDialect { .postgreSQL }
+    func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations.map(\.onSQLite)) }
+    func removeDeleted() async throws -> Bool { try await inner.removeDeleted() }
+    func compact(upTo bytes: Int64) async throws -> Bool { try await inner.compact(upTo: bytes) }
+    func checkFiles() throws { try inner.checkFiles() }
+    func close() async { await inner.close() }
+
+    func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
+        try inner.read { try body(Connection(inner: $0, isWriting: false)) }
+    }
+
+    func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
+        try await inner.write { try body(Connection(inner: $0, isWriting: true)) }
+    }
+
+    private struct Connection: SQLConnection {
+        let inner: any SQLConnection
+        let isWriting: Bool
+
+        var isConcurrent: Bool { true }
+
+        func execute(_ sql: String, _ values: [SQLValue]) throws -> Int { try inner.execute(sql, values) }
+        func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] { try inner.query(sql, values) }
+        func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow? { try inner.first(sql, values) }
+
+        func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws {
+            try inner.each(sql, values, body)
+        }
+
+        func lockRows(_ sql: String, _ values: [SQLValue]) throws {
+            guard isWriting else { throw SQLError(.readOnly, "A row was to be locked in a read.") }
+            _ = try inner.query(sql, values)
+        }
+    }
+}
