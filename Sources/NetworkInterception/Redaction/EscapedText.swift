@@ -75,31 +75,42 @@ struct EscapedText {
     }
 
     /// The strings of JSON in a text that have line ends, which are written as escapes there; also in strings in strings.
-    /// Whatever is between two quotes is one, so this holds in a text that is no JSON or was cut.
+    /// Whatever is between two quotes is one, so this holds in a text that is no JSON or was cut. Strings of Python and
+    /// JavaScript in single quotes are found too, where a sign is before the quote.
     static func stringsWithLines(in text: UnsafeBufferPointer<UInt8>) -> [Range<Int>] {
         // Nearly every text ends here.
         guard let address = text.baseAddress, memchr(address, 0x5C, text.count) != nil else { return [] }
         var strings: [Range<Int>] = []
         var (start, place, hasLines) = (0, 0, false)
+        var single: (start: Int, hasLines: Bool)?
         while place < text.count {
             if text[place] == UInt8(ascii: "\\") {
                 let sign = place
                 while place < text.count, text[place] == UInt8(ascii: "\\") { place += 1 }
                 guard place < text.count else { break }
-                hasLines =
-                    hasLines || "nr".utf8.contains(text[place])
-                    || text[place...].prefix(4).elementsEqual("u000".utf8)
+                if "nr".utf8.contains(text[place]) || text[place...].prefix(4).elementsEqual("u000".utf8) {
+                    hasLines = true
+                    single?.hasLines = true
+                }
                 // An escaped quote ends nothing.
                 if (place - sign) % 2 == 1 { place += 1 }
                 continue
             }
             if text[place] == UInt8(ascii: "\"") {
                 if hasLines { strings.append(start..<place) }
-                (start, hasLines) = (place + 1, false)
+                (start, hasLines, single) = (place + 1, false, nil)
+            } else if text[place] == UInt8(ascii: "'") {
+                if let found = single {
+                    if found.hasLines { strings.append(found.start..<place) }
+                    single = nil
+                } else if place > 0, text[place - 1] <= 0x20 || ":=,([{".utf8.contains(text[place - 1]) {
+                    single = (place + 1, false)
+                }
             }
             place += 1
         }
         if hasLines { strings.append(start..<text.count) }
+        if let single, single.hasLines { strings.append(single.start..<text.count) }
         return strings
     }
 

@@ -350,6 +350,8 @@ enum SecretCorpus {
                 "Server=a;AccountKey=a==;Password='p;w§'", "jdbc:mysql://h/db?user=a&password=it's§",
                 "see https://h/?token==§ here", "UPDATE a SET password = 'it''s§'", "f(user='a', password='a''§')",
                 "ALTER ROLE anna PASSWORD '§' VALID UNTIL '2027-01-01'", "const password = `§`;",
+                #"{'a': 'password: |\n  x\n  §\nb: 2'}"#, #"const y = 'tokens:\n  - a\n  - §\n';"#,
+                #"{'a': "it's", 'b': ['secret: >\r\n  x\r\n  §']}"#,
                 "UPDATE `users` SET `password` = '§' WHERE id=1", "UPDATE u SET `u`.`api_token`='§', b = 1",
                 "update u set `a` = 1, `password_hash` = \"/§\"",
                 "CREATE USER a IDENTIFIED WITH caching_sha2_password BY '§'",
