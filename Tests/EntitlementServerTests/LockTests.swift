@@ -48,6 +48,21 @@ import Testing
         await bench.close()
     }
 
+    @Test func `a newcomer's purchase takes two questions and the commit`() async throws {
+        let (bench, recorder) = try await lockingBench()
+        // From now on the header is known.
+        _ = try await bench.post(bench.purchase("1"), for: "ben")
+        _ = try await bench.post(bench.purchase("2"), for: "ben")
+        let signed = try bench.purchase("3") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        recorder.forget()
+        #expect(try await bench.post(signed).active() == ["tools"])
+        let read = recorder.statements.filter { $0.sql.hasPrefix("SELECT") }.map(\.sql)
+        // Before the transaction: the app's key.
+        #expect(recorder.roundTrips - read.count == 2, "\(recorder.statements.map(\.sql))")
+        #expect(read.allSatisfy { $0.contains("FROM api_key") }, "\(read)")
+        await bench.close()
+    }
+
     @Test func `customers are locked before their answers are computed, and each once`() async throws {
         let (bench, recorder) = try await lockingBench()
         for name in ["zoe", "anna"] { _ = try await bench.post(bench.purchase("1"), for: name) }

@@ -20,6 +20,7 @@ final class RecordingDatabase: SQLDatabase {
     }
 
     private let noted = Locked<[Statement]>([])
+    private let asked = Locked(0)
     private let inner: any SQLDatabase
 
     /// Changes what `first` returns.
@@ -32,28 +33,38 @@ final class RecordingDatabase: SQLDatabase {
 
     var statements: [Statement] { noted.withLock { $0 } }
 
-    func forget() { noted.withLock { $0 = [] } }
+    /// How often a database on another machine would have been asked for something, commits aside.
+    var roundTrips: Int { asked.withLock { $0 } }
+
+    func forget() {
+        noted.withLock { $0 = [] }
+        asked.withLock { $0 = 0 }
+    }
 
     var dialect: SQLDialect { inner.dialect }
     func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations) }
     func close() async { await inner.close() }
 
     func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
-        try inner.read { try body(Connection(inner: $0, noted: noted, amend: amend)) }
+        try inner.read { try body(Connection(inner: $0, noted: noted, asked: asked, amend: amend)) }
     }
 
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
-        try await inner.write { [noted, amend] in try body(Connection(inner: $0, noted: noted, amend: amend)) }
+        try await inner.write { [noted, asked, amend] in
+            try body(Connection(inner: $0, noted: noted, asked: asked, amend: amend))
+        }
     }
 
     private struct Connection: SQLConnection {
         let inner: any SQLConnection
         let noted: Locked<[Statement]>
+        let asked: Locked<Int>
         let amend: @Sendable (String, SQLRow) -> SQLRow
 
         var isConcurrent: Bool { inner.isConcurrent }
 
-        private func note(_ sql: String, _ values: [SQLValue]) {
+        private func note(_ sql: String, _ values: [SQLValue], isAsked: Bool = true) {
+            if isAsked { asked.withLock { $0 += 1 } }
             noted.withLock { $0.append(Statement(sql: sql, values: values)) }
         }
 
@@ -77,9 +88,19 @@ final class RecordingDatabase: SQLDatabase {
             try inner.each(sql, values, body)
         }
 
+        func perform(_ sql: String, _ values: [SQLValue]) throws {
+            note(sql, values, isAsked: false)
+            try inner.perform(sql, values)
+        }
+
+        func queries(_ queries: [SQLQuery]) throws -> [[SQLRow]] {
+            for (index, query) in queries.enumerated() { note(query.sql, query.values, isAsked: index == 0) }
+            return try inner.queries(queries)
+        }
+
         /// Noted with the words that PostgreSQL's connection would add.
         func lockRows(_ sql: String, _ values: [SQLValue]) throws {
-            if inner.isConcurrent { note("\(sql) FOR UPDATE", values) }
+            if inner.isConcurrent { note("\(sql) FOR UPDATE", values, isAsked: false) }
             try inner.lockRows(sql, values)
         }
     }

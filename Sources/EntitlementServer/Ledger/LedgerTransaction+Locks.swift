@@ -15,11 +15,24 @@ extension LedgerTransaction {
     /// A customer becomes known by a token while a purchase that states it arrives. The second of the two waits for the
     /// first at the token's row, and then finds it. Each customer, each alias and each purchase that waits has the row of
     /// its token, so there is none of them where the row is new.
-    mutating func lock(tokens: Set<UUID>) throws {
+    mutating func lock(tokens: Set<UUID>) throws { try lock(tokens: tokens, entering: []) }
+
+    /// Locks purchases of which facts are about to be appended, and their tokens. One that is not in the ledger gets its row
+    /// here, and loses it in `settle` when no fact of it was appended.
+    mutating func lock(forAppending facts: [PresentedFact], by customer: CustomerID? = nil) throws {
+        guard connection.isConcurrent else { return }
+        let asked = customer.map { foreseen?.token(of: $0) ?? $0.appAccountToken }
+        try lock(
+            tokens: Set(facts.compactMap(\.row.token) + (asked.map { [$0] } ?? [])),
+            entering: Set(facts.map(\.original)))
+    }
+
+    /// Each statement locks the row where there is one, and does not write it. The database is asked once for all of them.
+    private mutating func lock(tokens: Set<UUID>, entering purchases: Set<TransactionID>) throws {
         guard connection.isConcurrent else { return }
         let missing = tokens.subtracting(locked.tokens).map(\.wireText).sorted()
-        guard !missing.isEmpty else { return }
-        // Locks the row where there is one, and does not write it.
+        let originals = purchases.subtracting(locked.purchases).sorted()
+        guard !missing.isEmpty || !originals.isEmpty else { return }
         let inserted = try connection.queries(
             missing.map { token in
                 SQLQuery(
@@ -28,30 +41,22 @@ extension LedgerTransaction {
                     ON CONFLICT (app, environment, token) DO UPDATE SET token = excluded.token WHERE false
                     RETURNING token
                     """, values(.text(token)))
-            })
-        for row in inserted.flatMap(\.self) {
+            }
+                + originals.map { original in
+                    SQLQuery(
+                        """
+                        INSERT INTO purchase (app, environment, original_transaction_id) VALUES (?1, ?2, ?3)
+                        ON CONFLICT (app, environment, original_transaction_id) DO UPDATE SET is_erased = 0 WHERE false
+                        RETURNING original_transaction_id
+                        """, values(.text(original.rawValue)))
+                })
+        for row in inserted[..<missing.count].flatMap(\.self) {
             if let token = UUID(text: try row["token"]) { locked.newTokens.insert(token) }
         }
+        for (original, rows) in zip(originals, inserted[missing.count...]) where !rows.isEmpty {
+            unwritten.insert(original)
+        }
         locked.tokens.formUnion(tokens)
-    }
-
-    /// Locks purchases of which facts are about to be appended, and their tokens. One that is not in the ledger gets its row here,
-    /// and loses it in `settle` when no fact of it was appended.
-    mutating func lock(forAppending facts: [PresentedFact], by customer: CustomerID? = nil) throws {
-        guard connection.isConcurrent else { return }
-        let asked = customer.map { foreseen?.token(of: $0) ?? $0.appAccountToken }
-        try lock(tokens: Set(facts.compactMap(\.row.token) + (asked.map { [$0] } ?? [])))
-        let originals = Set(facts.map(\.original)).subtracting(locked.purchases).sorted()
-        let inserted = try connection.queries(
-            originals.map { original in
-                SQLQuery(
-                    """
-                    INSERT INTO purchase (app, environment, original_transaction_id) VALUES (?1, ?2, ?3)
-                    ON CONFLICT (app, environment, original_transaction_id) DO UPDATE SET is_erased = 0 WHERE false
-                    RETURNING original_transaction_id
-                    """, values(.text(original.rawValue)))
-            })
-        for (original, rows) in zip(originals, inserted) where !rows.isEmpty { unwritten.insert(original) }
         locked.purchases.formUnion(originals)
     }
 

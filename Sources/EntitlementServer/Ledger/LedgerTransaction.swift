@@ -76,6 +76,15 @@ struct LedgerTransaction {
         if isNew { affected.formUnion(holders) }
     }
 
+    private static let insertion = """
+        INSERT INTO fact (app, environment, source, digest, kind, format, transaction_id, original_transaction_id,
+            order_id, app_account_token, signed_at, received_at, summary, data_key, source_bytes,
+            header)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+        """
+    private static let insertionOfNew =
+        "\(insertion) ON CONFLICT (app, environment, original_transaction_id, source, digest) DO NOTHING"
+
     /// Writes a fact down; `false` for one that is there already.
     private mutating func insert(
         _ fact: PresentedFact, _ row: FactRow, of purchase: Purchase?, presentedBy claimant: Claimant?
@@ -94,24 +103,21 @@ struct LedgerTransaction {
         let awaited = claimant.map { token(of: $0.asked) } == row.token ? nil : kept
         let sealed = try seal(
             fact.sourceBehindHeader, of: row, in: purchase, awaiting: awaited, or: fact.sealedSource)
-        let count = try connection.execute(
-            """
-            INSERT INTO fact (app, environment, source, digest, kind, format, transaction_id, original_transaction_id,
-                order_id, app_account_token, signed_at, received_at, summary, data_key, source_bytes,
-                header)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
-            ON CONFLICT (app, environment, original_transaction_id, source, digest) DO NOTHING
-            """,
-            values(
-                .text(row.source.rawValue), .blob(row.digest), .text(row.kind), .text(fact.format.rawValue),
-                SQLValue(row.transactionID), .text(row.original.rawValue),
-                SQLValue(sealed == nil ? nil : fact.orderID),
-                SQLValue(kept?.wireText), .integer(row.signedAt.milliseconds),
-                .integer(now.milliseconds), .text(row.summary), SQLValue(sealed?.key), .blob(sealed?.bytes ?? []),
-                SQLValue(sealed == nil ? nil : header)))
-        guard count > 0 else {
-            if let known = try known(row) { try bringBack(row, known, presentedBy: claimant) }
-            return false
+        let columns = values(
+            .text(row.source.rawValue), .blob(row.digest), .text(row.kind), .text(fact.format.rawValue),
+            SQLValue(row.transactionID), .text(row.original.rawValue),
+            SQLValue(sealed == nil ? nil : fact.orderID),
+            SQLValue(kept?.wireText), .integer(row.signedAt.milliseconds),
+            .integer(now.milliseconds), .text(row.summary), SQLValue(sealed?.key), .blob(sealed?.bytes ?? []),
+            SQLValue(sealed == nil ? nil : header))
+        // Of a purchase that is new, none is there: the count is not asked for.
+        if purchase == nil {
+            try connection.perform(Self.insertion, columns)
+        } else {
+            guard try connection.execute(Self.insertionOfNew, columns) > 0 else {
+                if let known = try known(row) { try bringBack(row, known, presentedBy: claimant) }
+                return false
+            }
         }
         unwritten.remove(row.original)
         if purchase == nil {
