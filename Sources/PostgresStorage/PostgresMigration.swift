@@ -1,15 +1,17 @@
 import SQLStorage
 
 extension MigrationPlan {
+    private static let table = """
+        CREATE TABLE IF NOT EXISTS schema_migrations (
+            position BIGINT PRIMARY KEY, name TEXT COLLATE "C" NOT NULL UNIQUE, checksum TEXT NOT NULL)
+        """
+
     /// Applies what the database does not have yet, each step in a transaction of its own.
     ///
     /// Another program may do the same at the same time: the table of the steps is locked in each transaction.
     func apply(to connection: PostgresConnection, _ statements: PostgresStatements) throws {
-        try connection.runScript(
-            """
-            CREATE TABLE IF NOT EXISTS schema_migrations (
-                position BIGINT PRIMARY KEY, name TEXT COLLATE "C" NOT NULL UNIQUE, checksum TEXT NOT NULL)
-            """)
+        // Two who make the table at the same time both find none; the second fails, and finds it the next time.
+        if (try? connection.runScript(Self.table)) == nil { try connection.runScript(Self.table) }
         while try applyNext(to: connection, statements) {}
     }
 

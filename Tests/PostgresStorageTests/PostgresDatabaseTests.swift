@@ -199,23 +199,26 @@ struct PostgresDatabaseTests {
     }
 
     @Test func `of two programs that migrate at the same time each step is applied once`() async throws {
-        let url = try await PostgresCluster.shared().makeDatabase()
-        let databases = try (0..<4).map { _ in try PostgresDatabase(url: url) }
         let second = SQLMigration("0002", [.postgreSQL: "INSERT INTO account VALUES ('c', 3)"])
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for database in databases {
-                group.addTask {
-                    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                        Thread.detachNewThread {
-                            continuation.resume(with: Result { try database.migrate([Self.schema, second]) })
+        for _ in 0..<10 {
+            let url = try await PostgresCluster.shared().makeDatabase()
+            let databases = try (0..<4).map { _ in try PostgresDatabase(url: url) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for database in databases {
+                    group.addTask {
+                        try await withCheckedThrowingContinuation {
+                            (continuation: CheckedContinuation<Void, any Error>) in
+                            Thread.detachNewThread {
+                                continuation.resume(with: Result { try database.migrate([Self.schema, second]) })
+                            }
                         }
                     }
                 }
+                try await group.waitForAll()
             }
-            try await group.waitForAll()
+            try #expect(Self.balance("c", in: databases[0]) == 3)
+            for database in databases { await database.close() }
         }
-        try #expect(Self.balance("c", in: databases[0]) == 3)
-        for database in databases { await database.close() }
     }
 
     // MARK: - Connections that end
