@@ -8,13 +8,13 @@ import StoreModel
 /// the order of their bytes, so that two transactions do not wait for each other. A name whose meaning is known only
 /// later is locked later; the database ends one of two that wait for each other, and it runs again.
 ///
-/// Where transactions run one at a time, none of this happens.
+/// Where transactions run one at a time, nothing is locked.
 extension LedgerTransaction {
     /// Locks tokens of purchases.
     ///
     /// A customer becomes known by a token while a purchase that states it arrives. The second of the two waits for the
     /// first at the token's row, and then finds it. Each customer, each alias and each purchase that waits has the row of
-    /// its token, so there is none of them where the row is new.
+    /// its token, so a new row means that there are none.
     mutating func lock(tokens: Set<UUID>) throws { try lock(tokens: tokens, entering: []) }
 
     /// Locks purchases of which facts are about to be appended, and their tokens. One that is not in the ledger gets its row

@@ -42,7 +42,7 @@ struct DeliveryQueue: Sendable {
         }
     }
 
-    /// Finds the row that stands for the lines of a webhook in an environment.
+    /// Finds the row that is locked for the lines of a webhook in an environment.
     static let lineLock = "SELECT 1 FROM webhook_cursor WHERE app = ?1 AND environment = ?2 AND webhook = ?3"
 
     /// Begins a webhook that is new with what happens from now on.
