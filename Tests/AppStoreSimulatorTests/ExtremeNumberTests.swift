@@ -173,6 +173,23 @@ import Testing
         }
     }
 
+    @Test func `a subscription whose earlier runs count too many periods is refused`() async throws {
+        try await TestStore.with(change: Self.sending) { test in
+            let good = try await Self.furnish(test)
+            let rows = try #require(good["tables"]?["run"]?.arrayValue)
+            // One that another run follows: the last one has a bound of its own.
+            let originals = rows.map { $0["original"] ?? nil }
+            let index = try #require(originals.indices.first { originals.lastIndex(of: originals[$0]) != $0 })
+            var changed = rows
+            changed[index]["count"] = .number(1_000_000)
+            var bad = good
+            bad["tables"]?["run"] = .array(changed)
+            let refused = bad
+            let error = await #expect(throws: SimulatorError.self) { try await test.store.importState(refused) }
+            #expect(error?.code == .invalidValue && error?.reason.contains("too long") == true)
+        }
+    }
+
     @Test func `a share of a share, and of itself, is refused`() async throws {
         try await TestStore.with(change: Self.sending) { test in
             let good = try await Self.furnish(test)

@@ -18,7 +18,9 @@ extension Books {
         _ = try (accounts(), families(), numbers(), clock(), held())
         try sql.each("SELECT * FROM purchase", []) { _ = try purchase($0, at: now) }
         try eachSubscription { record in
-            guard let last = record.runs.last, last.periods(until: now) <= Self.longestHistory else {
+            guard let last = record.runs.last,
+                record.runs.dropLast().reduce(last.periods(until: now), { $0 + $1.soldPeriods }) <= Self.longestHistory
+            else {
                 throw SQLError(.unexpectedValue, "The subscription \(record.originalID) has gone on for too long.")
             }
             _ = Course(of: record, under: conditions, at: now)
@@ -86,9 +88,11 @@ extension Books {
 }
 
 extension Run {
+    fileprivate var soldPeriods: Double { Double(offset) + Double(count) }
+
     /// How many periods have passed until `now`, about.
     fileprivate func periods(until now: Date) -> Double {
         let length = plan.period.end(from: Date(timeIntervalSince1970: 0)).timeIntervalSince1970
-        return Double(offset + count) + max(0, now.timeIntervalSince(anchor)) / length
+        return soldPeriods + max(0, now.timeIntervalSince(anchor)) / length
     }
 }
