@@ -203,6 +203,72 @@ import Testing
         await bench.close()
     }
 
+    /// A renewal, the same period signed anew, and a notification, presented by the new customer or by nobody.
+    @Test(arguments: TransferMode.allCases)
+    func `who presents a purchase of an erased customer keeps it when the store states it again`(
+        mode: TransferMode
+    ) async throws {
+        let bench = try await ServerBench { $0.apps[0].transferMode = mode }
+        func state(_ id: String) throws -> String {
+            try bench.period(id, of: "1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        }
+        let first = try bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        _ = try await bench.post(first)
+        _ = try await erase(in: bench)
+        #expect(try await bench.post(first, for: "ben").active() == ["pro"])
+        bench.clock.advance(by: 1)
+        let again = try bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        #expect(try await bench.post(again, for: "ben").active() == ["pro"])
+        bench.clock.advance(by: 29 * 86400)
+        try await bench.tell(state("2"))
+        bench.clock.advance(by: 2 * 86400)
+        #expect(try await bench.get("ben").active() == ["pro"])
+        bench.clock.advance(by: 26 * 86400)
+        #expect(try await bench.post(state("3"), for: "ben").active() == ["pro"])
+        #expect(try bench.replay().differences == [])
+        #expect(try await erase("ben", in: bench).json["erasedPurchases"]?.intValue == 1)
+        if ServerBench.engine == .sqlite {
+            #expect(try !everything(bench).contains(CustomerID("anna").appAccountToken.uuidString.lowercased()))
+        }
+        await bench.close()
+    }
+
+    @Test(arguments: TransferMode.allCases)
+    func `a purchase that begins after the erasure stays with who presents it`(mode: TransferMode) async throws {
+        let bench = try await ServerBench { $0.apps[0].transferMode = mode }
+        let token = CustomerID("anna").appAccountToken
+        _ = try await bench.post(bench.purchase("1"))
+        _ = try await erase(in: bench)
+        bench.clock.advance(by: 1)
+        let first = try bench.period("5") { $0.appAccountToken = token }
+        #expect(try await bench.post(first, for: "ben").active() == ["pro"])
+        bench.clock.advance(by: 29 * 86400)
+        let renewal = try bench.period("6", of: "5") { $0.appAccountToken = token }
+        #expect(try await bench.post(renewal, for: "ben").active() == ["pro"])
+        #expect(try bench.replay().differences == [])
+        // The token is a customer's again, and the purchase theirs.
+        _ = try await bench.post(renewal)
+        #expect(try await bench.get().active() == ["pro"])
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
+    @Test func `erasing the token's customer leaves the holders that the claims say`() async throws {
+        let bench = try await ServerBench { $0.apps[0].transferMode = .share }
+        let signed = try bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        #expect(try await bench.post(signed, for: "ben").active() == ["pro"])
+        #expect(try await bench.post(signed).active() == ["pro"])
+        _ = try await erase(in: bench)
+        #expect(try bench.replay().differences == [])
+        let before = try await bench.get("ben").active()
+        bench.clock.advance(by: 29 * 86400)
+        let renewal = try bench.period("2", of: "1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+        _ = try await bench.post(renewal, for: "eve")
+        #expect(try await bench.get("ben").active() == before)
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
     @Test func `nobody is erased twice, and what is unknown is not found`() async throws {
         let bench = try await ServerBench()
         #expect(try await erase(in: bench).code == "unknown_customer")

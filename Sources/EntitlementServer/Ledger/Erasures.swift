@@ -72,18 +72,23 @@ extension LedgerTransaction {
         }
     }
 
-    /// The pseudonym that is left of the customer who had this token and was erased; `nil` where another customer has it.
-    func pseudonym(ofErasedBearing token: UUID) throws -> CustomerID? {
+    /// The last erasure of a customer who had this token, and the pseudonym that is left; `nil` where another customer has the
+    /// token, or the same one came back.
+    func erasure(ofBearing token: UUID) throws -> (pseudonym: CustomerID, at: Date)? {
+        try bearer(of: token) == nil ? lastErasure(ofBearing: token) : nil
+    }
+
+    /// The same, whoever has the token now.
+    func lastErasure(ofBearing token: UUID) throws -> (pseudonym: CustomerID, at: Date)? {
         let app = try connection.first(
             "SELECT erasure_salt FROM app WHERE bundle_id = ?1", [.text(book.app.rawValue)])
-        let salt: [UInt8]? = try app.flatMap { try $0["erasure_salt"] }
-        guard let salt, try bearer(of: token) == nil else { return nil }
+        guard let salt: [UInt8] = try app.flatMap({ try $0["erasure_salt"] }) else { return nil }
         return try connection.first(
             """
-            SELECT pseudonym FROM erased_name WHERE app = ?1 AND environment = ?2 AND digest = ?3
+            SELECT pseudonym, erased_at FROM erased_name WHERE app = ?1 AND environment = ?2 AND digest = ?3
             ORDER BY erased_at DESC LIMIT 1
             """, values(.blob(ErasedName.digest(of: token.wireText, salt)))
-        ).map { CustomerID(unchecked: try $0["pseudonym"]) }
+        ).map { (CustomerID(unchecked: try $0["pseudonym"]), Date(milliseconds: try $0["erased_at"])) }
     }
 }
 

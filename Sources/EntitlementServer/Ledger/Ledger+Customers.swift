@@ -314,9 +314,9 @@ extension LedgerTransaction {
         }
     }
 
-    /// Claims an erased purchase for its pseudonym where only the token, which is gone, made it the customer's.
-    private func keep(_ original: TransactionID, with pseudonym: CustomerID) throws {
-        guard try !attributed(original).contains(pseudonym) else { return }
+    /// Claims an erased purchase for its pseudonym where the token, which is gone, decided who has it.
+    private mutating func keep(_ original: TransactionID, with pseudonym: CustomerID) throws {
+        guard try Set(attributed(original)) != Set(holders(of: original)) else { return }
         try connection.perform(
             """
             INSERT INTO claim (app, environment, original_transaction_id, customer, kind, claimed_at)
@@ -325,6 +325,7 @@ extension LedgerTransaction {
             values(
                 .text(original.rawValue), .text(pseudonym.rawValue),
                 .text(Attribution.Claim.Kind.presented.rawValue), .integer(now.milliseconds)))
+        try attribute(original)
     }
 
     private func eraseSources(of original: TransactionID) throws {

@@ -84,13 +84,15 @@ extension LedgerTransaction {
         return stored.hasSameBytes(as: said)
     }
 
-    /// Returns whether a fact has the token that was signed. In a purchase that others have, the erasure of a customer puts
-    /// the pseudonym's token in its place.
+    /// Returns whether a fact has the token that was signed. In a purchase that others have, the token of an erased customer
+    /// is not kept, or the pseudonym's is in its place.
     private func bears(_ row: SQLRow, _ said: UUID?) throws -> Bool {
         let stored: String? = try row["app_account_token"]
-        guard let stored else { return said == nil }
-        guard let said else { return false }
-        if UUID(text: stored) == said { return true }
+        guard let said else { return stored == nil }
+        guard stored.flatMap({ UUID(text: $0) }) != said else { return true }
+        guard let stored else { return try lastErasure(ofBearing: said) != nil }
+        // After a restore the pseudonym may be no customer.
+        if try lastErasure(ofBearing: said)?.pseudonym.appAccountToken.wireText == stored { return true }
         return try connection.first(
             """
             SELECT 1 AS one FROM customer

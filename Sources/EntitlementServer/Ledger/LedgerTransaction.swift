@@ -129,8 +129,9 @@ struct LedgerTransaction {
         return true
     }
 
-    /// The token that a new fact keeps. Beside a source that is not kept, only the token of who presents it is; and in a
-    /// purchase that others have now, an erased customer's token gives way to that of the pseudonym.
+    /// The token that a new fact keeps. Beside a source that is not kept, only the token of who presents it is. The token of
+    /// an erased customer is not kept in a purchase that was in the ledger before the erasure: who has it now would lose it
+    /// to the pseudonym. Where it was given by hand, the pseudonym's token takes its place, so that the gift still binds it.
     private func keptToken(
         of row: FactRow, in purchase: Purchase?, presentedBy claimant: Claimant?
     ) throws -> UUID? {
@@ -138,7 +139,17 @@ struct LedgerTransaction {
         if let claimant, self.token(of: claimant.asked) == token { return token }
         guard let purchase else { return token }
         guard !purchase.isErased else { return nil }
-        return try pseudonym(ofErasedBearing: token)?.appAccountToken ?? token
+        guard let erased = try erasure(ofBearing: token) else { return token }
+        if try claims(of: row.original).contains(where: { $0.claim.kind == .transferred }) {
+            return erased.pseudonym.appAccountToken
+        }
+        let first = try connection.first(
+            """
+            SELECT MIN(received_at) AS first FROM fact
+            WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+            """, values(.text(row.original.rawValue)))
+        let begun: Int64? = try first?["first"]
+        return begun.map { $0 > erased.at.milliseconds } ?? true ? token : nil
     }
 
     /// The row of a fact that is there already, with its number and token.
