@@ -6,7 +6,12 @@ extension EntitlementService {
     static func chores(_ configuration: Configuration, _ parts: Parts) async throws -> [Chore] {
         var chores = [sweeping(configuration, parts), expiring(configuration, parts), purging(parts)]
         // With SQLite every write that keeps an answer forgets old ones.
-        if configuration.database.dialect != .sqlite { chores.append(forgetting(configuration, parts)) }
+        if configuration.database.dialect != .sqlite {
+            chores.append(forgetting(configuration, parts))
+            let sequencer = FeedSequencer(database: configuration.database, news: parts.news)
+            // Servers beside this one commit without telling it.
+            chores.append(Chore(name: "feed", pause: 0.1, followsCommits: true) { try await sequencer.step() })
+        }
         var queues: [DeliveryQueue] = []
         for webhook in configuration.webhooks {
             guard let transport = configuration.webhookTransport else { continue }

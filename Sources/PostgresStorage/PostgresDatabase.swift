@@ -32,6 +32,9 @@ public final class PostgresDatabase: SQLDatabase {
         /// Whether connections keep statements prepared. `false` behind a pooler that shares connections between
         /// transactions, such as PgBouncer.
         public var keepsStatements = true
+        /// Whether other programs that want the same are kept from the database, until this one ends or closes it. Needs a
+        /// connection to the server itself, not to a pooler.
+        public var isExclusive = false
         /// Whether the URL may hold the password, as one out of a private file may.
         public var allowsPasswordInURL = false
 
@@ -48,26 +51,35 @@ public final class PostgresDatabase: SQLDatabase {
     }
 
     public let dialect = SQLDialect.postgreSQL
-    private let settings: PostgresSettings
+    let settings: PostgresSettings
+    private let lock: PostgresServerLock?
     private let readers: PostgresReaders
     private let writers: PostgresWriters
     private let lookups: PostgresLookups
-    private let statements = PostgresStatements()
+    let statements = PostgresStatements()
 
     /// Connects to the database that `url` names.
     ///
     /// Throws `SQLError` with `cannotOpen` for a malformed URL, a refused password, a server that is missing or too old, or
-    /// a database of another encoding; with `readOnly` when no server takes writes.
+    /// a database of another encoding; with `readOnly` when no server takes writes. Throws `alreadyOpen` when the database is
+    /// to be exclusive and another program has it.
     public init(url: String, configuration: Configuration = Configuration()) throws {
         let settings = try PostgresSettings(url: url, configuration)
         let first = try PostgresConnection(settings, for: .transactions)
         self.settings = settings
+        do {
+            lock = configuration.isExclusive ? try PostgresServerLock(settings) : nil
+        } catch {
+            first.close()
+            throw error
+        }
         readers = try PostgresReaders(settings, statements, first: first)
         writers = try PostgresWriters(settings, statements)
         lookups = try PostgresLookups(settings)
     }
 
     deinit {
+        lock?.close()
         readers.close()
         lookups.finish()
         writers.finish()
@@ -103,9 +115,24 @@ public final class PostgresDatabase: SQLDatabase {
         try await writers.write(body)
     }
 
+    /// Throws `alreadyOpen` when the database was to be exclusive and another program has it since the connection was lost.
+    public func checkFiles() throws { try lock?.check() }
+
+    /// The server and the database, for messages; without a password.
+    public var place: String { settings.place }
+
+    /// A URL without the password and other parameters, for people to read. Throws `cannotOpen` for what is no URL of a
+    /// database.
+    public static func address(of url: String) throws -> String {
+        var configuration = Configuration()
+        configuration.allowsPasswordInURL = true
+        return try PostgresSettings(url: url, configuration).address
+    }
+
     public func close() async {
         readers.close()
         await lookups.close()
         await writers.close()
+        lock?.close()
     }
 }

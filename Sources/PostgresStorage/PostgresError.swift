@@ -14,6 +14,7 @@ extension SQLError {
             case "23514": made(.checkViolation, "The database \(place) refused a value: \(said).")
             case "40001", "40P01":
                 made(.conflict, "Others wrote to the database \(place) at the same time and were first; try again.")
+            case "42501": made(.cannotOpen, "The role may not do this in the database \(place): \(said).")
             case "25006": made(.readOnly, "The database \(place) may not be written here: \(said).")
             case "53100":
                 made(.storageFull, "There is no room left for the database \(place); make room and try again.")

@@ -1,7 +1,7 @@
 import SQLStorage
 
 extension MigrationPlan {
-    private static let table = """
+    static let table = """
         CREATE TABLE IF NOT EXISTS schema_migrations (
             position BIGINT PRIMARY KEY, name TEXT COLLATE "C" NOT NULL UNIQUE, checksum TEXT NOT NULL)
         """

@@ -8,6 +8,8 @@ final class PostgresSettings: Sendable {
     let configuration: PostgresDatabase.Configuration
     /// The server and the database, for messages.
     let place: String
+    /// `postgres://user@host:port/name`; with `?host=` for the folder of a socket.
+    let address: String
     /// For `PQconnectdbParams`; the last of two with the same name counts.
     private let parameters: [(String, String)]
     private let options: String
@@ -26,6 +28,7 @@ final class PostgresSettings: Sendable {
         let host = parts["host"] ?? parts["hostaddr"] ?? "localhost"
         let name = parts["dbname"] ?? parts["user"] ?? ""
         place = "\(host)\(parts["port"].map { ":\($0)" } ?? "")/\(name)"
+        address = Self.address(host: host, name: name, parts)
         self.configuration = configuration
         let seconds = max(1, configuration.connectTimeout.components.seconds)
         parameters = [
@@ -49,6 +52,16 @@ final class PostgresSettings: Sendable {
                 ("target_session_attrs", "primary"), ("options", "-c default_transaction_read_only=on \(options)"),
             ]
         }
+    }
+
+    private static func address(host: String, name: String, _ parts: [String: String]) -> String {
+        func coded(_ text: String) -> String {
+            text.addingPercentEncoding(withAllowedCharacters: .urlHostAllowed.subtracting(["/", "@", ":"])) ?? ""
+        }
+        let user = parts["user"].map { "\(coded($0))@" } ?? ""
+        let port = parts["port"].map { ":\($0)" } ?? ""
+        guard host.contains("/") else { return "postgres://\(user)\(host)\(port)/\(coded(name))" }
+        return "postgres://\(user)\(port)/\(coded(name))?host=\(host)"
     }
 
     /// The parameters that libpq reads in the URL, by name.

@@ -41,6 +41,21 @@ package struct AppliedMigration: Equatable {
             AppliedMigration(name: try row["name"], checksum: try row["checksum"])
         }
     }
+
+    /// The last name in a database that is being copied to: it is not to be used before all is there.
+    package static let unfinishedCopy = "copy that is not finished"
+    /// How the last name of a database begins whose contents are elsewhere now: it is not to be used any more. Where they are
+    /// follows. Programs that do not know this refuse a name they do not know.
+    package static let movedTo = "moved to "
+
+    /// Writes a name behind those of the migrations, so that `MigrationPlan` refuses the database.
+    package static func mark(_ name: String, _ connection: any SQLConnection) throws {
+        try connection.perform(
+            """
+            INSERT INTO schema_migrations (position, name, checksum)
+            SELECT MAX(position) + 1, ?1, '' FROM schema_migrations
+            """, [.text(name)])
+    }
 }
 
 /// The list of migrations for one dialect, compared with what a database remembers.
@@ -72,6 +87,15 @@ package struct MigrationPlan {
     /// The steps that remain after `applied`, the migrations of the database at `place` in the order of application.
     package func remaining(after applied: [AppliedMigration], at place: String) throws(SQLError) -> ArraySlice<Step> {
         let known = Set(steps.map(\.name))
+        if let last = applied.last?.name {
+            if last == AppliedMigration.unfinishedCopy {
+                throw SQLError(
+                    .newerSchema, "The database \(place) is a copy that is not finished; run souk migrate copy again.")
+            }
+            if last.hasPrefix(AppliedMigration.movedTo) {
+                throw SQLError(.newerSchema, "The database \(place) was \(last); open that one.")
+            }
+        }
         if let first = applied.first?.name, let own = steps.first?.name, !known.contains(first) {
             throw SQLError(
                 .otherSchema,

@@ -15,7 +15,8 @@ import SignedData
 enum Souk {
     static let commands: [Command] = [
         DemoCommand.command, ServeCommand.command, KeysCommands.create, KeysCommands.list, KeysCommands.revoke,
-        MigrateCommands.plan, MigrateCommands.apply, MigrateCommands.verify, BackupCommands.backup,
+        MigrateCommands.plan, MigrateCommands.apply, MigrateCommands.verify, MigrateCommands.copy,
+        BackupCommands.backup,
         BackupCommands.restore, ImportCommand.command, SyncCommand.command, SimulateCommand.command,
         StoreCommand.command, ScenarioCommand.run,
         JWSCommands.inspect,

@@ -203,7 +203,7 @@ import Testing
         await bench.close()
     }
 
-    /// A renewal, the same period signed anew, and a notification, presented by the new customer or by nobody.
+    /// A renewal, the same period signed anew, and a notification, presented by the new customer or in a notification.
     @Test(arguments: TransferMode.allCases)
     func `who presents a purchase of an erased customer keeps it when the store states it again`(
         mode: TransferMode

@@ -54,8 +54,8 @@ import Testing
             sentence: "--time-rate is one of"),
         Case(arguments: ["serve"], status: 2, sentence: "needs --bundle-id"),
         Case(
-            arguments: ["serve", "--bundle-id", "b", "--database", "postgres://x"], status: 2,
-            sentence: "not built yet"),
+            arguments: ["serve", "--bundle-id", "b", "--database", "postgres:x"], status: 2,
+            sentence: "sqlite:PATH or postgres://"),
         Case(arguments: ["serve", "--bundle-id", "b", "--database", "x"], status: 2, sentence: "sqlite:PATH"),
         Case(
             arguments: ["serve", "--bundle-id", "b", "--database", "sqlite:/nowhere/x/y.sqlite"], status: 2,

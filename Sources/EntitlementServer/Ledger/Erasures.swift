@@ -78,7 +78,7 @@ extension LedgerTransaction {
         try bearer(of: token) == nil ? lastErasure(ofBearing: token) : nil
     }
 
-    /// The same, whoever has the token now.
+    /// The same, even where a customer has the token now.
     func lastErasure(ofBearing token: UUID) throws -> (pseudonym: CustomerID, at: Date)? {
         let app = try connection.first(
             "SELECT erasure_salt FROM app WHERE bundle_id = ?1", [.text(book.app.rawValue)])

@@ -13,7 +13,7 @@ enum KeysCommands {
     static let create = Command(
         words: ["keys", "create"], summary: "make an API key, or a key to sign answers with",
         options: [
-            LedgerFile.option, .init(name: "bundle-id", value: "B", help: "the app it is for"),
+            LedgerPlace.option, .init(name: "bundle-id", value: "B", help: "the app it is for"),
             .init(name: "kind", value: "K", help: "public, for apps, or secret, for servers (secret)"),
             .init(name: "label", value: "TEXT", help: "what you call it"),
             .init(name: "out", value: "FILE", help: "where the key goes, readable by you alone; - prints it"),
@@ -22,14 +22,15 @@ enum KeysCommands {
         ],
         details: """
             The ledger keeps a digest only: this is the one time the key can be read. A running server lets it in at once.
-            Without --out a public key is printed and a secret one goes to a file beside the ledger.
+            Without --out a public key is printed and a secret one goes to a file: beside a SQLite ledger, else in the
+            working directory.
             """
     ) { arguments in
         if let path = arguments.text("signing") {
             try createSigningKey(at: InputFile.absolute(path), asJSON: arguments.has("json"))
             return .success
         }
-        let ledger = try LedgerFile(arguments)
+        let ledger = try LedgerPlace(arguments)
         let app: BundleID = try Arguments.identifier(arguments.required("bundle-id"), called: "--bundle-id")
         let name = arguments.text("kind") ?? KeyKind.secret.rawValue
         guard let kind = KeyKind(rawValue: name) else { throw Misuse("--kind is public or secret, not \"\(name)\"") }
@@ -46,10 +47,10 @@ enum KeysCommands {
 
     static let list = Command(
         words: ["keys", "list"], summary: "the API keys of a ledger, without what lets anybody in",
-        options: [LedgerFile.option, bundle, json]
+        options: [LedgerPlace.option, bundle, json]
     ) { arguments in
         let app: BundleID? = try arguments.identifier("bundle-id")
-        let entries = try await LedgerFile(arguments).beside { try APIKeys(database: $0).list(of: app) }
+        let entries = try await LedgerPlace(arguments).beside { try APIKeys(database: $0).list(of: app) }
         if arguments.has("json") {
             try Terminal.print(json: ["keys": .array(entries.map { .object(members(of: $0)) })])
         } else {
@@ -60,10 +61,10 @@ enum KeysCommands {
 
     static let revoke = Command(
         words: ["keys", "revoke"], summary: "let nobody in with an API key any more", operands: ["ID"],
-        options: [LedgerFile.option, json],
+        options: [LedgerPlace.option, json],
         details: "ID is as souk keys list prints it. A running server refuses the key within a second."
     ) { arguments in
-        let entry = try await LedgerFile(arguments).beside { database in
+        let entry = try await LedgerPlace(arguments).beside { database in
             try await managing { try await APIKeys(database: database).revoke(arguments.operands[0]) }
         }
         if arguments.has("json") {
@@ -82,11 +83,11 @@ enum KeysCommands {
     // MARK: - Handing out
 
     private static func hand(
-        _ key: String, _ entry: APIKeys.Entry, to arguments: Arguments, of ledger: LedgerFile
+        _ key: String, _ entry: APIKeys.Entry, to arguments: Arguments, of ledger: LedgerPlace
     ) throws {
         var members = members(of: entry)
         var file: String?
-        let beside = "\(ledger.path).\(entry.bundleID).\(entry.id).secret-key"
+        let beside = "\(ledger.keyFilePrefix).\(entry.bundleID).\(entry.id).secret-key"
         let place = arguments.text("out") ?? (entry.kind == .secret ? beside : "-")
         if place == "-" {
             members["key"] = .string(key)

@@ -37,7 +37,7 @@ enum LedgerCommands {
     static let replay = Command(
         words: ["ledger", "replay"], summary: "compute every customer anew, and compare",
         options: [
-            LedgerFile.option,
+            LedgerPlace.option,
             .init(name: "features", value: "FILE", help: "the feature map that the server has"),
             .init(name: "clock", value: "URL", help: "the simulator whose virtual time the server follows"),
             .init(name: "json", help: "print one JSON value"),
@@ -51,7 +51,7 @@ enum LedgerCommands {
     ) { arguments in
         let features = try arguments.text("features").map { try CatalogCommands.featureMap(in: $0) } ?? FeatureMap()
         let clock = try await FollowedClock.started(by: arguments)
-        let report = try await LedgerFile(arguments).beside { database in
+        let report = try await LedgerPlace(arguments).beside { database in
             let apps = try LedgerReplay.apps(in: database).map {
                 EntitlementService.Configuration.App(bundleID: $0, features: features)
             }

@@ -2,22 +2,28 @@ import EntitlementServer
 import Foundation
 import SQLStorage
 
-/// The database that `--database` names, for the commands that look after a ledger.
+/// A ledger in a SQLite file.
 struct LedgerFile: Sendable {
     static let option = Command.Option(
-        name: "database", value: "sqlite:PATH", help: "where the ledger lies (sqlite:souk.sqlite)")
+        name: "database", value: "sqlite:PATH", help: "where the ledger is (sqlite:souk.sqlite)")
 
     /// Absolute.
     let path: String
 
     init(_ arguments: Arguments) throws { try self.init(naming: arguments.text("database") ?? "sqlite:souk.sqlite") }
 
-    init(naming text: String) throws {
-        guard !text.hasPrefix("postgres") else {
-            throw Misuse("PostgreSQL is not built yet; give --database sqlite:PATH")
+    static func isPostgres(_ text: String) -> Bool {
+        text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
+    }
+
+    init(naming text: String, called name: String = "--database") throws {
+        guard !Self.isPostgres(text) else {
+            throw Misuse(
+                "This command is for a ledger in a SQLite file; PostgreSQL has programs of its own for it, such as pg_dump"
+            )
         }
         guard text.hasPrefix("sqlite:"), text.count > "sqlite:".count else {
-            throw Misuse("--database is sqlite:PATH, not \"\(text)\"")
+            throw Misuse("\(name) is sqlite:PATH or postgres://user@host:port/name, not \"\(text)\"")
         }
         path = InputFile.absolute(String(text.dropFirst("sqlite:".count)))
         // Whatever this process makes beside a ledger is its owner's alone, whichever mask it was started with.
@@ -62,21 +68,18 @@ struct LedgerFile: Sendable {
         .readOnly,
     ]
 
-    /// Runs `body` on the database beside whoever serves from it. Refuses a file that is missing, and one whose schema is
-    /// not this program's.
+    /// Runs `body` on the database beside a server that has it. Throws `Misuse` for a file that is missing, and one whose
+    /// schema is not this program's.
     func beside<Value: Sendable>(_ body: (SQLiteDatabase) async throws -> Value) async throws -> Value {
         let status = try Self.refusing { try file().schema(EntitlementService.migrations(for: .sqlite)) }
-        guard status.pending.isEmpty else {
-            throw Misuse("\(path) lacks \(status.pending.joined(separator: ", ")); run souk migrate apply first")
-        }
+        try Self.requireComplete(status, path)
         let database = try open(exclusively: false)
-        do {
-            let value = try await body(database)
-            await database.close()
-            return value
-        } catch {
-            await database.close()
-            throw error
+        return try await database.closing { try await body(database) }
+    }
+
+    static func requireComplete(_ status: SQLSchemaStatus, _ place: String) throws {
+        guard status.pending.isEmpty else {
+            throw Misuse("\(place) lacks \(status.pending.joined(separator: ", ")); run souk migrate apply first")
         }
     }
 }

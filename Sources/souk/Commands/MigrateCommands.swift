@@ -2,6 +2,8 @@ import EntitlementServer
 import Foundation
 import Primitives
 import SQLStorage
+import StoreKitAdapter
+import StoreModel
 
 /// `souk migrate`: what a ledger's schema is, should be, and how it gets there.
 enum MigrateCommands {
@@ -9,79 +11,207 @@ enum MigrateCommands {
 
     static let plan = Command(
         words: ["migrate", "plan"], summary: "what an upgrade would do to a ledger's schema",
-        options: [LedgerFile.option, json],
+        options: [LedgerPlace.option, json],
         details: "Changes nothing; a server may be running."
     ) { arguments in
-        let ledger = try LedgerFile(arguments)
-        let status = try LedgerFile.refusing {
-            try ledger.exists
-                ? ledger.file().schema(EntitlementService.migrations(for: .sqlite))
-                : SQLSchemaStatus(applied: [], pending: EntitlementService.migrations(for: .sqlite).map(\.name))
-        }
-        try tell(status, of: ledger, asJSON: arguments.has("json"))
+        let ledger = try LedgerPlace(arguments)
+        let status =
+            if case .file(let file) = ledger, !file.exists {
+                SQLSchemaStatus(applied: [], pending: EntitlementService.migrations(for: .sqlite).map(\.name))
+            } else {
+                try ledger.schema()
+            }
+        try tell(status, of: ledger.name, asJSON: arguments.has("json"))
         return .success
     }
 
     static let apply = Command(
         words: ["migrate", "apply"], summary: "bring a ledger's schema up to date before a server does",
-        options: [LedgerFile.option, json],
+        options: [LedgerPlace.option, json],
         details:
             "Each step is a transaction of its own. Refused while a server has the ledger; a server does it as well."
     ) { arguments in
-        let ledger = try LedgerFile(arguments)
+        let ledger = try LedgerPlace(arguments)
         let database = try ledger.open(exclusively: true)
-        do {
+        try await database.closing {
             try await Progress.shown("migrating") {
-                try LedgerFile.refusing { try database.migrate(EntitlementService.migrations(for: .sqlite)) }
+                try LedgerFile.refusing {
+                    try database.migrate(EntitlementService.migrations(for: database.dialect))
+                }
             }
-        } catch {
-            await database.close()
-            throw error
         }
-        await database.close()
-        try tell(
-            ledger.file().schema(EntitlementService.migrations(for: .sqlite)), of: ledger, asJSON: arguments.has("json")
-        )
+        try tell(ledger.schema(), of: ledger.name, asJSON: arguments.has("json"))
         return .success
     }
 
     static let verify = Command(
         words: ["migrate", "verify"], summary: "whether a ledger is whole and its schema this program's",
-        options: [LedgerFile.option, json],
+        options: [LedgerPlace.option, json],
         details: """
-            Reads the whole file: damaged pages, rows without what they refer to, migrations that are missing or were
-            changed, tables and indexes changed by hand. Changes nothing; a server may be running.
+            Reads a whole SQLite file: damaged pages, rows without what they refer to. On both: migrations that are missing or
+            were changed, tables and indexes changed by hand; PostgreSQL checks its rows itself, and the role must be
+            allowed to create schemas. Changes nothing; a server may be running.
             """
     ) { arguments in
-        let ledger = try LedgerFile(arguments)
-        let file = try ledger.file()
-        let faults = try await Progress.shown("reading the ledger") {
-            // Every other fault of the file is what was asked about.
-            let pending = try LedgerFile.refusing([.cannotOpen, .otherSchema]) {
-                try file.schema(EntitlementService.migrations(for: .sqlite)).pending
-            }
-            guard pending.isEmpty else {
-                return try file.damage()
-                    + pending.map { "The migration \($0) is not applied: souk migrate apply does it." }
-            }
-            return try await file.damage() + file.deviations(from: EntitlementService.migrations(for: .sqlite))
-        }
+        let ledger = try LedgerPlace(arguments)
+        let faults = try await Progress.shown("reading the ledger") { try await Self.faults(of: ledger) }
         if arguments.has("json") {
             try Terminal.print(json: [
-                "ok": .bool(faults.isEmpty), "database": .string("sqlite:\(ledger.path)"),
+                "ok": .bool(faults.isEmpty), "database": .string(ledger.name),
                 "faults": .array(faults.map { .string($0) }),
             ])
         } else {
             for fault in faults { try Terminal.print("\(fault)") }
-            if faults.isEmpty { try Terminal.print("\(ledger.path) is whole, and its schema is up to date") }
+            if faults.isEmpty { try Terminal.print("\(ledger.name) is whole, and its schema is up to date") }
         }
         return faults.isEmpty ? .success : .doesNotHold
     }
 
-    private static func tell(_ status: SQLSchemaStatus, of ledger: LedgerFile, asJSON: Bool) throws {
+    static let copy = Command(
+        words: ["migrate", "copy"], summary: "move a ledger from SQLite to PostgreSQL",
+        options: [
+            .init(name: "from", value: "sqlite:PATH", help: "the ledger (sqlite:souk.sqlite)"),
+            .init(name: "to", value: "postgres://URL", help: "an empty database, or one that this was begun with"),
+            .init(name: "features", value: "FILE", help: "the feature map that the server has"),
+            .init(name: "clock", value: "URL", help: "the simulator whose virtual time the server follows"),
+            json,
+        ],
+        details: """
+            Compares row by row and writes what differs, so it can be interrupted and run again. While a server has the
+            ledger, it copies and exits with 2: stop the server and run it again, which takes as long as what changed since.
+            Then both ledgers are replayed and must say the same; after that the SQLite file is marked as moved, and souk serve
+            refuses it. Ids of events, cursors of webhooks and idempotency keys stay what they are. The password comes from
+            the file that PGPASSFILE names, or from PGPASSWORD.
+            """
+    ) { arguments in
+        let from = try LedgerFile(naming: arguments.text("from") ?? "sqlite:souk.sqlite", called: "--from")
+        guard case .postgres(let to) = try LedgerPlace(naming: arguments.required("to")) else {
+            throw Misuse("--to is postgres://user@host:port/name")
+        }
+        let features = try arguments.text("features").map { try CatalogCommands.featureMap(in: $0) } ?? FeatureMap()
+        let clock = try await FollowedClock.started(by: arguments)
+        guard from.exists else { throw Misuse("There is no ledger \(from.path)") }
+        let (source, isServed) = try open(from)
+        let counts = try await source.closing {
+            let target = try to.open(exclusively: true)
+            return try await target.closing {
+                let copy = LedgerCopy(
+                    from: source, named: "sqlite:\(from.path)", to: target, named: to.address)
+                return try await refusing {
+                    try await copy.begin()
+                    let counts = try await copied(copy)
+                    guard !isServed else { return counts }
+                    let ends = [source as any SQLDatabase, target]
+                    try await verify(ends, features, clock ?? SystemClock())
+                    try await copy.finish()
+                    return counts
+                }
+            }
+        }
+        await clock?.stop()
+        guard !isServed else {
+            throw Misuse(
+                "The ledger was copied, but a server has \(from.path): stop it and run this again, to copy what changed since"
+            )
+        }
+        if arguments.has("json") {
+            try Terminal.print(json: [
+                "customers": .number(counts.customers), "facts": .number(counts.facts),
+                "events": .number(counts.events),
+                "verified": true,
+            ])
+        } else {
+            let said = [
+                LintReport.count(counts.customers, "customer"), LintReport.count(counts.facts, "fact"),
+                LintReport.count(counts.events, "event"),
+            ]
+            try Terminal.print(
+                "\(said.joined(separator: ", ")) are in \(to.address); \(from.path) was moved and is served from no more"
+            )
+        }
+        return .success
+    }
+
+    /// The ledger, for itself where no server has it.
+    private static func open(_ file: LedgerFile) throws -> (SQLiteDatabase, isServed: Bool) {
+        do {
+            var configuration = SQLiteDatabase.Configuration()
+            configuration.isExclusive = true
+            return (try SQLiteDatabase(path: file.resolvedPath, configuration: configuration), false)
+        } catch let error as SQLError where error.code == .alreadyOpen {
+            return (try file.open(exclusively: false), true)
+        } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
+            throw Misuse(error.description)
+        }
+    }
+
+    private static func copied(_ copy: LedgerCopy) async throws -> LedgerCopy.Counts {
+        defer { if Terminal.showsProgress { Terminal.write(error: "\r\u{1B}[K") } }
+        return try await copy.run { share in
+            guard Terminal.showsProgress else { return }
+            Terminal.write(error: "\rcopying \(Int(share * 100)) % ")
+        }
+    }
+
+    /// Replays both ledgers. Throws `Misuse` when one differs from what follows from it, or the two from each other.
+    private static func verify(
+        _ databases: [any SQLDatabase], _ features: FeatureMap, _ clock: any WallClock
+    ) async throws {
+        let reports = try await Progress.shown("replaying both ledgers") {
+            try databases.map { database in
+                let apps = try LedgerReplay.apps(in: database).map {
+                    EntitlementService.Configuration.App(bundleID: $0, features: features)
+                }
+                return try LedgerReplay(database: database, apps: apps, clock: clock).run()
+            }
+        }
+        guard reports.allSatisfy({ $0.differenceCount == 0 }) else {
+            throw Misuse(
+                "The ledger differs from what follows from it, so it was copied, but not moved: see souk ledger replay")
+        }
+        let sums = reports.map { [$0.facts, $0.factsWithoutSource, $0.purchases, $0.customers, $0.debtCount] }
+        guard Set(sums).count == 1 else {
+            throw Misuse("The copy does not have what the ledger has; run this again")
+        }
+    }
+
+    private static func refusing<Value>(_ work: () async throws -> Value) async throws -> Value {
+        do {
+            return try await work()
+        } catch let error as EntitlementServerError {
+            throw Misuse(error.description)
+        } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
+            throw Misuse(error.description)
+        }
+    }
+
+    private static func faults(of ledger: LedgerPlace) async throws -> [String] {
+        switch ledger {
+        case .file(let ledger):
+            let file = try ledger.file()
+            // Every other fault of the file is what was asked about.
+            let pending = try LedgerFile.refusing([.cannotOpen, .otherSchema]) {
+                try file.schema(EntitlementService.migrations(for: .sqlite)).pending
+            }
+            guard pending.isEmpty else { return try file.damage() + missing(pending) }
+            return try await file.damage() + file.deviations(from: EntitlementService.migrations(for: .sqlite))
+        case .postgres(let postgres):
+            let migrations = EntitlementService.migrations(for: .postgreSQL)
+            return try postgres.reading { database in
+                let pending = try database.schema(migrations).pending
+                return pending.isEmpty ? try database.deviations(from: migrations) : missing(pending)
+            }
+        }
+    }
+
+    private static func missing(_ migrations: [String]) -> [String] {
+        migrations.map { "The migration \($0) is not applied: souk migrate apply does it." }
+    }
+
+    private static func tell(_ status: SQLSchemaStatus, of ledger: String, asJSON: Bool) throws {
         if asJSON {
             try Terminal.print(json: [
-                "database": .string("sqlite:\(ledger.path)"), "applied": .array(status.applied.map { .string($0) }),
+                "database": .string(ledger), "applied": .array(status.applied.map { .string($0) }),
                 "pending": .array(status.pending.map { .string($0) }),
             ])
         } else {

@@ -25,8 +25,8 @@ enum ServeCommand {
     ) { typed in
         let plan = try ServePlan(typed, environment: ProcessInfo.processInfo.environment)
         let arguments = plan.arguments
-        let ledger = try LedgerFile(arguments)
-        let path = ledger.path
+        let ledger = try LedgerPlace(arguments, typed: typed)
+        let path = ledger.keyFilePrefix
         var configuration = try listenerConfiguration(arguments)
         configuration.maximumBodyBytes = 4 << 20
         // What the listener refuses by itself has a name too.
@@ -49,7 +49,8 @@ enum ServeCommand {
             figures?.open(to: service.metricsHandler)
             return (service, try await service.createMissingKeys { try save($0, beside: path) })
         }
-        let announced = Terminal.announce(announcement(doorway.url, metrics: figures?.url, path: path, keys: keys))
+        let announced = Terminal.announce(
+            announcement(doorway.url, metrics: figures?.url, database: ledger.name, path: path, keys: keys))
         let chores = Task { await service.run() }
         if announced.isWritten { await stop.wait() }
         // Streams of events end with the chores, so that closing need not wait for them.
@@ -120,9 +121,9 @@ enum ServeCommand {
     }
 
     private static func announcement(
-        _ url: String, metrics: String?, path: String, keys: [IssuedKeys]
+        _ url: String, metrics: String?, database: String, path: String, keys: [IssuedKeys]
     ) -> JSONValue {
-        var line: JSONValue = ["listening": .string(url), "database": .string("sqlite:\(path)")]
+        var line: JSONValue = ["listening": .string(url), "database": .string(database)]
         if let metrics { line["metrics"] = .string(metrics + "/metrics") }
         guard let first = keys.first else { return line }
         line["publicKey"] = .string(first.publicKey)

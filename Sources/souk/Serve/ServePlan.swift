@@ -89,7 +89,7 @@ struct ServePlan {
     }
 
     func service(
-        database: SQLiteDatabase, clock: any WallClock, makeRequestID: @escaping @Sendable () -> String
+        database: any SQLDatabase, clock: any WallClock, makeRequestID: @escaping @Sendable () -> String
     ) async throws -> EntitlementService {
         var configuration = EntitlementService.Configuration(
             database: database, apps: apps, environments: environments)

@@ -27,6 +27,7 @@ import Testing
         #expect(
             try await bench.deliveries("?state=dead").compactMap { $0["customer"]?.stringValue } == ["a", "b", "a"])
         #expect(try await bench.deliveries("?state=delivered").count == 1)
+        try await bench.numberEvents()
         _ = try await chore.step()
         let first = try await bench.send(.get, "/v1/webhook-deliveries?limit=3", as: .secret)
         let cursor = try #require(first.json["nextCursor"]?.stringValue)

@@ -75,9 +75,16 @@ extension ServerBench {
         }
     }
 
+    /// Numbers what happened, where a chore does that.
+    func numberEvents() async throws {
+        guard let feed = service.chores.first(where: { $0.name == "feed" }) else { return }
+        while try await feed.step() {}
+    }
+
     /// Attempts what is due, until nothing is.
     func deliver(_ name: String = "crm") async throws {
         let chore = try #require(service.chores.first { $0.name == "webhook \(name)" })
+        try await numberEvents()
         while try await chore.step() {}
     }
 

@@ -1,0 +1,39 @@
+import SQLStorage
+
+/// Numbers the events of a database in which several transactions write at the same time.
+///
+/// A number that a transaction takes is not in the order of the commits: a reader that remembers the last number it saw
+/// would miss an event of a transaction that committed later with a smaller number. So an event arrives with a negative
+/// number, which no reader asks for, and gets its own here, after the commit: 1, 2, 3, without a gap. A customer's row is
+/// locked until its transaction commits, so the events of one customer keep their order.
+///
+/// Any number of servers may run this at the same time: the row of `feed` lets one at a time do it.
+struct FeedSequencer: Sendable {
+    /// As many as are numbered in one transaction.
+    private static let batch: Int64 = 500
+
+    let database: any SQLDatabase
+    let news: News
+
+    /// Numbers events that have none. Returns whether there may be more.
+    func step() async throws -> Bool {
+        let isWaiting = try await database.lookup("SELECT 1 AS one FROM event WHERE sequence < 0 LIMIT 1", []) != nil
+        guard isWaiting else { return false }
+        let count = try await database.write { connection in
+            try connection.lockRows("SELECT 1 FROM feed WHERE id = 1", [])
+            let count = try connection.execute(
+                """
+                UPDATE event SET sequence = feed.last + numbered.place
+                FROM feed, (
+                    SELECT sequence AS arrival, row_number() OVER (ORDER BY sequence DESC) AS place
+                    FROM (SELECT sequence FROM event WHERE sequence < 0 ORDER BY sequence DESC LIMIT ?1) AS waiting
+                ) AS numbered
+                WHERE event.sequence = numbered.arrival
+                """, [.integer(Self.batch)])
+            try connection.perform("UPDATE feed SET last = last + ?1 WHERE id = 1", [.integer(Int64(count))])
+            return count
+        }
+        if count > 0 { news.tell() }
+        return count == Self.batch
+    }
+}

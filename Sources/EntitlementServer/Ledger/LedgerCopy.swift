@@ -1,0 +1,300 @@
+import Foundation
+import Primitives
+import SQLStorage
+
+/// Copies a ledger from SQLite to PostgreSQL, and moves it there.
+///
+///     let copy = LedgerCopy(from: sqlite, named: "sqlite:/var/lib/souk/ledger.sqlite", to: postgres, named: "postgres://…")
+///     try await copy.begin()
+///     let counts = try await copy.run { print($0) }   // as often as you like, beside a server
+///     try await copy.finish()                         // the server is stopped
+///
+/// Each run compares the two row by row and writes what differs, so a copy that was interrupted goes on, and a second one
+/// costs as much as what changed. Neither ledger is served from in between: the target is marked as unfinished until `finish`
+/// has marked the source as moved.
+public struct LedgerCopy: Sendable {
+    /// How many rows there are, in both.
+    public struct Counts: Sendable {
+        /// Customers, erased ones too.
+        public var customers = 0
+        /// Facts.
+        public var facts = 0
+        /// Events that are kept.
+        public var events = 0
+        /// Rows that were written, in all tables.
+        public var written = 0
+    }
+
+    private struct Table: Sendable {
+        let name: String
+        let columns: [String]
+        /// In its order.
+        let key: [String]
+
+        private var list: String { columns.joined(separator: ", ") }
+
+        /// Rows from after `first` on, up to `last`, at most `limit`.
+        func page(after first: [SQLValue]?, upTo last: [SQLValue]?, limit: Int?) -> SQLQuery {
+            let keys = key.joined(separator: ", ")
+            var values: [SQLValue] = []
+            var conditions: [String] = []
+            for (sign, bound) in [(">", first), ("<=", last)] {
+                guard let bound else { continue }
+                let places = bound.indices.map { "?\(values.count + $0 + 1)" }.joined(separator: ", ")
+                conditions.append("(\(keys)) \(sign) (\(places))")
+                values += bound
+            }
+            let condition = conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
+            let end = limit.map { " LIMIT \($0)" } ?? ""
+            return SQLQuery("SELECT \(list) FROM \(name)\(condition) ORDER BY \(keys)\(end)", values)
+        }
+
+        var insertion: String {
+            let places = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+            let others = columns.filter { !key.contains($0) }.map { "\($0) = excluded.\($0)" }
+            let change = others.isEmpty ? "NOTHING" : "UPDATE SET \(others.joined(separator: ", "))"
+            return """
+                INSERT INTO \(name) (\(list)) VALUES (\(places))
+                ON CONFLICT (\(key.joined(separator: ", "))) DO \(change)
+                """
+        }
+
+        var deletion: String {
+            let keys = key.indices.map { "\(key[$0]) = ?\($0 + 1)" }
+            return "DELETE FROM \(name) WHERE \(keys.joined(separator: " AND "))"
+        }
+
+        func key(of row: [SQLValue]) -> [SQLValue] { key.map { name in row[columns.firstIndex(of: name) ?? 0] } }
+    }
+
+    private static let pageSize = 500
+
+    private let source: any SQLDatabase
+    private let target: any SQLDatabase
+    private let sourceName: String
+    private let targetName: String
+
+    /// - Parameters:
+    ///   - sourceName: what the SQLite ledger is called in messages.
+    ///   - targetName: the URL that the source names once it was moved, without a password.
+    public init(
+        from source: any SQLDatabase, named sourceName: String, to target: any SQLDatabase, named targetName: String
+    ) {
+        self.source = source
+        self.target = target
+        self.sourceName = sourceName
+        self.targetName = targetName
+    }
+
+    // MARK: - Steps
+
+    /// Checks both ends, and makes the tables of the target.
+    ///
+    /// Throws `EntitlementServerError` with `invalidConfiguration` when the source is no ledger of this program's schema or was
+    /// moved elsewhere, and when the target holds a ledger that is no unfinished copy.
+    public func begin() async throws {
+        var applied = try source.read(AppliedMigration.ofLedger)
+        if let moved = applied.last?.name, moved.hasPrefix(AppliedMigration.movedTo) {
+            guard moved == AppliedMigration.movedTo + targetName else {
+                throw Self.refusal("The ledger \(sourceName) was \(moved); open that one.")
+            }
+            applied.removeLast()
+        }
+        let plan = try MigrationPlan(Schema.migrations(for: source.dialect), dialect: source.dialect)
+        guard !applied.isEmpty, try plan.remaining(after: applied, at: sourceName).isEmpty else {
+            throw Self.refusal(
+                "The ledger \(sourceName) is not of this program's schema; run souk migrate apply first.")
+        }
+        let begun = try target.read(AppliedMigration.ofLedger)
+        let isMoved = try source.read(AppliedMigration.ofLedger).count > applied.count
+        guard !isMoved || begun.last?.name == AppliedMigration.unfinishedCopy else {
+            throw Self.refusal("The ledger \(sourceName) was moved to \(targetName) already.")
+        }
+        if begun.last?.name == AppliedMigration.unfinishedCopy {
+            let own = try MigrationPlan(Schema.migrations(for: target.dialect), dialect: target.dialect)
+            guard try own.remaining(after: Array(begun.dropLast()), at: targetName).isEmpty else {
+                throw Self.refusal("The copy in \(targetName) was begun by another version; empty that database first.")
+            }
+            return
+        }
+        try target.migrate(Schema.migrations(for: target.dialect))
+        guard try target.read({ try $0.first("SELECT 1 AS one FROM app LIMIT 1") }) == nil else {
+            throw Self.refusal("The database \(targetName) holds a ledger already; name an empty database.")
+        }
+        try await target.write { try AppliedMigration.mark(AppliedMigration.unfinishedCopy, $0) }
+    }
+
+    /// Makes the target equal to the source as it is read now. `progress` hears the share that is done, from 0 to 1.
+    public func run(progress: @Sendable (Double) -> Void = { _ in }) async throws -> Counts {
+        var counts = Counts()
+        let tables = try tables()
+        // What refers to others goes first. A row that went is not in the way of one that takes its place.
+        for table in tables.reversed() { try await deleteWhatIsGone(from: table) }
+        for (index, table) in tables.enumerated() {
+            let rows = try await write(table, &counts.written)
+            switch table.name {
+            case "customer": counts.customers = rows
+            case "fact": counts.facts = rows
+            case "event": counts.events = rows
+            default: break
+            }
+            progress(Double(index + 1) / Double(tables.count))
+        }
+        try await enterTokens()
+        try await setCounters()
+        return counts
+    }
+
+    /// Moves the ledger: from here on the source is refused and the target is served from. To be called after a `run` during
+    /// which nothing wrote to the source, and after both were verified.
+    ///
+    /// Throws `internalInconsistency` when the two differ.
+    public func finish() async throws {
+        for table in try tables() {
+            var last: [SQLValue]?
+            repeat {
+                let page = try rows(of: table, in: source, after: last, limit: Self.pageSize)
+                let end = page.count < Self.pageSize ? nil : page.last.map(table.key)
+                guard try rows(of: table, in: target, after: last, upTo: end) == page else {
+                    throw EntitlementServerError(
+                        .internalInconsistency,
+                        "The table \(table.name) of \(sourceName) changed while it was copied; run the copy again.")
+                }
+                last = end
+            } while last != nil
+        }
+        let mark = AppliedMigration.movedTo + targetName
+        try await source.write { connection in
+            guard try AppliedMigration.all(in: connection).last?.name != mark else { return }
+            try AppliedMigration.mark(mark, connection)
+        }
+        try await target.write { connection in
+            try connection.perform(
+                "DELETE FROM schema_migrations WHERE name = ?1", [.text(AppliedMigration.unfinishedCopy)])
+        }
+    }
+
+    private static func refusal(_ sentence: String) -> EntitlementServerError {
+        EntitlementServerError(.invalidConfiguration, sentence)
+    }
+
+    // MARK: - Rows
+
+    /// The tables of the source, each behind those that it refers to.
+    private func tables() throws -> [Table] {
+        try source.read { connection in
+            let names = try connection.query(
+                """
+                SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+                    AND name NOT IN ('schema_migrations', 'readiness_probe') ORDER BY name <> 'app', name
+                """
+            ).map { try $0["name"] as String }
+            return try names.map { name in
+                let columns = try connection.query("SELECT name, pk FROM pragma_table_info(?1)", [.text(name)])
+                let keyed = try columns.map { (name: try $0["name"] as String, place: try $0["pk"] as Int64) }
+                return Table(
+                    name: name, columns: keyed.map(\.name),
+                    key: keyed.filter { $0.place > 0 }.sorted { $0.place < $1.place }.map(\.name))
+            }
+        }
+    }
+
+    private func rows(
+        of table: Table, in database: any SQLDatabase, after first: [SQLValue]?, upTo last: [SQLValue]? = nil,
+        limit: Int? = nil
+    ) throws -> [[SQLValue]] {
+        let query = table.page(after: first, upTo: last, limit: limit)
+        return try database.read { try $0.query(query.sql, query.values).map(\.values) }
+    }
+
+    private func deleteWhatIsGone(from table: Table) async throws {
+        var last: [SQLValue]?
+        repeat {
+            let page = try rows(of: table, in: target, after: last, limit: Self.pageSize).map(table.key)
+            let end = page.count < Self.pageSize ? nil : page.last
+            guard !page.isEmpty else { return }
+            let kept = Set(try rows(of: table, in: source, after: last, upTo: end).map(table.key))
+            let gone = page.filter { !kept.contains($0) }
+            if !gone.isEmpty {
+                try await target.write { connection in
+                    for key in gone { try connection.perform(table.deletion, key) }
+                }
+            }
+            last = end
+        } while last != nil
+    }
+
+    /// Writes the rows that the target lacks or has otherwise. Returns how many there are.
+    private func write(_ table: Table, _ written: inout Int) async throws -> Int {
+        var last: [SQLValue]?
+        var count = 0
+        repeat {
+            let page = try rows(of: table, in: source, after: last, limit: Self.pageSize)
+            let end = page.count < Self.pageSize ? nil : page.last.map(table.key)
+            let present = Set(try rows(of: table, in: target, after: last, upTo: end))
+            let missing = page.filter { !present.contains($0) }
+            if !missing.isEmpty {
+                try await target.write { connection in
+                    for row in missing { try connection.perform(table.insertion, row) }
+                }
+            }
+            count += page.count
+            written += missing.count
+            last = end
+        } while last != nil
+        return count
+    }
+
+    // MARK: - What only the target has
+
+    private func enterTokens() async throws {
+        try await target.write { connection in
+            try connection.perform("DELETE FROM token", [])
+            try connection.perform(
+                """
+                INSERT INTO token (app, environment, token)
+                SELECT app, environment, app_account_token FROM customer
+                UNION SELECT app, environment, app_account_token FROM alias
+                UNION SELECT app, environment, app_account_token FROM purchase WHERE app_account_token IS NOT NULL
+                """, [])
+        }
+    }
+
+    /// Goes on counting where the source does, so that no number is given twice, of rows that are gone either.
+    private func setCounters() async throws {
+        let counters = try source.read { connection in
+            try connection.query("SELECT name, seq FROM sqlite_sequence").map {
+                (try $0["name"] as String, try $0["seq"] as Int64)
+            }
+        }
+        let given = Dictionary(uniqueKeysWithValues: counters)
+        try await target.write { connection in
+            let columns = try connection.query(
+                """
+                SELECT CAST(table_name AS TEXT) AS place, CAST(column_name AS TEXT) AS name FROM information_schema.columns
+                WHERE table_schema = current_schema() AND is_identity = 'YES'
+                """)
+            for row in columns {
+                let (place, column): (String, String) = (try row["place"], try row["name"])
+                let row = try connection.first("SELECT MAX(\(column)) AS last FROM \(place)")
+                let largest: Int64? = try row?["last"]
+                let last = max(given[place] ?? 0, largest ?? 0)
+                _ = try connection.query(
+                    "SELECT setval(pg_get_serial_sequence('\(place)', '\(column)'), ?1, \(last > 0)) AS last",
+                    [.integer(max(1, last))])
+            }
+            try connection.perform("UPDATE feed SET last = ?1 WHERE id = 1", [.integer(given["event"] ?? 0)])
+        }
+    }
+}
+
+extension AppliedMigration {
+    /// Those of a database on either engine; none where it is empty.
+    fileprivate static func ofLedger(_ connection: any SQLConnection) throws -> [AppliedMigration] {
+        let catalogue =
+            connection.isConcurrent
+            ? "SELECT 1 AS one FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_migrations'"
+            : "SELECT 1 AS one FROM sqlite_schema WHERE name = 'schema_migrations'"
+        return try connection.first(catalogue) == nil ? [] : all(in: connection)
+    }
+}

@@ -1,0 +1,129 @@
+import EntitlementServer
+import Foundation
+import PostgresStorage
+import SQLStorage
+
+/// The database that `--database` names: a SQLite file, or a PostgreSQL database.
+enum LedgerPlace: Sendable {
+    case file(LedgerFile)
+    case postgres(Postgres)
+
+    static let option = Command.Option(
+        name: "database", value: "URL",
+        help: "where the ledger is: sqlite:PATH or postgres://user@host/name (sqlite:souk.sqlite)")
+
+    /// A PostgreSQL database, by its URL.
+    struct Postgres: Sendable {
+        let url: String
+        /// Whether the URL may hold the password: one that a file or an environment variable says.
+        let allowsPassword: Bool
+        /// The URL without a password or other parameters.
+        let address: String
+
+        /// Throws `Misuse` for a URL that is none.
+        init(url: String, allowsPassword: Bool) throws {
+            self.url = url
+            self.allowsPassword = allowsPassword
+            address = try LedgerFile.refusing { try PostgresDatabase.address(of: url) }
+        }
+
+        func open(exclusively: Bool) throws -> PostgresDatabase {
+            var configuration = PostgresDatabase.Configuration()
+            configuration.isExclusive = exclusively
+            configuration.allowsPasswordInURL = allowsPassword
+            return try LedgerFile.refusing { try PostgresDatabase(url: url, configuration: configuration) }
+        }
+    }
+
+    /// - Parameter typed: the arguments of the command line alone. A password in a URL among them is refused, because other
+    ///   users of the machine see it in the list of processes.
+    init(_ arguments: Arguments, typed: Arguments) throws {
+        try self.init(
+            naming: arguments.text("database") ?? "sqlite:souk.sqlite", allowsPassword: typed.text("database") == nil)
+    }
+
+    init(_ arguments: Arguments) throws { try self.init(arguments, typed: arguments) }
+
+    init(naming text: String, allowsPassword: Bool = false) throws {
+        self =
+            LedgerFile.isPostgres(text)
+            ? .postgres(try Postgres(url: text, allowsPassword: allowsPassword)) : .file(try LedgerFile(naming: text))
+        umask(0o077)
+    }
+
+    /// Opens the database: to be the only server that has it, or beside a server that does. Throws `Misuse` when that is
+    /// refused.
+    func open(exclusively: Bool) throws -> any SQLDatabase {
+        switch self {
+        case .file(let file): try file.open(exclusively: exclusively)
+        case .postgres(let postgres): try postgres.open(exclusively: exclusively)
+        }
+    }
+
+    /// The database as `--database` names it, without a password.
+    var name: String {
+        switch self {
+        case .file(let file): "sqlite:\(file.path)"
+        case .postgres(let postgres): postgres.address
+        }
+    }
+
+    /// The path that the files of its keys begin with: beside a SQLite file, else in the working directory.
+    var keyFilePrefix: String {
+        switch self {
+        case .file(let file): file.path
+        case .postgres: InputFile.absolute("souk")
+        }
+    }
+
+    /// Which migrations the ledger has. Throws `Misuse` when it cannot be read or is none.
+    func schema() throws -> SQLSchemaStatus {
+        switch self {
+        case .file(let file):
+            return try LedgerFile.refusing { try file.file().schema(EntitlementService.migrations(for: .sqlite)) }
+        case .postgres(let postgres):
+            return try postgres.reading { database in
+                try database.schema(EntitlementService.migrations(for: .postgreSQL))
+            }
+        }
+    }
+
+    /// Runs `body` on the database beside a server that has it. Throws `Misuse` for a database that is missing and one whose
+    /// schema is not this program's.
+    func beside<Value: Sendable>(_ body: (any SQLDatabase) async throws -> Value) async throws -> Value {
+        switch self {
+        case .file(let file): return try await file.beside { try await body($0) }
+        case .postgres(let postgres):
+            let database = try postgres.open(exclusively: false)
+            return try await database.closing {
+                let status = try LedgerFile.refusing {
+                    try database.schema(EntitlementService.migrations(for: .postgreSQL))
+                }
+                try LedgerFile.requireComplete(status, database.place)
+                return try await body(database)
+            }
+        }
+    }
+}
+
+extension LedgerPlace.Postgres {
+    /// Runs `body` on the database. Throws `Misuse` for what the database refuses.
+    func reading<Value>(_ body: (PostgresDatabase) throws -> Value) throws -> Value {
+        let database = try open(exclusively: false)
+        return try LedgerFile.refusing { try body(database) }
+    }
+}
+
+extension SQLDatabase {
+    /// Runs `body`, then closes the database, whatever came of it.
+    func closing<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            let value = try await body()
+            await close()
+            return value
+        } catch {
+            await close()
+            throw error
+        }
+    }
+}

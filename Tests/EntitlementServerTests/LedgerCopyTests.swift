@@ -1,0 +1,138 @@
+import Foundation
+import HTTPCore
+import HostTestSupport
+import Primitives
+import SQLStorage
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+@Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
+struct LedgerCopyTests {
+    private static let target = "postgres://souk@127.0.0.1/ledger"
+
+    /// The folder's database on PostgreSQL.
+    private static func opened(_ folder: ServerBench.Folder) async throws -> any SQLDatabase {
+        try await ServerBench.$engine.withValue(.postgreSQL) { try await folder.open(foldedPages: 0) }
+    }
+
+    private static func copy(_ bench: ServerBench, to target: any SQLDatabase) -> LedgerCopy {
+        LedgerCopy(from: bench.database, named: "sqlite:ledger.sqlite", to: target, named: Self.target)
+    }
+
+    /// A ledger with a bit of everything, and what has happened in it.
+    private static func furnished(_ folder: ServerBench.Folder) async throws -> ServerBench {
+        let bench = try await ServerBench(folder: folder)
+        _ = try await bench.post(bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken })
+        _ = try await bench.post(bench.purchase("2"), for: "ben")
+        _ = try await bench.post(
+            bench.purchase("3") { $0.appAccountToken = CustomerID("later").appAccountToken }, for: "carl")
+        _ = try await bench.grant(to: "ben", headers: ["Idempotency-Key": "k"])
+        _ = try await bench.alias("anonymous-1", to: "anna")
+        _ = try await bench.post(bench.purchase("4"), for: "gone")
+        _ = try await bench.send(.delete, "/v1/customers/gone", as: .secret)
+        return bench
+    }
+
+    @Test func `a ledger that was moved goes on where it was`() async throws {
+        let folder = try ServerBench.Folder()
+        let bench = try await Self.furnished(folder)
+        let answers = try await bench.get("ben").json
+        let lastEvent = try bench.service.ledger.span(of: Book(app: ServerBench.app, environment: .sandbox)).last
+        let database = try await Self.opened(folder)
+        let copy = Self.copy(bench, to: database)
+        try await copy.begin()
+        let counts = try await copy.run()
+        #expect(try counts.facts == bench.count("fact") && counts.customers == bench.count("customer"))
+        #expect(try counts.events == bench.count("event") && counts.written > counts.facts)
+        try await copy.finish()
+        await bench.close()
+        await database.close()
+
+        #expect(throws: SQLError(.newerSchema, "")) {
+            try SQLiteFile(path: folder.databasePath).schema(Schema.migrations(for: .sqlite))
+        }
+        try await ServerBench.$engine.withValue(.postgreSQL) {
+            let moved = try await ServerBench(folder: folder, keys: bench.keys)
+            #expect(try moved.replay().differences == [])
+            #expect(try await moved.get("ben").json["features"] == answers["features"])
+            #expect(try await moved.get("anonymous-1").active() == ["pro"])
+            // The key is known, so nothing is granted again.
+            let grants = try moved.count("customer_grant")
+            _ = try await moved.grant(to: "ben", headers: ["Idempotency-Key": "k"])
+            #expect(try moved.count("customer_grant") == grants)
+            // A stream goes on with the next number, and who was waited for gets what waits.
+            let listener = try await EventListener(moved, after: String(lastEvent))
+            #expect(try await moved.get("later").active() == ["tools"])
+            try await moved.numberEvents()
+            #expect(try await listener.events(1).first?.id == String(lastEvent + 1))
+            _ = try await moved.post(moved.purchase("9"), for: "dora")
+            #expect(try moved.replay().differences == [])
+            await moved.close()
+        }
+    }
+
+    @Test func `a copy that was interrupted goes on, and takes over what changed`() async throws {
+        struct Interruption: Error {}
+        let folder = try ServerBench.Folder()
+        let bench = try await Self.furnished(folder)
+        let database = try await Self.opened(folder)
+        let writes = Locked(0)
+        let failing = Self.copy(
+            bench,
+            to: FailingDatabase(inner: database) {
+                try writes.withLock { writes in
+                    writes += 1
+                    if writes == 8 { throw Interruption() }
+                }
+            })
+        try await failing.begin()
+        await #expect(throws: Interruption.self) { try await failing.run() }
+        // What is not finished is not served from.
+        #expect(throws: SQLError(.newerSchema, "")) { try database.migrate(Schema.migrations(for: .postgreSQL)) }
+
+        let copy = Self.copy(bench, to: database)
+        try await copy.begin()
+        _ = try await copy.run()
+        await #expect(throws: EntitlementServerError.self) {
+            _ = try await bench.post(bench.purchase("5"), for: "ben")
+            try await copy.finish()
+        }
+        _ = try await bench.send(.delete, "/v1/customers/ben", as: .secret)
+        #expect(try await copy.run().written > 0)
+        #expect(try await copy.run().written == 0)
+        try await copy.finish()
+        await #expect(throws: EntitlementServerError.self) { try await copy.begin() }
+        await bench.close()
+        await database.close()
+    }
+
+    @Test func `a database with a ledger of its own is not copied over`() async throws {
+        let folder = try ServerBench.Folder()
+        let bench = try await ServerBench(folder: folder)
+        let other = try await ServerBench.$engine.withValue(.postgreSQL) { try await ServerBench(folder: folder) }
+        let error = await #expect(throws: EntitlementServerError.self) {
+            try await Self.copy(bench, to: other.database).begin()
+        }
+        #expect(error?.reason.contains("holds a ledger already") == true)
+        await bench.close()
+        await other.close()
+    }
+}
+
+/// A database of which a write can fail.
+private struct FailingDatabase: SQLDatabase {
+    let inner: any SQLDatabase
+    let fail: @Sendable () throws -> Void
+
+    var dialect: SQLDialect { inner.dialect }
+    func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations) }
+    func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T { try inner.read(body) }
+    func close() async { await inner.close() }
+
+    func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
+        try fail()
+        return try await inner.write(body)
+    }
+}
