@@ -60,6 +60,8 @@ import Testing
             ("UPDATE holder SET customer = 'mallory' WHERE original_transaction_id = '1'", "purchase 1"),
             ("DELETE FROM claim WHERE original_transaction_id = '2' AND kind = 'transferred'", "purchase 2"),
             ("UPDATE customer_grant SET valid_until = NULL", "customer ben"),
+            ("DELETE FROM customer WHERE id = 'ben'", "customer ben"),
+            ("UPDATE holder SET customer = 'unknown'", "customer unknown"),
             ("UPDATE customer SET content_digest = x'00' WHERE id = 'ben'", "customer ben"),
         ])
     func `what was changed by hand is found`(statement: String, subject: String) async throws {

@@ -27,6 +27,28 @@ extension LedgerReplay {
         }
     }
 
+    /// Finds purchases and grants of customers who have no row.
+    func checkCustomers(_ report: inout Report) throws {
+        for table in ["holder", "customer_grant"] {
+            try database.read { connection in
+                try connection.each(
+                    """
+                    SELECT DISTINCT app, environment, customer FROM \(table)
+                    WHERE NOT EXISTS (
+                        SELECT 1 FROM customer WHERE customer.app = \(table).app
+                            AND customer.environment = \(table).environment AND customer.id = \(table).customer)
+                    """
+                ) { row in
+                    let customer: String = try row["customer"]
+                    report.add(
+                        try Difference(
+                            of: row, "customer \(customer)",
+                            "has rows in the table \(table), and none in the table customer"))
+                }
+            }
+        }
+    }
+
     /// Finds other names of customers who have no row, and those with another token than that of the name.
     func checkAliases(_ report: inout Report) throws {
         try database.read { connection in

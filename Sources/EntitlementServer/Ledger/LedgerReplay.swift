@@ -117,6 +117,7 @@ public struct LedgerReplay: Sendable {
             progress(seen)
         }
         try checkOrphans(&report)
+        try checkCustomers(&report)
         try checkAliases(&report)
         try checkPromotions(&report)
         try checkSpenders(&report)
