@@ -50,9 +50,8 @@ extension SecretScanner {
             value(of: name, [.member, .list], after: sign, at: start)
         } else if rules.isNaming(text, name.range) {
             valueThatNames(name, at: start)
-        } else if place < namedUntil, rules.isNamed(text, name.range) {
-            namedUntil = 0
-            value(of: name, [.member, .number, .list, .object], after: sign, at: start)
+        } else if let meaning = meaningBeside(name) {
+            value(of: name, meaning, after: sign, at: start)
         }
     }
 
@@ -376,51 +375,15 @@ extension SecretScanner {
 
     /// Whether nothing but layout is before the name in its line.
     func beginsLine(_ name: SecretName) -> Bool {
-        var place = name.quote == nil ? name.range.lowerBound : name.range.lowerBound - 1
+        beginsLine(at: name.quote == nil ? name.range.lowerBound : name.range.lowerBound - 1)
+    }
+
+    func beginsLine(at start: Int) -> Bool {
+        var place = start
         let limit = max(0, place - Self.longestName)
         if stands("export ", at: place - 7) { place -= 7 }
         while place > limit, text[place - 1].isBlank || "->*".utf8.contains(text[place - 1]) { place -= 1 }
         return place == 0 || text[place - 1].isLineEnd
             || place > 1 && "nr".utf8.contains(text[place - 1]) && text[place - 2] == UInt8(ascii: "\\")
-    }
-}
-
-// MARK: - Values that name others
-
-extension SecretScanner {
-    /// `"name": "password"`: then what is nearby called `value` is a secret.
-    private mutating func valueThatNames(_ name: SecretName, at place: Int) {
-        let start = end(from: place) { !$0.isBlank }
-        guard start < text.count else { return }
-        let limit = min(text.count, start + Self.longestName)
-        let content: Range<Int>
-        if let quote = quote(startingAt: start) {
-            var end = quote.range.upperBound
-            while end < limit, text[end] != text[quote.range.upperBound - 1], text[end] != UInt8(ascii: "\\") {
-                end += 1
-            }
-            content = quote.range.upperBound..<max(end, quote.range.upperBound)
-        } else {
-            var end = start
-            while end < limit, text[end] > 0x20, !"\"'<>,;&}".utf8.contains(text[end]) { end += 1 }
-            content = start..<end
-        }
-        let meaning = rules.meaning(of: text, content)
-        guard meaning.contains(.member) || meaning.contains(.header) else {
-            // A type says nothing of the names beside it.
-            if text[name.range.lowerBound] | 0x20 != UInt8(ascii: "t") { namedUntil = 0 }
-            return
-        }
-        if kind == .multipart || stands("--", at: 0), let head = headOfPart(name) {
-            return part(withHeadAt: head, from: content.upperBound)
-        }
-        namedUntil = content.upperBound + Self.nearby
-        if let newestTag, rules.isNamedElement(text, newestTag), secretTag == nil {
-            var close = content.upperBound
-            while close < min(namedUntil, text.count), !"<>".utf8.contains(text[close]) { close += 1 }
-            if byte(close) == UInt8(ascii: ">") {
-                secretTag = SecretTag(name: newestTag, close: close, meaning: meaning)
-            }
-        }
     }
 }

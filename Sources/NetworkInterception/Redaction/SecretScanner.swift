@@ -29,8 +29,8 @@ struct SecretScanner {
     var secretTag: SecretTag?
     /// The indents of a name and of those below it whose values are secrets: `passwords:` and `  anna: …`.
     var secretMapping: (name: Int, values: Int)?
-    /// Up to where a value belongs to a name before it: `{"name": "password", "value": "…"}`.
-    var namedUntil = 0
+    /// Where a value belongs to a name before it: `{"name": "password", "value": "…"}`.
+    var named: SecretScope?
     /// Where the newest tag begins, and how often the end of an element was searched for and not found.
     var newestTag: Range<Int>?
     var missingEndTags = 0

@@ -98,6 +98,10 @@ enum HarmlessCorpus {
         #"{"text":"first line\nPassword: \nthe last: 12\n","path":"C:\\new\\token"}"#,
         #"{"yaml":"a: 1\n# the password\nservices:\n  web: nginx\n"}"#,
         #"{"html":"<b title=\"Password: \">a</b>"}"#, #"{"js":"f('Password: ', \"Token: \", x)"}"#,
+        #"[{"name":"password"},{"name":"title","value":"Hello"}]"#,
+        #"[{"name":"password","hint":"}"},{"id":"title","value":"Hello"}]"#,
+        #"{"text":"[{\"name\":\"password\"},{\"id\":\"title\",\"value\":\"Hello\"}]"}"#,
+        #"{"text":"- name: password\n","name":"title","value":"Hello"}"#,
     ].map { Planted(place: .body("application/json"), template: $0) }
 
     static let markup = [
@@ -115,6 +119,8 @@ enum HarmlessCorpus {
         "<p>login &lt;token&gt; now, <b>please</b></p>", "<p>/v1/&lt;token&gt;/x and <code>&lt;token&gt;</code>.</p>",
         "<p>&lt;token&gt;. Then &lt;token&gt;a&lt;/b&gt;</p>",
         "<a b=\"f(&#39;Password: &#39;, &#39;x&#39;)\">AT&amp;T &#x27;s</a>",
+        "<html><input name=\"password\"><input name=\"q\" value=\"keys\"></html>",
+        "<html><input type=\"password\"><input id=\"q\" name=\"q\" value=\"keys\"></html>",
         "<p><entry key=\"color\">red</entry></p>", "<r xmlns:auth=\"http://h/auth\"><auth:user>anna</auth:user></r>",
     ].map { Planted(place: .body("application/xml"), template: $0) }
 
@@ -146,6 +152,8 @@ enum HarmlessCorpus {
         "identified with care by 'Anna'",
         "imagePullSecrets:\n- name: regcred\nb: 2\n",
         "web:\n  secrets:\n    - source: my_cert\n      target: cert\n      mode: 0440\n",
+        "a:\n  name: password\nb:\n  name: title\n  value: Hello\n",
+        "- name: password\n  type: string\n- id: title\n  value: Hello\n",
         "a password that nobody knows", "path and passwords", "text = \"\"\"\na\n\"\"\"\n",
     ].map { Planted(place: .body("text/plain"), template: $0) }
 }

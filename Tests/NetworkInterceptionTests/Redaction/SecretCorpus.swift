@@ -225,6 +225,11 @@ enum SecretCorpus {
             #"{"db":"Server=a;User Id=b;Password=p w§;Encrypt=true"}"#, #"{"db":"Server=a;Password=it's§"}"#,
             #"{"db":"Server=a;User Id=b;Password=\"p;w§\";Encrypt=true"}"#, #"{"url":"https://h/?token=it's§"}"#,
             #"{"note":"password = \"\"\"\n§\nmore \"quoted\"\n\"\"\"\nb = 2"}"#,
+            #"{"name":"password","id":"7","value":"§"}"#, #"{"name":"password","key":"k","value":"§"}"#,
+            #"{"key":"password","name":"Field","value":"§"}"#,
+            #"{"key":"password","owner":{"id":1,"name":"a}"},"value":"§"}"#,
+            #"{"name":"password","content":"text","value":"§"}"#, #"{'name':'password','hint':'}','id':7,'value':'§'}"#,
+            #"{"inner":"{\"name\":\"password\",\"hint\":\"}\",\"id\":\"7\",\"value\":\"§\"}"}"#,
         ])
 
     /// Signs as serialisers escape them.
@@ -290,6 +295,13 @@ enum SecretCorpus {
             "<r><saml:Attribute Name=\"otp\"><saml:AttributeValue a=\"b\">§</saml:AttributeValue></saml:Attribute></r>",
             "<r><c:entry key=\"password\">§</c:entry></r>", "<html><textarea name=\"token\">§</textarea></html>",
             "<r><name>password</name><!-- mine -->\n<value>§</value></r>",
+            "<html><input name=\"password\" id=\"p\" value=\"§\"></html>",
+            "<html><meta name=\"csrf-token\" id=\"m\" content=\"§\"></html>",
+            "<html><input type=\"password\" name=\"login\" value=\"§\"></html>",
+            "<html><input type=\"password\" id=\"x\" value=\"§\"></html>",
+            "<html><input name=password pattern='}' id=x type=text value=§></html>",
+            "<b><property name=\"password\" id=\"p1\" value=\"§\"/></b>",
+            "<c><add key=\"password\" name=\"x\" value=\"§\"/></c>",
             "<r><user password=\n\"§\"/></r>", "<r><user a=\"b\" token = \n  '/§'/></r>",
         ])
 
@@ -305,7 +317,8 @@ enum SecretCorpus {
                 "token:\n  §\nb: 2\n", "authorization:\n  §\nb: 2\n", "authorization: |\n  §\n  x\nb: 2\n",
                 "tokens:\n  - a\n  - §\nb: 2\n",
                 "user: {name: a, password: §}\n",
-                "env:\n  - name: DB_PASSWORD\n    value: §\n", "\"password\": §\n", "'token' : '§'\n",
+                "env:\n  - name: DB_PASSWORD\n    value: §\n", "env:\n  - name: DB_PASSWORD\n    id: 7\n    value: §\n",
+                "\"password\": §\n", "'token' : '§'\n",
                 "client-secret: §#x\n",
                 "pin: ¤\n", "url: https://anna:§@h/\n", "header: Bearer §\n", "data:\n  password: §==\n",
                 "Passwd : §\r\nb: 2\r\n", "password: # mine\n  §\nb: 2\n", "password: # §",

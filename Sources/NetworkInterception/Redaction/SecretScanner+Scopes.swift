@@ -1,0 +1,112 @@
+/// Where a value may be that something before it makes a secret: `{"name": "password", "value": "…"}`.
+struct SecretScope {
+    /// The end of what is before it.
+    let start: Int
+    let limit: Int
+    /// The name whose value is the name of a secret.
+    let name: SecretName?
+    /// The start tag in which it begins.
+    let tag: Range<Int>?
+    /// The values that are secrets in it.
+    let meaning: SecretMeaning
+    /// Whether a secret was found. Another one has to be in the same object or tag.
+    var isUsed = false
+}
+
+/// Values that belong to a name before them which is not their own.
+extension SecretScanner {
+    /// At the value of a name such as `name`: when it is the name of a secret, what is nearby called `value` is one.
+    mutating func valueThatNames(_ name: SecretName, at place: Int) {
+        let start = end(from: place) { !$0.isBlank }
+        guard start < text.count else { return }
+        let limit = min(text.count, start + Self.longestName)
+        let content: Range<Int>
+        var next: Int
+        if let quote = quote(startingAt: start) {
+            var end = quote.range.upperBound
+            while end < limit, text[end] != text[quote.range.upperBound - 1], text[end] != UInt8(ascii: "\\") {
+                end += 1
+            }
+            content = quote.range.upperBound..<max(end, quote.range.upperBound)
+            next = content.upperBound + quote.range.count
+        } else {
+            var end = start
+            while end < limit, text[end] > 0x20, !"\"'<>,;&}".utf8.contains(text[end]) { end += 1 }
+            content = start..<end
+            next = end
+        }
+        next = min(next, text.count)
+        let meaning = rules.meaning(of: text, content)
+        guard meaning.contains(.member) || meaning.contains(.header) else {
+            // A type says nothing of the names beside it, and another name in the same object takes nothing back.
+            if text[name.range.lowerBound] | 0x20 != UInt8(ascii: "t"), let named, !isBeside(name, named) {
+                self.named = nil
+            }
+            return
+        }
+        if kind == .multipart || stands("--", at: 0), let head = headOfPart(name) {
+            return part(withHeadAt: head, from: content.upperBound)
+        }
+        let end = content.upperBound + Self.nearby
+        named = SecretScope(
+            start: next, limit: end, name: name, tag: newestTag, meaning: [.member, .number, .list, .object])
+        if let newestTag, rules.isNamedElement(text, newestTag), secretTag == nil {
+            var close = content.upperBound
+            while close < min(end, text.count), !"<>".utf8.contains(text[close]) { close += 1 }
+            if byte(close) == UInt8(ascii: ">") {
+                secretTag = SecretTag(name: newestTag, close: close, meaning: meaning)
+            }
+        }
+    }
+
+    /// Returns how far the value of this name is a secret because of something before it; `nil` when it is none.
+    mutating func meaningBeside(_ name: SecretName) -> SecretMeaning? {
+        if let named, name.range.upperBound < named.limit, rules.isNamed(text, name.range),
+            !named.isUsed || isBeside(name, named)
+        {
+            // Without quotes it is not known where an object ends.
+            if name.quote == nil, newestTag == nil { self.named = nil } else { self.named?.isUsed = true }
+            return named.meaning
+        }
+        return nil
+    }
+
+    /// Whether a name is in the object, the tag or the item of a list in which a scope begins.
+    private func isBeside(_ name: SecretName, _ scope: SecretScope) -> Bool {
+        guard name.range.upperBound < scope.limit else { return false }
+        if let tag = scope.tag {
+            guard tag == newestTag else { return false }
+            if name.quote == nil { return true }
+        }
+        guard let other = scope.name, (other.quote == nil) == (name.quote == nil) else { return false }
+        // `name: …` once more, in another object of YAML.
+        if name.quote == nil, text[name.range].elementsEqual(text[other.range]) { return false }
+        return level(at: name.range.lowerBound, in: scope) != nil
+    }
+
+    /// How many objects and lists have begun in a scope before `place` and not ended; `nil` when its own has ended.
+    private func level(at place: Int, in scope: SecretScope) -> Int? {
+        let mark: UInt8 = scope.name?.quote?.mark == .single ? UInt8(ascii: "'") : UInt8(ascii: "\"")
+        let escapes = scope.name?.quote?.escapes ?? 0
+        var level = 0
+        var backslashes = 0
+        var isInString = false
+        for next in scope.start..<max(place, scope.start) {
+            let byte = text[next]
+            if byte == mark {
+                if !isInString || backslashes % (2 * (escapes + 1)) == escapes { isInString.toggle() }
+            } else if isInString {
+                // Brackets in a string are none.
+            } else if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
+                level += 1
+            } else if byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]") {
+                level -= 1
+                if level < 0 { return nil }
+            } else if byte == UInt8(ascii: "-"), scope.name?.quote == nil, beginsLine(at: next) {
+                return nil
+            }
+            backslashes = byte == UInt8(ascii: "\\") ? backslashes + 1 : 0
+        }
+        return level
+    }
+}
