@@ -33,6 +33,11 @@ extension SecretScanner {
         let meaning = rules.meaning(of: text, local)
         if meaning.contains(.member) {
             secretTag = closed(name).map { SecretTag(name: name, close: $0, meaning: meaning) }
+            if byte(name.upperBound) <= 0x20 {
+                // `<password value="…"/>`
+                named = SecretScope(
+                    start: name.upperBound, limit: endOfStartTag(name), name: nil, tag: name, meaning: meaning)
+            }
         } else if rules.isNamingElement(text, local), let close = closed(name) {
             elementThatNames(from: close + 1)
         }
@@ -44,6 +49,22 @@ extension SecretScanner {
         var place = name.upperBound
         while place < limit, text[place] != UInt8(ascii: ">"), text[place] != UInt8(ascii: "<") { place += 1 }
         guard place < limit, text[place] == UInt8(ascii: ">"), text[place - 1] != UInt8(ascii: "/") else { return nil }
+        return place
+    }
+
+    /// The end of the attributes of a start tag with this name.
+    private func endOfStartTag(_ name: Range<Int>) -> Int {
+        let limit = min(text.count, name.upperBound + Self.nearby)
+        var quote: UInt8?
+        var place = name.upperBound
+        while place < limit, quote != nil || text[place] != UInt8(ascii: ">") {
+            if text[place] == quote {
+                quote = nil
+            } else if quote == nil, "\"'".utf8.contains(text[place]) {
+                quote = text[place]
+            }
+            place += 1
+        }
         return place
     }
 

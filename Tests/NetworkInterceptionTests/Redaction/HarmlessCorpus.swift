@@ -119,6 +119,8 @@ enum HarmlessCorpus {
         "<p>login &lt;token&gt; now, <b>please</b></p>", "<p>/v1/&lt;token&gt;/x and <code>&lt;token&gt;</code>.</p>",
         "<p>&lt;token&gt;. Then &lt;token&gt;a&lt;/b&gt;</p>",
         "<a b=\"f(&#39;Password: &#39;, &#39;x&#39;)\">AT&amp;T &#x27;s</a>",
+        "<r><token id=\"1\"/><item value=\"Hello\"/></r>", "<r><token id='1'></token><item value=\"Hello\"/></r>",
+        "<r><password required=\"true\" value=\"\"/></r>",
         "<html><input name=\"password\"><input name=\"q\" value=\"keys\"></html>",
         "<html><input type=\"password\"><input id=\"q\" name=\"q\" value=\"keys\"></html>",
         "<p><entry key=\"color\">red</entry></p>", "<r xmlns:auth=\"http://h/auth\"><auth:user>anna</auth:user></r>",

@@ -302,6 +302,9 @@ enum SecretCorpus {
             "<html><input name=password pattern='}' id=x type=text value=§></html>",
             "<b><property name=\"password\" id=\"p1\" value=\"§\"/></b>",
             "<c><add key=\"password\" name=\"x\" value=\"§\"/></c>",
+            "<r><password value=\"§\"/></r>", "<r><accessToken id=\"1\" value=\"§\"/></r>",
+            "<r><wsse:Password Type=\"T\" Value=\"§\"/></r>", "<r><password hint='a>b' value='§'/></r>",
+            "<r><pin value=\"¤\"></pin></r>",
             "<r><user password=\n\"§\"/></r>", "<r><user a=\"b\" token = \n  '/§'/></r>",
         ])
 
