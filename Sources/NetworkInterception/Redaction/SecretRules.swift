@@ -6,6 +6,7 @@ final class SecretRules: Sendable {
     private static let stepWords = SecretTable(SecretWords.steps)
     private static let namingWords = SecretTable([SecretWords.naming])
     private static let namedWords = SecretTable([SecretWords.named])
+    private static let heldWords = SecretTable([SecretWords.held])
     private static let referenceWords = SecretTable([SecretWords.references])
     private static let namedElementWords = SecretTable([SecretWords.namedElements])
 
@@ -142,6 +143,11 @@ extension SecretRules {
     /// Whether this name is that of a value that something beside it names.
     func isNamed(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 7 && !Self.namedWords.meaning(of: text, name).isEmpty
+    }
+
+    /// Whether a value of this name is a secret in an object with a secret's name.
+    func isHeld(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        name.count <= 12 && !Self.heldWords.meaning(of: text, name).isEmpty
     }
 
     /// Whether this name says where a secret is.

@@ -68,7 +68,19 @@ extension SecretScanner {
             if name.quote == nil, newestTag == nil { self.named = nil } else { self.named?.isUsed = true }
             return named.meaning
         }
+        if let secretObject, name.range.upperBound < secretObject.limit, rules.isHeld(text, name.range),
+            level(at: name.range.lowerBound, in: secretObject) == 0
+        {
+            return secretObject.meaning
+        }
         return nil
+    }
+
+    /// At the beginning of an object that is no secret as a whole: `"session": {"id": …, "value": "…"}`.
+    mutating func object(of name: SecretName, _ meaning: SecretMeaning, from start: Int) {
+        position = start + 1
+        secretObject = SecretScope(
+            start: position, limit: position + Self.nearby, name: name, tag: nil, meaning: meaning)
     }
 
     /// Whether a name is in the object, the tag or the item of a list in which a scope begins.

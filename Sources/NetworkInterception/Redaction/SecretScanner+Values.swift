@@ -85,7 +85,7 @@ extension SecretScanner {
         }
         switch text[start] {
         case UInt8(ascii: "{") where name.quote != nil || !meaning.contains(.object):
-            if meaning.contains(.object) { nest(name, from: start) }
+            if meaning.contains(.object) { nest(name, from: start) } else { object(of: name, meaning, from: start) }
         case UInt8(ascii: "[") where name.quote != nil || !meaning.contains(.list):
             if meaning.contains(.list) { nest(name, from: start) }
         case UInt8(ascii: "{"), UInt8(ascii: "["):

@@ -31,6 +31,8 @@ struct SecretScanner {
     var secretMapping: (name: Int, values: Int)?
     /// Where a value belongs to a name before it: `{"name": "password", "value": "…"}`.
     var named: SecretScope?
+    /// The newest object whose name makes strings and lists secrets, but not every object: `"pin": {"value": "…"}`.
+    var secretObject: SecretScope?
     /// Where the newest tag begins, and how often the end of an element was searched for and not found.
     var newestTag: Range<Int>?
     var missingEndTags = 0

@@ -93,6 +93,8 @@ extension SecretWords {
     static let naming = SecretWords(.whole, .member, "name key id field header parameter type")
     /// The names of such values.
     static let named = SecretWords(.whole, .member, "value val content data")
+    /// The names of values that are secrets in an object with a secret's name: `"pin": {"value": "…"}`.
+    static let held = SecretWords(.whole, .member, "value val raw stringvalue")
     /// Names in a list of secrets of YAML that say only where each is and how it is called.
     static let references = SecretWords(
         .whole, .member, "name id source target file path type mode uid gid optional external description")

@@ -81,7 +81,8 @@ extension Planted.Encoding {
 /// Secrets in every place where traffic has some.
 enum SecretCorpus {
     static let all: [Planted] =
-        headers + headerValues + queries + urls + forms + members + nested + escaped + markup + settings + quoted
+        headers + headerValues + queries + urls + forms + members + nested + objects + escaped + markup + settings
+        + quoted
         + yamlInStrings + multipart + shapes + wide + declared + errors
 
     private static func list(_ place: Planted.Place, _ templates: [String]) -> [Planted] {
@@ -215,7 +216,9 @@ enum SecretCorpus {
             #"{password: '§'}"#, #"{"password": "§ with blanks, and \\ more", "a": 1}"#, #"{"x":{"token" : "§"}}"#,
             #"{"inner":"{\n  \"token\" :\n  \"§\"\n}"}"#, #"{"yaml":"a: 1\npassword:\n  §\nb: 2\n"}"#,
             #"{"yaml":"a: 1\npassword: |\n  x\n  §\nb: 2\n"}"#, "data: {\"token\":\"§\"}\n\n", #"{"password":["§"]}"#,
-            #"{"token":{"value":"§"}}"#,
+            #"{"token":{"value":"§"}}"#, #"{"pin":{"value":¤}}"#, #"{"otp":{"a":{"b":1},"value":"§"}}"#,
+            #"{"jwt":{"raw":"§"}}"#, #"{"cvv":{"hint":"}","value":["§"]}}"#, #"{"pin":{"stringValue":"§"}}"#,
+            #"{"inner":"{\"cookie\":{\"path\":\"/\",\"value\":\"§\"}}"}"#, #"{'session':{'id':7,'value':'§'}}"#,
             #"{"jwt":"eyJhbGciOiJIUzI1NiJ9.§.x"}"#,
             #"{"receipts":["MIIUVQYJKoZIhvcNAQcCoIIURjCCFEICAQExDzANBglghkgBZQMEAgEFADCCA4s§"]}"#,
             "{\"b64\":\"ewogICJwYXNzd29yZCI6ICJ§\"}", #"{"password"=>"§"}"#, #"{:password=>"§"}"#, #"password := "§""#,
@@ -231,6 +234,12 @@ enum SecretCorpus {
             #"{"name":"password","content":"text","value":"§"}"#, #"{'name':'password','hint':'}','id':7,'value':'§'}"#,
             #"{"inner":"{\"name\":\"password\",\"hint\":\"}\",\"id\":\"7\",\"value\":\"§\"}"}"#,
         ])
+
+    /// Objects under names whose strings are secrets.
+    static let objects = words(
+        "cvv pin pass auth jwt otp session cookie csrf cvc sid bearer mfa oauth cred dbpass assertion"
+    )
+    .map { Planted(place: .body("application/json"), template: "{\"\($0)\":{\"id\":7,\"value\":\"§\"},\"b\":2}") }
 
     /// Signs as serialisers escape them.
     static let escaped =

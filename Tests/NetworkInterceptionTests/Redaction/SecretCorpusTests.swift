@@ -24,7 +24,8 @@ import Testing
     }
 
     @Test(
-        arguments: SecretCorpus.members + SecretCorpus.nested + SecretCorpus.escaped + SecretCorpus.markup
+        arguments: SecretCorpus.members + SecretCorpus.nested + SecretCorpus.objects + SecretCorpus.escaped
+            + SecretCorpus.markup
             + SecretCorpus.multipart)
     func `a planted secret is taken out of a body that was cut inside of it`(_ planted: Planted) throws {
         // A token with a prefix is known by its length.
