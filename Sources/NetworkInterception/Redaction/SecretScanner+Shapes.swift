@@ -342,7 +342,7 @@ extension SecretScanner {
             if byte.isDigit {
                 digits.append(byte - 0x30)
                 guard digits.count <= 16 else { break }
-            } else if byte == separator ?? byte, byte == 0x20 || byte == UInt8(ascii: "-"),
+            } else if byte == separator ?? byte, " -+".utf8.contains(byte),
                 self.byte(place + 1).isDigit,
                 separators.count < 3
             {

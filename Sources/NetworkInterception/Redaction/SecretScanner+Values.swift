@@ -4,6 +4,8 @@ import HTTPCore
 extension SecretScanner {
     /// How far a value may be from the name that another value gives it, and a name from the quote around it.
     static let nearby = 512
+    private static let longestType = 64
+    private static let typeName = ASCIISet.alphanumeric.union(" _.!?[]<>|")
     private static let numeric = ASCIISet("+-.eE0123456789")
     private static let afterItem = ASCIISet.blank.union("&#\"'<>\\")
     private static let afterSetting = ASCIISet.blank.union("\"'`<>")
@@ -33,7 +35,7 @@ extension SecretScanner {
             position = end(from: place) { $0 != UInt8(ascii: "=") }
             return
         }
-        guard let name else { return }
+        guard let name else { return declaration(at: place) }
         var start = place + 1
         if sign == UInt8(ascii: ":") ? byte(start) == UInt8(ascii: "=") : byte(start) == UInt8(ascii: ">") {
             start += 1
@@ -52,13 +54,33 @@ extension SecretScanner {
             valueThatNames(name, at: start)
         } else if let meaning = meaningBeside(name) {
             value(of: name, meaning, after: sign, at: start)
+        } else {
+            declaration(at: place)
         }
+    }
+
+    /// At an equals sign: `let password: String = "…"`, as GraphQL, Swift, TypeScript and Python declare a variable?
+    private mutating func declaration(at place: Int) {
+        guard text[place] == UInt8(ascii: "="), newestTag == nil,
+            quote(startingAt: valueStart(end(from: place + 1) { !$0.isBlank })) != nil
+        else { return }
+        let limit = max(0, place - Self.longestType)
+        var colon = place
+        while colon > limit, Self.typeName.contains(text[colon - 1]) { colon -= 1 }
+        guard colon < place, byte(colon - 1) == UInt8(ascii: ":"), let name = name(before: colon - 1) else { return }
+        let meaning = meaning(of: name)
+        if meaning.contains(.member) { value(of: name, meaning, after: text[place], at: place + 1) }
     }
 
     private mutating func value(of name: SecretName, _ meaning: SecretMeaning, after sign: UInt8, at place: Int) {
         var start = name.quote.map { afterSpace(from: place, escapes: $0.escapes) } ?? end(from: place) { !$0.isBlank }
         if sign == UInt8(ascii: ":"), beginsLine(name) {
             start = afterProperties(beginsYAML(start, after: place) ?? start)
+        }
+        if sign == UInt8(ascii: ":"), name.quote == nil, start < text.count, endsLine(start), !beginsLine(name) {
+            // The value of an argument may be in the next line.
+            let value = afterSpace(from: start, escapes: 1)
+            if quote(startingAt: value) != nil { start = value }
         }
         if sign == UInt8(ascii: "="), newestTag != nil, name.quote == nil {
             // The value of an attribute may be in the next line.
@@ -315,6 +337,12 @@ extension SecretScanner {
             end += 1
         }
         while end > start, Self.afterWord.contains(text[end - 1]) { end -= 1 }
+        // `$password:String="…"`
+        if byte(end - 1) == UInt8(ascii: "="), end > start + 1, let quote = quote(startingAt: end),
+            !isEnd(quote, around: start)
+        {
+            end -= 1
+        }
         guard !isHarmless(start..<end, meaning) else { return }
         // `Bearer` is no secret, what follows it is.
         if isScheme(start..<end), byte(end).isBlank {

@@ -138,7 +138,8 @@ enum HarmlessCorpus {
         "properties:\n  password:\n    type: string\n", "bearer of good news", "Basic authentication is required",
         "Bearer authentication", "a == b, c != d, token == nil", "key = value & more?", "PATH=/usr/bin:/bin\nLANG=C\n",
         "for key in keys: print(key)", "at 12:30:00 the ratio was 16:9", "2026-11-22 12:00:00 INFO started in 12 ms",
-        "4111", "1234 5678 9012 3456", "-- a comment\nselect 1;", "--verbose --output file", "5 < 6 > 4 & 3",
+        "4111", "1234 5678 9012 3456", "4111+1111+1111+1112", "4111+1111", "-- a comment\nselect 1;",
+        "--verbose --output file", "5 < 6 > 4 & 3",
         "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----", "see https://example.com/a?b=c&d=e.",
         "é ü ß 漢字 🎉",
         "com.example.pro.yearly,9.99,EUR\ncom.example.coins,0.99,EUR\n", "The value of pi: 3.14159",
@@ -159,6 +160,8 @@ enum HarmlessCorpus {
         "web:\n  secrets:\n    - source: my_cert\n      target: cert\n      mode: 0440\n",
         "a:\n  name: password\nb:\n  name: title\n  value: Hello\n",
         "- name: password\n  type: string\n- id: title\n  value: Hello\n",
+        "let author: String = \"Anna\"", "query Q($name: String! = \"Anna\") { a }",
+        "f(tokenize:\n  \"a\")",
         "a password that nobody knows", "path and passwords", "text = \"\"\"\na\n\"\"\"\n",
     ].map { Planted(place: .body("text/plain"), template: $0) }
 }

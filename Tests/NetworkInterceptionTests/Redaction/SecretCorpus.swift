@@ -206,7 +206,12 @@ enum SecretCorpus {
             #"{"pass\u0077ord":"§"}"#, #"{"password":"a\"b§"}"#, #"{"password":"§"#, #"{"a":1,,"password":"§"}"#,
             #"{"url":"https://h/?token=§"}"#, #"{"url":"https:\/\/anna:§@h\/"}"#,
             #"{"url":"https:\/\/h\/?a=1\u0026sig=§"}"#,
-            #"{"query":"mutation { login(password: \"§\") { id } }"}"#, #"{"log":"a\npassword: §\nb"}"#,
+            #"{"query":"mutation { login(password: \"§\") { id } }"}"#,
+            #"{"query":"query Q($password: String! = \"§\") { a }"}"#,
+            #"{"query":"query Q($password:String=\"§\"){a}"}"#,
+            #"{"query":"query Q($accessToken: String = \"§\") { a }"}"#,
+            #"{"query":"{login(password:\n  \"§\"){id}}"}"#,
+            #"{"query":"{login(user: \"a\", password:\n    \"§\"){id}}"}"#, #"{"log":"a\npassword: §\nb"}"#,
             #"{"log":"user=anna password=§ ok"}"#, #"{"message":"Authorization: Bearer §"}"#,
             #"{"curl":"curl -H 'X-Api-Key: §' https://h/"}"#, #"{"command":"login --password § --user a"}"#,
             #"{"headers":[{"name":"Authorization","value":"Bearer §"}]}"#, #"[{"key":"API_KEY","value":"§"}]"#,
@@ -355,6 +360,10 @@ enum SecretCorpus {
         + list(
             .body("text/plain"),
             [
+                "query Q($password: String! = \"§\") { a }", "query Q($tokens: [String!]! = \"§\") { a }",
+                "mutation { login(user: \"a\", password:\n  \"§\") { id } }", "const apiKey: string = \"§\"",
+                "let password: String = \"§\"", "  private let password: String? = \"§\"", "var token: Token='§'",
+                "def f(user: str = 'a', password: Optional[str] = '§')", "export const apiKey: string | null = `§`;",
                 "password=§", "PASSWORD=§\nA=b", "export API_KEY=§\nA=b", "DB_PASS=\"§\"", "db.password=§&#x\nb=1",
                 "token = §\n", "password = \"§\"", "user=anna password=§ ok", "user=anna, token=§, x=1",
                 "login failed, password: § for anna", "Authorization: Bearer §", "> authorization: Basic §",
@@ -490,6 +499,7 @@ enum SecretCorpus {
     /// Numbers of payment cards that banks give out for tests.
     static let cards = [
         "see 4111111111111111 here", "{\"n\":\"4242424242424242\"}", "5555 5555 5555 4444", "4111-1111-1111-1111",
-        "3782 822463 10005", "<pan>5105105105105100</pan>",
+        "3782 822463 10005", "x=4111+1111+1111+1111", "https://h/?x=4111+1111+1111+1111&y=2",
+        "<pan>5105105105105100</pan>",
     ]
 }
