@@ -6,6 +6,7 @@ final class SecretRules: Sendable {
     private static let stepWords = SecretTable(SecretWords.steps)
     private static let namingWords = SecretTable([SecretWords.naming])
     private static let namedWords = SecretTable([SecretWords.named])
+    private static let pointingWords = SecretTable([SecretWords.pointing])
     private static let heldWords = SecretTable([SecretWords.held])
     private static let referenceWords = SecretTable([SecretWords.references])
     private static let namedElementWords = SecretTable([SecretWords.namedElements])
@@ -138,6 +139,11 @@ extension SecretRules {
     /// Whether the value of this name may be a name itself.
     func isNaming(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 9 && !Self.namingWords.meaning(of: text, name).isEmpty
+    }
+
+    /// Whether the value of this name may be the place of the value beside it.
+    func isPointing(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        name.count <= 6 && !Self.pointingWords.meaning(of: text, name).isEmpty
     }
 
     /// Whether this name is that of a value that something beside it names.

@@ -9,8 +9,10 @@ struct SecretScope {
     let tag: Range<Int>?
     /// The values that are secrets in it.
     let meaning: SecretMeaning
-    /// Whether a secret was found. Another one has to be in the same object or tag.
-    var isUsed = false
+    /// Whether a path says so, as in JSON Patch. Then only `value` is a secret.
+    var isPath = false
+    /// Whether a secret has to be in the same object or tag, as after the first one.
+    var isStrict = false
 }
 
 /// Values that belong to a name before them which is not their own.
@@ -37,9 +39,10 @@ extension SecretScanner {
         }
         next = min(next, text.count)
         let meaning = rules.meaning(of: text, content)
+        let isPath = rules.isPointing(text, name.range)
         guard meaning.contains(.member) || meaning.contains(.header) else {
             // A type says nothing of the names beside it, and another name in the same object takes nothing back.
-            if text[name.range.lowerBound] | 0x20 != UInt8(ascii: "t"), let named, !isBeside(name, named) {
+            if !isPath, text[name.range.lowerBound] | 0x20 != UInt8(ascii: "t"), let named, !isBeside(name, named) {
                 self.named = nil
             }
             return
@@ -48,6 +51,13 @@ extension SecretScanner {
             return part(withHeadAt: head, from: content.upperBound)
         }
         let end = content.upperBound + Self.nearby
+        if isPath {
+            if let named, !named.isPath, isBeside(name, named) { return }
+            named = SecretScope(
+                start: next, limit: end, name: name, tag: newestTag, meaning: meaning.union(.member), isPath: true,
+                isStrict: true)
+            return
+        }
         named = SecretScope(
             start: next, limit: end, name: name, tag: newestTag, meaning: [.member, .number, .list, .object])
         if let newestTag, rules.isNamedElement(text, newestTag), secretTag == nil {
@@ -62,10 +72,10 @@ extension SecretScanner {
     /// Returns how far the value of this name is a secret because of something before it; `nil` when it is none.
     mutating func meaningBeside(_ name: SecretName) -> SecretMeaning? {
         if let named, name.range.upperBound < named.limit, rules.isNamed(text, name.range),
-            !named.isUsed || isBeside(name, named)
+            !named.isStrict || isBeside(name, named), !named.isPath || rules.isHeld(text, name.range)
         {
             // Without quotes it is not known where an object ends.
-            if name.quote == nil, newestTag == nil { self.named = nil } else { self.named?.isUsed = true }
+            if name.quote == nil, newestTag == nil { self.named = nil } else { self.named?.isStrict = true }
             return named.meaning
         }
         if let secretObject, name.range.upperBound < secretObject.limit, rules.isHeld(text, name.range),

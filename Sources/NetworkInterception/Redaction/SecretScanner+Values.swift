@@ -50,7 +50,7 @@ extension SecretScanner {
             value(of: name, meaning, after: sign, at: start)
         } else if isInMapping {
             value(of: name, [.member, .list], after: sign, at: start)
-        } else if rules.isNaming(text, name.range) {
+        } else if rules.isNaming(text, name.range) || name.quote != nil && rules.isPointing(text, name.range) {
             valueThatNames(name, at: start)
         } else if let meaning = meaningBeside(name) {
             value(of: name, meaning, after: sign, at: start)
@@ -121,7 +121,8 @@ extension SecretScanner {
         var place = start
         while place < text.count {
             if text[place] <= 0x20 {
-                place += 1
+                // An event may have a line end anywhere.
+                place += text[place].isLineEnd && stands("data:", at: place + 1) ? 6 : 1
             } else if let end = endOfComment(from: place) {
                 place = end
             } else if escapes > 0, text[place] == UInt8(ascii: "\\") {

@@ -36,11 +36,17 @@ final class SecretTable: Sendable {
     }
 
     /// What the longest word says that a name ends with. Case and what separates words do not count; digits at the end
-    /// count only where the table has them.
+    /// count only where the table has them, nor does a version.
     func meaning(of text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> SecretMeaning {
         if let found = longest(text, name, allowsWhole: true) { return found.contains(.harmless) ? [] : found }
         var end = name.upperBound
         while end > name.lowerBound, !text[end - 1].isASCIILetter { end -= 1 }
+        // A version: `api_key_v2`, `apiKeyV2`.
+        if end > name.lowerBound, end < name.upperBound, text[end].isDigit, text[end - 1] | 0x20 == UInt8(ascii: "v"),
+            Self.beginsWord(text, end - 1, name)
+        {
+            end -= 1
+        }
         guard end < name.upperBound, let found = longest(text, name.lowerBound..<end, allowsWhole: false) else {
             return []
         }

@@ -22,7 +22,7 @@ struct SecretWords: Sendable {
 
     /// Each of these words followed by each of `tails`.
     func followed(by tails: String) -> SecretWords {
-        let tails = tails.split(separator: " ")
+        let tails = tails.split { $0 == " " || $0 == "\n" }
         return SecretWords(
             .ending, meaning, words.flatMap { word in tails.map { word + $0 } }.joined(separator: " "))
     }
@@ -38,8 +38,11 @@ extension SecretWords {
     static let standard: [SecretWords] = [
         passwords, tokens,
         passwords.followed(
-            by: "value hash salt digest confirmation confirm again repeat verify new old plain text string binary data"),
-        tokens.followed(by: "value hash secret hint data"),
+            by: """
+                value hash salt digest confirmation confirm again repeat verify new old plain text string str binary data
+                base64 b64 hex encoded
+                """),
+        tokens.followed(by: "value hash secret hint data string str base64 b64 hex encoded"),
         SecretWords(
             .ending, [.everywhere, .everything],
             """
@@ -48,7 +51,7 @@ extension SecretWords {
             adminkey serverkey applicationkey consumerkey webhookkey functionskey hmackey sessionkey streamkey recoverykey
             licensekey insertkey ingestkey symmetrickey aeskey rsakey servicekey wrappingkey
             customerkey integrationkey unsealkey tlskey writekey appkey keymaterial secretid
-            passkey connectionstring accesskeyid authheader authorizationheader
+            secretkeybase passkey connectionstring accesskeyid authheader authorizationheader
             sessionid sessid samlresponse samlassertion codeverifier oauthverifier seedphrase recoveryphrase mnemonic
             backupcode backupcodes recoverycode recoverycodes verificationcode authcode authorizationcode securitycode
             accesscode otpcode mfacode twofactorcode smscode logincode devicecode pincode activationcode
@@ -91,6 +94,8 @@ extension SecretWords {
     /// Names whose value may itself be the name of a secret, the value of which stands beside it:
     /// `{"name": "password", "value": "…"}`.
     static let naming = SecretWords(.whole, .member, "name key id field header parameter type")
+    /// Names whose value may be the place of a secret: `{"op": "add", "path": "/password", "value": "…"}`.
+    static let pointing = SecretWords(.whole, .member, "path")
     /// The names of such values.
     static let named = SecretWords(.whole, .member, "value val content data")
     /// The names of values that are secrets in an object with a secret's name: `"pin": {"value": "…"}`.

@@ -177,6 +177,7 @@ enum SecretCorpus {
 
     static let memberNames = words(
         """
+        tokenString passwordStr passwordBase64 secret_key_base access_token_v2 api_key_v2 apiKeyV2 clientSecretV10
         csrf unsealKey tlsKey password Password PASSWORD newPassword new_password oldPassword currentPassword confirmPassword
         passwordConfirmation password_confirm password2 userPassword passwd pwd user_pwd pass userPass passphrase
         passcode passwordHash secret clientSecret client_secret sharedSecret webhookSecret secretKey secretValue
@@ -220,7 +221,9 @@ enum SecretCorpus {
             #"{"encoded":"%7B%22password%22%3A%22§%22%7D"}"#, #"{"env":"PASSWORD=§\nA=b"}"#, #"{'password': '§'}"#,
             #"{password: '§'}"#, #"{"password": "§ with blanks, and \\ more", "a": 1}"#, #"{"x":{"token" : "§"}}"#,
             #"{"inner":"{\n  \"token\" :\n  \"§\"\n}"}"#, #"{"yaml":"a: 1\npassword:\n  §\nb: 2\n"}"#,
-            #"{"yaml":"a: 1\npassword: |\n  x\n  §\nb: 2\n"}"#, "data: {\"token\":\"§\"}\n\n", #"{"password":["§"]}"#,
+            #"{"yaml":"a: 1\npassword: |\n  x\n  §\nb: 2\n"}"#, "data: {\"token\":\"§\"}\n\n",
+            "data: {\"access_token\":\ndata: \"§\"}\n\n", "data:{\"access_token\":\r\ndata:\"§\"}\r\n\r\n",
+            #"{"password":["§"]}"#,
             #"{"token":{"value":"§"}}"#, #"{"pin":{"value":¤}}"#, #"{"otp":{"a":{"b":1},"value":"§"}}"#,
             #"{"jwt":{"raw":"§"}}"#, #"{"cvv":{"hint":"}","value":["§"]}}"#, #"{"pin":{"stringValue":"§"}}"#,
             #"{"inner":"{\"cookie\":{\"path\":\"/\",\"value\":\"§\"}}"}"#, #"{'session':{'id':7,'value':'§'}}"#,
@@ -233,6 +236,12 @@ enum SecretCorpus {
             #"{"db":"Server=a;User Id=b;Password=p w§;Encrypt=true"}"#, #"{"db":"Server=a;Password=it's§"}"#,
             #"{"db":"Server=a;User Id=b;Password=\"p;w§\";Encrypt=true"}"#, #"{"url":"https://h/?token=it's§"}"#,
             #"{"note":"password = \"\"\"\n§\nmore \"quoted\"\n\"\"\"\nb = 2"}"#,
+            #"[{"op":"replace","path":"/password","value":"§"}]"#,
+            #"[{"op":"add","path":"/users/0/accessToken","value":"§"}]"#, #"[{"path":"/otp","op":"add","value":¤}]"#,
+            #"[{"op":"add","path":"/tokens/-","value":"§"}]"#,
+            #"[{"op":"add","path":"/credentials","value":{"x":"§"}}]"#,
+            #"{"Operations":[{"op":"replace","path":"password","value":"§"}]}"#,
+            #"{"name":"password","path":"/x","content":"§"}"#,
             #"{"name":"password","id":"7","value":"§"}"#, #"{"name":"password","key":"k","value":"§"}"#,
             #"{"key":"password","name":"Field","value":"§"}"#,
             #"{"key":"password","owner":{"id":1,"name":"a}"},"value":"§"}"#,
