@@ -7,6 +7,7 @@ final class SecretRules: Sendable {
     private static let namingWords = SecretTable([SecretWords.naming])
     private static let namedWords = SecretTable([SecretWords.named])
     private static let pointingWords = SecretTable([SecretWords.pointing])
+    private static let setterWords = SecretTable([SecretWords.setters])
     private static let heldWords = SecretTable([SecretWords.held])
     private static let referenceWords = SecretTable([SecretWords.references])
     private static let namedElementWords = SecretTable([SecretWords.namedElements])
@@ -154,6 +155,11 @@ extension SecretRules {
     /// Whether a value of this name is a secret in an object with a secret's name.
     func isHeld(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 12 && !Self.heldWords.meaning(of: text, name).isEmpty
+    }
+
+    /// Whether a function with this name takes a name and its value.
+    func isSetter(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        name.count <= 24 && !Self.setterWords.meaning(of: text, name).isEmpty
     }
 
     /// Whether this name says where a secret is.

@@ -43,6 +43,10 @@ extension SecretScanner {
             }
         }
         guard end > 0 else { return nil }
+        if text[place] == UInt8(ascii: "="), text[end - 1] == UInt8(ascii: "]"), let quote = quote(endingAt: end - 1) {
+            // `os.environ["DB_PASSWORD"] = …`
+            return quotedName(before: quote)
+        }
         if let quote = quote(endingAt: end) ?? backtick(endingAt: end, before: place) {
             return quotedName(before: quote)
         }

@@ -131,4 +131,30 @@ extension SecretScanner {
         }
         return level
     }
+
+    /// At a bracket with a quote after it: `define('DB_PASSWORD', '…')`?
+    mutating func arguments() {
+        let bracket = position
+        position += 1
+        guard let quote = quote(startingAt: position) else { return }
+        let limit = min(text.count, quote.range.upperBound + Self.longestName)
+        var end = quote.range.upperBound
+        while end < limit, text[end].isAlphanumeric || "_-.".utf8.contains(text[end]) { end += 1 }
+        let name = quote.range.upperBound..<end
+        let comma = end + quote.range.count
+        guard let close = self.quote(startingAt: end), close.range.upperBound == comma,
+            byte(comma) == UInt8(ascii: ","), !rules.meaning(of: text, name).isDisjoint(with: [.member, .header])
+        else { return }
+        var function = bracket
+        while function > max(0, bracket - Self.longestName),
+            byte(function - 1).isAlphanumeric || byte(function - 1) == UInt8(ascii: "_")
+        {
+            function -= 1
+        }
+        guard rules.isSetter(text, function..<bracket),
+            let value = self.quote(startingAt: valueStart(self.end(from: comma + 1) { !$0.isBlank }))
+        else { return }
+        let content = value.range.upperBound..<max(value.range.upperBound, endOfString(value))
+        if !content.isEmpty, !isMarked(content.lowerBound) { hide(content) }
+    }
 }

@@ -79,6 +79,7 @@ struct SecretScanner {
             case UInt8(ascii: "%"): percentEncoded()
             case UInt8(ascii: "-"): hyphens()
             case UInt8(ascii: "/"): pathSegment()
+            case UInt8(ascii: "("): arguments()
             default: shape()
             }
         }

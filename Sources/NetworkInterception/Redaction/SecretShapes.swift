@@ -110,6 +110,7 @@ final class SecretShapes: Sendable {
         signs.initialize(repeating: 0, count: 256)
         for sign in ":=<>%/".utf8 { signs[Int(sign)] = .max }
         for next in "-u".utf8 { signs[Int(UInt8(ascii: "-"))] |= 1 << UInt32(next & 31) }
+        for next in "\"'\\&".utf8 { signs[Int(UInt8(ascii: "("))] |= 1 << UInt32(next & 31) }
         for digit in "4562".utf8 { for next: UInt32 in 16...25 { signs[Int(digit)] |= 1 << next } }
         signs[Int(UInt8(ascii: "3"))] = 1 << 20 | 1 << 23
         var (byFirst, schemesByFirst) = (

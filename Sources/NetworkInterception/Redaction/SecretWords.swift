@@ -100,6 +100,12 @@ extension SecretWords {
     static let named = SecretWords(.whole, .member, "value val content data")
     /// The names of values that are secrets in an object with a secret's name: `"pin": {"value": "…"}`.
     static let held = SecretWords(.whole, .member, "value val raw stringvalue")
+    /// Functions that take a name and its value: `define('DB_PASSWORD', '…')`.
+    static let setters = SecretWords(
+        .whole, .member,
+        """
+        define setenv set setitem setproperty setheader setrequestheader addheader addrequestheader header put append
+        """)
     /// Names in a list of secrets of YAML that say only where each is and how it is called.
     static let references = SecretWords(
         .whole, .member, "name id source target file path type mode uid gid optional external description")

@@ -166,6 +166,8 @@ enum HarmlessCorpus {
         "- name: password\n  type: string\n- id: title\n  value: Hello\n",
         "let author: String = \"Anna\"", "query Q($name: String! = \"Anna\") { a }",
         "f(tokenize:\n  \"a\")",
+        "if a[\"token\"] == \"b\" {}", "a[\"title\"] = \"b\"", "a[\"password\"] = None",
+        "t('password', 'Password')", "validates(\"token\", \"required\")", "define('TITLE', 'Hello')",
         "a password that nobody knows", "path and passwords", "text = \"\"\"\na\n\"\"\"\n",
     ].map { Planted(place: .body("text/plain"), template: $0) }
 }
