@@ -150,6 +150,34 @@ import Testing
         #expect(outcome.output.isEmpty)
     }
 
+    private static let pem = "-----BEGIN PRIVATE KEY-----\nMIGHAgPLANTED\n-----END PRIVATE KEY-----\n"
+    private static let serve = ["serve", "--bundle-id", "a.b", "--database", "sqlite:/nowhere/never"]
+
+    @Test(arguments: [
+        (serve, ["SOUK_APP_STORE_KEY": pem, "SOUK_KEY_ID": "K", "SOUK_ISSUER_ID": "I"]),
+        (serve, ["SOUK_APP_STORE_KEY": pem]), (serve, ["SOUK_SIGNING_KEY": pem]),
+        (serve, ["SOUK_SIGNING_KEY": String(repeating: "PLANTED", count: 40)]),
+        (serve + ["--webhook", "http://h/", "--webhook-secret", "whsec_PLANTED"], [:]),
+        (serve + ["--config", #"{"webhookSecret":"PLANTED"}"#], [:]),
+        (["import", TestFiles.darkroom, "--url", "http://127.0.0.1:1", "--key-file", "sk_PLANTED"], [:]),
+        (["har", "replay", "souk_secret_PLANTED"], [:]),
+        (["token", "create", "--key", pem, "--key-id", "K", "--issuer-id", "I", "--bundle-id", "a.b"], [:]),
+        (["offer", "sign", "--key", pem, "--bundle-id", "a.b", "--offer", "o", "--product", "p"], [:]),
+        (["inspect", "--records", "souk_secret_PLANTED"], [:]),
+        (
+            [
+                "intercept", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:9", "--florets",
+                #"{"password":"PLANTED"}"#,
+            ], [:]
+        ),
+    ])
+    func `a key in the place of a path is not printed`(arguments: [String], environment: [String: String]) async throws
+    {
+        let outcome = try await SoukExecutable.run(arguments, environment: environment)
+        #expect(outcome.status == 2 && outcome.output.isEmpty)
+        #expect(outcome.errors.contains("takes the path of a file") && !outcome.errors.contains("PLANTED"))
+    }
+
     @Test func `a malformed file is named with the place and the reason`() async throws {
         let folder = try TemporaryFolder()
         let catalogue = try folder.write("broken.storekit", #"{"identifier":"1","products":[{"type":"Consumable"}]}"#)

@@ -148,12 +148,14 @@ import Testing
 
     @Test func `what is typed is escaped in what is said about it`() async throws {
         let text = Self.planted
+        // What has line ends is taken for a key, and not printed as the path of a file.
+        let path = text.filter { !$0.isNewline }
         for words in [
             [text], ["keys", text], ["version", text], ["version", "--" + text], ["store", text],
-            ["har", "show", "/nowhere/" + text], ["hub", "graph", "--format", text, "x"],
-            ["inspect", "--records", text],
-            ["intercept", "--listen", text, "--upstream", "http://127.0.0.1:1"], ["simulate", "--catalog", text],
-            ["jws", "verify", "-", "--type", text], ["receipt", "verify", text], ["scenario", "run", text],
+            ["har", "show", "/nowhere/" + path], ["hub", "graph", "--format", text, "x"],
+            ["inspect", "--records", path],
+            ["intercept", "--listen", text, "--upstream", "http://127.0.0.1:1"], ["simulate", "--catalog", path],
+            ["jws", "verify", "-", "--type", text], ["receipt", "verify", path], ["scenario", "run", path],
             ["ledger", "replay", "--database", "sqlite:" + text], ["restore", text, "--database", "sqlite:/nowhere/x"],
         ] {
             let outcome = try await SoukExecutable.run(words)

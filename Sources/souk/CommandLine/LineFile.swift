@@ -48,7 +48,7 @@ final class LineFile {
                 throw Misuse("\(path): this is a folder, not a file")
             }
             guard let file = FileHandle(forReadingAtPath: path) else {
-                throw Misuse("\(path): there is no such file, or it cannot be read")
+                throw Misuse(path: path, "there is no such file, or it cannot be read")
             }
             handle = file
             name = path

@@ -159,12 +159,12 @@ enum InputFile {
         }
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            throw Misuse("\(path): there is no such file")
+            throw Misuse(path: path, "there is no such file")
         }
-        guard !isDirectory.boolValue else { throw Misuse("\(path): this is a folder, not a file") }
+        guard !isDirectory.boolValue else { throw Misuse(path: path, "this is a folder, not a file") }
         // Not `FileManager.contents`, which reads regular files only: this may be a pipe.
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: limit + 1) ?? Data()
-        else { throw Misuse("\(path): the file cannot be read; check its permissions") }
+        else { throw Misuse(path: path, "the file cannot be read; check its permissions") }
         guard data.count <= limit else { throw Misuse("\(path): the file holds more than \(limit) bytes") }
         return Array(data)
     }

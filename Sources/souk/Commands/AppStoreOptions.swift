@@ -29,7 +29,7 @@ struct AppStoreOptions: Sendable {
             return nil
         }
         guard let keyID = arguments.text("key-id") ?? SigningCommands.keyID(inName: path) else {
-            throw Misuse("\(path) does not say its key's id as AuthKey_K.p8 does; give --key-id")
+            throw Misuse(path: path, "the name does not say the key's id as AuthKey_K.p8 does; give --key-id")
         }
         self.keyID = keyID
         issuerID = try arguments.required("issuer-id")

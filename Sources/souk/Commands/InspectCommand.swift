@@ -51,7 +51,7 @@ struct RecordsFile: Sendable {
     /// Throws `Misuse` for a file that is not there, or is neither a file of records nor a HAR.
     init(_ path: String) async throws {
         guard let file = FileHandle(forReadingAtPath: path), let start = try? file.read(upToCount: 15) ?? Data() else {
-            throw Misuse("\(path): there is no such file, or it cannot be read")
+            throw Misuse(path: path, "there is no such file, or it cannot be read")
         }
         if start.isEmpty || start == Data("SQLite format 3".utf8) {
             do {

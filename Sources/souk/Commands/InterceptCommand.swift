@@ -128,7 +128,7 @@ enum InterceptCommand {
         do {
             return try FloretsFile(contentsOfFile: path).florets
         } catch let error as InterceptionError {
-            throw Misuse(error.reason)
+            throw path.isPlausiblePath ? Misuse(error.reason) : Misuse(path: path, "the file cannot be read")
         }
     }
 

@@ -212,7 +212,7 @@ enum SigningCommands {
             let path = try arguments.required("key")
             bundleID = try Arguments.identifier(try arguments.required("bundle-id"), called: "--bundle-id")
             guard let keyID = arguments.text("key-id") ?? SigningCommands.keyID(inName: path) else {
-                throw Misuse("\(path) does not say its key's id as AuthKey_K.p8 does; give --key-id")
+                throw Misuse(path: path, "the name does not say the key's id as AuthKey_K.p8 does; give --key-id")
             }
             self.keyID = keyID
             let bytes = try InputFile.read(path, limit: 1 << 16)
