@@ -107,7 +107,7 @@ enum Souk {
         default:
             let sentence = (error as? Failure)?.sentence ?? "\(error)"
             Terminal.note("souk: \(sentence)")
-            if asJSON { try Terminal.print(json: ["error": ["reason": .string(sentence.withoutUserInfo)]]) }
+            if asJSON { try Terminal.print(json: ["error": ["reason": .string(sentence.withoutSecretsOfURLs)]]) }
             return .doesNotHold
         }
     }

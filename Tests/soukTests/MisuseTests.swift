@@ -70,6 +70,11 @@ import Testing
         Case(arguments: ["serve", "--bundle-id", "../b"], status: 2, sentence: "--bundle-id should have"),
         Case(arguments: ["serve", "--bundle-id", "b", "--tls-key", "x"], status: 2, sentence: "go together"),
         Case(arguments: ["store", "products"], status: 2, sentence: "needs --url"),
+        Case(
+            arguments: ["store", "--url", "http://127.0.0.1:1/?a=b", "products"], status: 2, sentence: "without ? and #"
+        ),
+        Case(
+            arguments: ["store", "--url", "http://127.0.0.1:1#a", "products"], status: 2, sentence: "without ? and #"),
         Case(arguments: ["store", "--url", "http://127.0.0.1:1", "dance"], status: 2, sentence: "no action \"dance\""),
         Case(
             arguments: ["store", "--url", "http://127.0.0.1:1", "buy", "ada"], status: 2,
@@ -163,7 +168,7 @@ import Testing
         (["har", "replay", "souk_secret_PLANTED"], [:]),
         (["token", "create", "--key", pem, "--key-id", "K", "--issuer-id", "I", "--bundle-id", "a.b"], [:]),
         (["offer", "sign", "--key", pem, "--bundle-id", "a.b", "--offer", "o", "--product", "p"], [:]),
-        (["inspect", "--records", "souk_secret_PLANTED"], [:]),
+        (["inspect", "--records", "souk_secret_PLANTED"], [:]), (["wait", "souk_secret_PLANTED"], [:]),
         (
             [
                 "intercept", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:9", "--florets",

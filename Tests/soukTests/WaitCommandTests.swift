@@ -76,6 +76,54 @@ import Testing
         withExtendedLifetime(port) {}
     }
 
+    @Test func `tokens in the query and the fragment of a URL are never printed`() async throws {
+        let folder = try TemporaryFolder()
+        let port = try ReservedPort()
+        try await withLoopbackServer(AnyHTTPHandler { _ in .ready(HTTPResponse(status: 404)) }) { url in
+            func secret(_ url: String) -> String { url + "/x?token=PLANTED#access_token=PLANTED" }
+            let entry: JSONValue = [
+                "startedDateTime": "2026-01-01T00:00:00Z", "time": 1,
+                "request": [
+                    "method": "GET", "url": .string(secret(url)), "httpVersion": "HTTP/1.1", "headers": [],
+                    "queryString": [], "cookies": [], "headersSize": -1, "bodySize": 0,
+                ],
+                "response": [
+                    "status": 200, "statusText": "OK", "httpVersion": "HTTP/1.1", "headers": [], "cookies": [],
+                    "content": ["size": 0, "mimeType": "text/plain", "text": ""], "redirectURL": "", "headersSize": -1,
+                    "bodySize": 0,
+                ],
+                "cache": [:], "timings": ["send": 0, "wait": 1, "receive": 0],
+            ]
+            let log: JSONValue = [
+                "log": ["version": "1.2", "creator": ["name": "a", "version": "1"], "entries": [entry]]
+            ]
+            let archive = try folder.write("a.har", log.text())
+            for arguments in [
+                ["wait", secret(url)], ["wait", secret(url), "--json"], ["wait", secret(port.url), "--timeout", "1s"],
+                ["store", "--url", secret(url), "account", "list"],
+                ["store", "--url", secret(url), "account", "list", "--json"],
+                [
+                    "serve", "--database", "sqlite:" + folder.file("l"), "--bundle-id", "com.example.a", "--clock",
+                    secret(url),
+                ],
+                ["har", "replay", archive], ["har", "replay", archive, "--json"],
+                ["import", archive, "--url", secret(port.url), "--key-file", archive],
+            ] {
+                let outcome = try await SoukExecutable.run(arguments)
+                let all = outcome.output + outcome.errors
+                #expect(!all.contains("PLANTED") && !all.isEmpty, "\(arguments): \(all)")
+            }
+            #expect(try await SoukExecutable.run(["wait", secret(url)]).output == url + "/x\n")
+        }
+        withExtendedLifetime(port) {}
+    }
+
+    @Test(arguments: ["", "ftp://h", "file:///x", "localhost:8080", "127.0.0.1:80"])
+    func `what is neither a URL of HTTP nor a file is misuse at once`(_ place: String) async throws {
+        let outcome = try await SoukExecutable.run(["wait", place, "--timeout", "1h"])
+        #expect(outcome.status == 2 && outcome.errors.contains("http://127.0.0.1:8080"), "\(outcome.errors)")
+    }
+
     @Test func `it says what it waited for in vain`() async throws {
         let folder = try TemporaryFolder()
         let port = try ReservedPort()

@@ -12,7 +12,7 @@ extension FollowedClock {
         do {
             try await clock.start()
         } catch let error as StoreFailure {
-            throw Misuse("--clock \(url): \(error.reason)")
+            throw Misuse("--clock \(url.urlWithoutSecrets): \(error.reason)")
         }
         return clock
     }

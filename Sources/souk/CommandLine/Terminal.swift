@@ -59,7 +59,7 @@ enum Terminal {
 
     /// Writes `text` without a line end to standard error.
     static func write(error text: TerminalText) {
-        let bytes = Array(text.withoutUserInfo.written.utf8)
+        let bytes = Array(text.withoutSecretsOfURLs.written.utf8)
         if let number = send(bytes, to: 2), number != EPIPE { lostNotes.withLock { $0 = true } }
     }
 

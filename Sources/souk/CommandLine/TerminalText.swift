@@ -40,7 +40,10 @@ struct TerminalText: Sendable, ExpressibleByStringInterpolation {
     }
 
     /// The text without the user info of the URLs in it. Not for JSON, which `JSONValue.withoutUserInfo` is for.
-    var withoutUserInfo: TerminalText { TerminalText(written: written.withoutUserInfo) }
+    var withoutUserInfo: TerminalText { changed(\.withoutUserInfo) }
+
+    /// The text with what `change` makes of it, which has to take something out and add nothing.
+    func changed(_ change: (String) -> String) -> TerminalText { TerminalText(written: change(written)) }
 
     static func + (left: TerminalText, right: TerminalText) -> TerminalText {
         TerminalText(written: left.written + right.written)

@@ -1,20 +1,39 @@
 import Primitives
 
-// The password in a URL stays with the command that was given it. What a command prints gets into the logs of CI systems.
+// The password and the tokens in a URL stay with the command that was given it. What a command prints gets into the logs of
+// CI systems.
 
 extension String {
     /// The string with `http://host` in the place of `http://name:password@host`, for every URL in it.
     var withoutUserInfo: String { replacing(/:\/\/[^\/?#\s]*@/, with: "://") }
+
+    /// The string with `http://host/path` in the place of `http://name:password@host/path?token=…#…`, for every URL in it.
+    var withoutSecretsOfURLs: String {
+        withoutUserInfo.replacing(/(:\/\/[^?#\s"<>]*)[?#][^\s"<>]*/) { $0.output.1 }
+    }
+
+    /// This URL without user info, query and fragment, whatever characters they have.
+    var urlWithoutSecrets: String { String(prefix { $0 != "?" && $0 != "#" }).withoutUserInfo }
 }
 
 extension JSONValue {
     /// The same for every string in it.
-    var withoutUserInfo: JSONValue {
+    var withoutUserInfo: JSONValue { changed(\.withoutUserInfo) }
+
+    /// The same for every string in it.
+    var withoutSecretsOfURLs: JSONValue { changed(\.withoutSecretsOfURLs) }
+
+    private func changed(_ change: (String) -> String) -> JSONValue {
         switch self {
-        case .string(let text): .string(text.withoutUserInfo)
-        case .array(let elements): .array(elements.map(\.withoutUserInfo))
-        case .object(let members): .object(JSONMembers(members.map { ($0.key, $0.value.withoutUserInfo) }))
+        case .string(let text): .string(change(text))
+        case .array(let elements): .array(elements.map { $0.changed(change) })
+        case .object(let members): .object(JSONMembers(members.map { ($0.key, $0.value.changed(change)) }))
         default: self
         }
     }
+}
+
+extension TerminalText {
+    /// The text without the user info, the queries and the fragments of the URLs in it. Not for JSON.
+    var withoutSecretsOfURLs: TerminalText { changed(\.withoutSecretsOfURLs) }
 }

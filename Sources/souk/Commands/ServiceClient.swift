@@ -35,7 +35,7 @@ struct ServiceClient: Sendable {
             let json = bytes.isEmpty ? .null : (try? JSONValue(parsing: bytes)) ?? .null
             return Answer(status: response.status, headers: response.headers, json: json, bytes: bytes)
         } catch let error as HTTPError {
-            throw Failure("\(url) cannot be reached: \(error.reason)")
+            throw Failure("\(url.urlWithoutSecrets) cannot be reached: \(error.reason)")
         }
     }
 

@@ -17,20 +17,20 @@ enum WaitCommand {
             souk simulate --catalog F.storekit > store.json &
             store=$(souk wait store.json)
             A service answers when a request to it gets a response other than 503, whatever its status. Certificates
-            are not judged. Exit 1 when the time is over. A name and a password in URL are sent, and not printed.
+            are not judged. Exit 1 when the time is over. A name, a password and a query in URL are sent, and not printed.
             """
     ) { arguments in
         let patience = try timeout(arguments.text("timeout") ?? "30s")
-        let place = Place(arguments.operands[0])
+        let place = try Place(arguments.operands[0])
         let clock = ContinuousClock()
         let wait = Wait(place: place, end: clock.now + patience, clock: clock)
         guard let greeting = try await Progress.shown("waiting for \(place.name)", wait.run) else {
             throw Failure("\(place.complaint) after \(arguments.text("timeout") ?? "30s")")
         }
         if arguments.has("json") {
-            try Terminal.print(json: greeting.withoutUserInfo)
+            try Terminal.print(json: greeting.withoutSecretsOfURLs)
         } else {
-            try Terminal.print("\(greeting["listening"]?.stringValue?.withoutUserInfo ?? "")")
+            try Terminal.print("\(greeting["listening"]?.stringValue?.urlWithoutSecrets ?? "")")
         }
         return .success
     }
@@ -45,19 +45,29 @@ enum WaitCommand {
         case url(String)
         case file(String)
 
-        init(_ text: String) {
-            self = text.hasPrefix("http://") || text.hasPrefix("https://") ? .url(text) : .file(text)
+        /// Throws `Misuse` for another URL than one of HTTP, and for what is no file's name.
+        init(_ text: String) throws {
+            if text.hasPrefix("http://") || text.hasPrefix("https://") {
+                self = .url(text)
+            } else if text.isEmpty || text.contains("://") || text.contains(/^[\w.\-]+:\d+$/) {
+                throw Misuse("URL is an http or https URL such as http://127.0.0.1:8080, and FILE the path of a file")
+            } else if !text.isPlausiblePath {
+                throw Misuse(path: text, "there is no such file")
+            } else {
+                self = .file(text)
+            }
         }
 
         var name: String {
             switch self {
-            case .url(let text), .file(let text): text
+            case .url(let text): text.urlWithoutSecrets
+            case .file(let text): text
             }
         }
 
         var complaint: String {
             switch self {
-            case .url(let url): "\(url) does not answer"
+            case .url: "\(name) does not answer"
             case .file(let file): "\(file): no service that answers has written its first line there"
             }
         }

@@ -126,7 +126,7 @@ extension HARReplay {
 
         init(_ row: HARCommands.Row, _ request: HTTPRequest, over transport: any HTTPTransport) async {
             self.row = row
-            url = request.url.withoutUserInfo
+            url = request.url.urlWithoutSecrets
             do {
                 let response = try await transport.send(request)
                 let body = try await response.body.collect(upTo: Self.answerLimit)
@@ -135,7 +135,7 @@ extension HARReplay {
             } catch {
                 status = nil
                 let reason = (error as? HTTPError)?.reason ?? "\(error)"
-                differences = row.record.failure == nil ? ["no answer: \(reason)"] : []
+                differences = row.record.failure == nil ? ["no answer: \(reason.withoutSecretsOfURLs)"] : []
             }
         }
 

@@ -66,8 +66,8 @@ struct StoreClient: Sendable {
     /// Throws `Misuse` when `--url` is missing or none.
     init(_ arguments: Arguments) throws {
         let url = try arguments.required("url")
-        guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
-            throw Misuse("--url is an http or https URL such as http://127.0.0.1:8080")
+        guard url.hasPrefix("http://") || url.hasPrefix("https://"), !url.contains("?"), !url.contains("#") else {
+            throw Misuse("--url is an http or https URL such as http://127.0.0.1:8080, without ? and #")
         }
         service = ServiceClient(url: (url.hasSuffix("/") ? String(url.dropLast()) : url) + "/control/v1")
     }
