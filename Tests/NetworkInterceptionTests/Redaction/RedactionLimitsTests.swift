@@ -27,6 +27,13 @@ import Testing
         "token:\n#", "token: &a ", "token: !", "\\n", "\\ntoken: |\\n ", "\\\\n", "\"\\n", "\\\"\\n", "\\u000a",
         "<param-name>token</param-name><", "<key a>", "<entry name=\"otp\"><", "%2574oken=", "token=\n\"",
         "<a token=\n", "--a\n", "--a\n\n\u{0}", "\n--", "a\u{0}", "t\u{0}o\u{0}",
+        "{\"name\":\"token\",\"id\":1,", "\"id\":1,{\"name\":\"token\"", "\"otp\":{\"value\":", "\"otp\":{",
+        "\"path\":\"/token\",",
+        "name: token\nid: a\n- ", "<token a='", "<token value=", "<a name=token id=", "define('token',\"",
+        "set(\"token\",", "(\"",
+        "a[\"token\"]=", "(token:\n", "(token:\n\"", "token: a = \"", "$token:A=\"", "data:\n\"token\":\n",
+        "4111+1111+",
+        "token_v2=", "a_v2: ",
         "/token", "/token/", "token=a          ", "          ", "\n\n", "\u{0}t", "a", "é",
     ]
 
