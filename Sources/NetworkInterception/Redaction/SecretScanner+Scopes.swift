@@ -9,9 +9,9 @@ struct SecretScope {
     let tag: Range<Int>?
     /// The values that are secrets in it.
     let meaning: SecretMeaning
-    /// Whether a path says so, as in JSON Patch. Then only `value` is a secret.
+    /// Whether a path says so, as in JSON Patch.
     var isPath = false
-    /// Whether a secret has to be in the same object or tag, as after the first one.
+    /// Whether only `value` in the same object or tag is a secret, as after the first one.
     var isStrict = false
 }
 
@@ -72,7 +72,7 @@ extension SecretScanner {
     /// Returns how far the value of this name is a secret because of something before it; `nil` when it is none.
     mutating func meaningBeside(_ name: SecretName) -> SecretMeaning? {
         if let named, name.range.upperBound < named.limit, rules.isNamed(text, name.range),
-            !named.isStrict || isBeside(name, named), !named.isPath || rules.isHeld(text, name.range)
+            !named.isStrict || rules.isHeld(text, name.range) && isBeside(name, named)
         {
             // Without quotes it is not known where an object ends.
             if name.quote == nil, newestTag == nil { self.named = nil } else { self.named?.isStrict = true }

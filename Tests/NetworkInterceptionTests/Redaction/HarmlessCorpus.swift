@@ -98,6 +98,7 @@ enum HarmlessCorpus {
         #"{"text":"first line\nPassword: \nthe last: 12\n","path":"C:\\new\\token"}"#,
         #"{"yaml":"a: 1\n# the password\nservices:\n  web: nginx\n"}"#,
         #"{"html":"<b title=\"Password: \">a</b>"}"#, #"{"js":"f('Password: ', \"Token: \", x)"}"#,
+        #"{"type":"password","name":"pw","value":"","data":{"a":1}}"#,
         #"{"session":{"title":"Opening","speaker":{"value":"Anna"}},"value":"Hello"}"#,
         #"{"auth":{"timeout":{"value":30},"retries":3},"raw":"Hello"}"#,
         #"{"pass":{"id":7,"data":"Hello","text":"Gate 12"},"session":{"user":"a","value":null}}"#,
