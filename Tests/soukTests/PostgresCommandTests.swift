@@ -21,7 +21,7 @@ struct PostgresCommandTests {
     }
 
     private func serve(_ database: String) async throws -> SoukService {
-        try await SoukService(["serve", "--database", database, "--bundle-id", "com.example.a"])
+        try await SoukService(["serve", "--database", database, "--bundle-id", "com.example.a"], in: folder.path)
     }
 
     private func send(
@@ -121,12 +121,13 @@ struct PostgresCommandTests {
         #expect(mayNot.status == 2 && mayNot.errors.contains("may not"), "\(mayNot)")
         try await cluster.run("GRANT ALL ON SCHEMA public TO locked", in: String(name))
         // A settings file may hold the password.
-        let server = try await SoukService([
-            "serve", "--bundle-id", "com.example.a", "--config",
-            try folder.write(
-                "souk.json",
-                #"{"database": "postgres://locked:open%20sesame@/\#(name)?host=\#(cluster.folder)"}"#),
-        ])
+        let server = try await SoukService(
+            [
+                "serve", "--bundle-id", "com.example.a", "--config",
+                try folder.write(
+                    "souk.json",
+                    #"{"database": "postgres://locked:open%20sesame@/\#(name)?host=\#(cluster.folder)"}"#),
+            ], in: folder.path)
         #expect(server.greeting.text().contains("sesame") == false)
         #expect(await server.stop() == 0)
     }

@@ -30,8 +30,8 @@ final class SoukService: Sendable {
     /// Starts it and reads its first line. Throws when it ends instead.
     ///
     /// - Parameter openFiles: how many it may have open before it asks for more.
-    convenience init(_ arguments: [String], openFiles: Int? = nil) async throws {
-        try await self.init(program: "souk", arguments + ["--stop-with-parent"], openFiles: openFiles)
+    convenience init(_ arguments: [String], openFiles: Int? = nil, in folder: String? = nil) async throws {
+        try await self.init(program: "souk", arguments + ["--stop-with-parent"], openFiles: openFiles, in: folder)
     }
 
     /// A `souk` that begins with this mask for the modes of files.
@@ -39,11 +39,13 @@ final class SoukService: Sendable {
         try await self.init(program: "souk", arguments, mask: mask)
     }
 
-    init(program: String, _ arguments: [String], openFiles: Int? = nil, mask: String? = nil) async throws {
+    init(
+        program: String, _ arguments: [String], openFiles: Int? = nil, mask: String? = nil, in folder: String? = nil
+    ) async throws {
         var words = [SoukExecutable.path(program)] + arguments
         if let mask { words = ["/bin/sh", "-c", "umask \(mask); exec \"$@\"", "sh"] + words }
         if let openFiles { words = ["/bin/sh", "-c", "ulimit -Sn \(openFiles); exec \"$@\"", "sh"] + words }
-        child = try ChildProgram(words[0], Array(words.dropFirst()), input: .captured, output: .captured)
+        child = try ChildProgram(words[0], Array(words.dropFirst()), in: folder, input: .captured, output: .captured)
         greeting = try JSONValue(parsing: await child.output.firstLine() ?? "")
     }
 
