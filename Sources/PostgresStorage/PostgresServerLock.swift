@@ -20,29 +20,23 @@ final class PostgresServerLock: Sendable {
 
     /// Takes the lock again where the connection ended. Throws `alreadyOpen` when another program was faster, and what
     /// connecting throws.
-    func check() throws(SQLError) {
-        let current = connection.withLock { connection in
-            defer { connection = nil }
-            return connection
+    func check() throws {
+        // One at a time: a second connection of this program would not get the lock either.
+        try connection.withLock { connection in
+            if let current = connection {
+                if Self.isAlive(current) { return }
+                current.close()
+                connection = nil
+            }
+            connection = try Self.take(settings)
         }
-        if let current, Self.isAlive(current) { return give(current) }
-        current?.close()
-        give(try Self.take(settings))
     }
 
     func close() {
         connection.withLock { connection in
-            connection?.close(); connection = nil
+            connection?.close()
+            connection = nil
         }
-    }
-
-    /// Two may have checked at the same time.
-    private func give(_ held: PostgresConnection) {
-        let other = connection.withLock { connection in
-            defer { connection = held }
-            return connection
-        }
-        other?.close()
     }
 
     private static func isAlive(_ connection: PostgresConnection) -> Bool {
