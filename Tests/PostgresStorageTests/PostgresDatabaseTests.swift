@@ -382,7 +382,7 @@ struct PostgresDatabaseTests {
                 """
             try await PostgresCluster.shared().run(end, in: name)
             // The server frees the lock when the connection's process has ended.
-            while (try? database.checkFiles()) == nil { await Task.yield() }
+            try await until("the lock is taken again") { (try? database.checkFiles()) != nil }
             #expect(throws: SQLError(.alreadyOpen, "")) {
                 try PostgresDatabase(url: url, configuration: exclusive)
             }
