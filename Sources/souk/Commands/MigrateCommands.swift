@@ -182,6 +182,9 @@ enum MigrateCommands {
             throw Misuse(error.description)
         } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
             throw Misuse(error.description)
+        } catch let error as SQLError where error.isConstraintViolation {
+            // Each table is read as it is then: a server may have written what a later table refers to.
+            throw Misuse("The ledger changed while it was copied; run this again, it goes on where it was")
         }
     }
 
