@@ -92,7 +92,7 @@ let modules: [Module] = [
 /// What tests of ours and of users stand on, in the order of the import table.
 let testSupport: [Module] = [
     Module(name: "BaseTestSupport", imports: ["Primitives"]),
-    Module(name: "HostTestSupport", imports: ["Primitives"]),
+    Module(name: "HostTestSupport", imports: ["SQLStorage", "Primitives"]),
     Module(
         name: "StoreTestSupport",
         imports: ["BaseTestSupport", "StoreKitAdapter", "StoreModel", "HTTPCore", "Primitives"]),

@@ -25,6 +25,8 @@ public final class PostgresDatabase: SQLDatabase {
         public var connectTimeout: Duration = .seconds(5)
         /// How long to wait for the answer to what is sent in one go.
         public var timeout: Duration = .seconds(30)
+        /// How long a statement waits for a row that another transaction has locked.
+        public var lockTimeout: Duration = .seconds(5)
         /// For how long a body is run again that others were faster than, or that lost its connection.
         public var retryTimeout: Duration = .seconds(10)
         /// How transactions that write are kept apart.

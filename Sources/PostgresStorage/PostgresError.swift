@@ -18,7 +18,9 @@ extension SQLError {
             case "25006": made(.readOnly, "The database \(place) may not be written here: \(said).")
             case "53100":
                 made(.storageFull, "There is no room left for the database \(place); make room and try again.")
-            case "53300", "55P03", "57014":
+            case "55P03":
+                made(.busy, "Another transaction kept rows of the database \(place) locked for too long; try again.")
+            case "53300", "57014":
                 made(.busy, "The database \(place) is busy: \(said); try again.")
             case "57P01", "57P02", "57P03", "57P05", "25P03":
                 made(.connectionLost, "The database \(place) ended the connection: \(said).")

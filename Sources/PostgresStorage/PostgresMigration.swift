@@ -3,7 +3,8 @@ import SQLStorage
 extension MigrationPlan {
     static let table = """
         CREATE TABLE IF NOT EXISTS schema_migrations (
-            position BIGINT PRIMARY KEY, name TEXT COLLATE "C" NOT NULL UNIQUE, checksum TEXT NOT NULL)
+            position BIGINT PRIMARY KEY, name TEXT COLLATE "C" NOT NULL UNIQUE, checksum TEXT NOT NULL);
+        \(CommitMark.table)
         """
 
     /// Applies what the database does not have yet, each step in a transaction of its own.

@@ -40,12 +40,23 @@ final class PostgresSettings: Sendable {
         options = parts["options"] ?? ""
     }
 
+    /// At least one: 0 would be no limit.
+    private var lockMilliseconds: Int64 {
+        let (seconds, attoseconds) = configuration.lockTimeout.components
+        return max(1, min(seconds, 1_000_000) * 1000 + attoseconds / 1_000_000_000_000_000)
+    }
+
     /// For `PQconnectdbParams`; the last of two with the same name counts.
     func parameters(for use: PostgresConnection.Use) -> [(String, String)] {
         switch use {
         case .transactions:
             // A program that stops in the middle of a transaction keeps its rows locked for no longer.
-            parameters + [("options", "-c idle_in_transaction_session_timeout=60000 \(options)")]
+            parameters + [
+                (
+                    "options",
+                    "-c idle_in_transaction_session_timeout=60000 -c lock_timeout=\(lockMilliseconds) \(options)"
+                )
+            ]
         case .lookups:
             // Each statement is a transaction of its own, which can change nothing.
             parameters + [

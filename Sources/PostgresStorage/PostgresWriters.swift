@@ -21,6 +21,9 @@ final class PostgresWriters: Sendable {
     private let begin: PostgresStatement
     private let commit: PostgresStatement
     private let rollback: PostgresStatement
+    private let beginSettling: PostgresStatement
+    /// Commits until old marks are deleted.
+    private let untilForgetting = Locked(1_000)
 
     /// How often a body meets others before it runs alone among the writers of this program.
     private static let attemptsBesideOthers = 3
@@ -32,6 +35,7 @@ final class PostgresWriters: Sendable {
         begin = try PostgresStatement("BEGIN ISOLATION LEVEL \(level) READ WRITE")
         commit = try PostgresStatement("COMMIT")
         rollback = try PostgresStatement("ROLLBACK")
+        beginSettling = try PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
     }
 
     // MARK: - Asking
@@ -138,17 +142,70 @@ final class PostgresWriters: Sendable {
             attempt += 1
             let isAlone = attempt > Self.attemptsBesideOthers
             crowd.begin(alone: isAlone)
-            let outcome = Result { try run(write, on: &connection) }
+            let mark = CommitMark()
+            let outcome = Result { try run(write, leaving: mark, on: &connection) }
             crowd.end(alone: isAlone)
             switch outcome {
-            case .success: return write.answer(commitFailedWith: nil)
+            case .success:
+                write.answer(commitFailedWith: nil)
+                return forgetMarks(on: &connection)
             case .failure(let error):
-                if let error = error as? SQLError, error.mayRunAgain, .now < deadline {
-                    pause(after: attempt, error)
-                    continue
+                if let error = error as? SQLError {
+                    if error.code == .outcomeUnknown {
+                        guard let isCommitted = settle(mark, until: deadline) else {
+                            return write.answer(commitFailedWith: error)
+                        }
+                        if isCommitted { return write.answer(commitFailedWith: nil) }
+                        if .now < deadline { continue }
+                        return write.answer(commitFailedWith: SQLError.lost(settings.place, "\(error.message)"))
+                    }
+                    if error.mayRunAgain, .now < deadline {
+                        pause(after: attempt, error)
+                        continue
+                    }
                 }
                 return write.answer(commitFailedWith: error)
             }
+        }
+    }
+
+    /// Finds out whether a transaction was committed whose commit was not answered: afterwards it is for good, or never
+    /// will be. `nil` when that cannot be found out in time.
+    private func settle(_ mark: CommitMark, until deadline: ContinuousClock.Instant) -> Bool? {
+        var attempt = 0
+        repeat {
+            attempt += 1
+            do {
+                let connection = try PostgresConnection(settings, for: .transactions)
+                defer { connection.close() }
+                let answers = try connection.exchange(
+                    [
+                        PostgresQuery(statement: beginSettling, values: [], isKept: false), try mark.settling(),
+                        PostgresQuery(statement: commit, values: [], isKept: false),
+                    ], endsWithCommit: true)
+                if let isLeft: Int64 = try answers[1].rows.first?["is_left"] { return isLeft == 1 }
+                return nil
+            } catch {
+                guard let error = error as? SQLError, error.code != .closed else { return nil }
+                pause(after: attempt, error)
+            }
+        } while ContinuousClock.now < deadline
+        return nil
+    }
+
+    /// Deletes old marks, now and then.
+    private func forgetMarks(on connection: inout PostgresConnection?) {
+        let isDue = untilForgetting.withLock { count in
+            count -= 1
+            guard count == 0 else { return false }
+            count = 10_000
+            return true
+        }
+        guard isDue, let current = connection, let query = try? CommitMark.forgetting() else { return }
+        _ = try? current.exchange([query])
+        if current.isBroken || current.isInTransaction {
+            current.close()
+            connection = nil
         }
     }
 
@@ -158,9 +215,20 @@ final class PostgresWriters: Sendable {
         Thread.sleep(forTimeInterval: .random(in: 0...most))
     }
 
+    /// A new connection. The database could be opened before, so whatever keeps it from being opened now may pass.
+    private func connect() throws(SQLError) -> PostgresConnection {
+        do throws(SQLError) {
+            return try PostgresConnection(settings, for: .transactions)
+        } catch {
+            throw SQLError(.connectionLost, error.message, underlying: error)
+        }
+    }
+
     /// Runs a body once, in a transaction. Throws what it threw, or why the commit failed.
-    private func run(_ write: any QueuedWrite, on kept: inout PostgresConnection?) throws {
-        let connection = try kept ?? PostgresConnection(settings, for: .transactions)
+    private func run(
+        _ write: any QueuedWrite, leaving mark: CommitMark, on kept: inout PostgresConnection?
+    ) throws {
+        let connection = try kept ?? connect()
         kept = connection
         defer {
             if connection.isBroken {
@@ -180,7 +248,8 @@ final class PostgresWriters: Sendable {
             // A body that asked nothing and changed nothing needs no transaction.
             guard session.hasBegun || waiting.count > 1 else { return }
             _ = try connection.exchange(
-                waiting + [PostgresQuery(statement: commit, values: [], isKept: false)], endsWithCommit: true)
+                waiting + [try mark.leaving(), PostgresQuery(statement: commit, values: [], isKept: false)],
+                endsWithCommit: true)
         } catch {
             if !connection.isBroken, connection.isInTransaction {
                 _ = try? connection.exchange([PostgresQuery(statement: rollback, values: [], isKept: false)])

@@ -52,7 +52,7 @@ struct ServerBench: Sendable {
                     task = made
                     return made
                 }
-                return try PostgresDatabase(url: try await url.value)
+                return try PostgresDatabase(url: try await url.value, configuration: ServerBench.postgres)
             default:
                 var storage = SQLiteDatabase.Configuration()
                 storage.foldedPages = foldedPages
@@ -64,6 +64,9 @@ struct ServerBench: Sendable {
     /// The database under a bench. `SOUK_DATABASE=postgresql` runs all tests of the server on PostgreSQL.
     @TaskLocal static var engine: SQLDialect =
         ProcessInfo.processInfo.environment["SOUK_DATABASE"] == "postgresql" ? .postgreSQL : .sqlite
+
+    /// How a database on PostgreSQL is opened.
+    @TaskLocal static var postgres = PostgresDatabase.Configuration()
 
     init(
         environments: [StoreEnvironment] = [.sandbox], folder: Folder? = nil,

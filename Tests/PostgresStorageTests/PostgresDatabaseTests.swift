@@ -267,24 +267,43 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `a connection that ends during a commit leaves the outcome unknown`() async throws {
+    /// A table of which each new row keeps a commit waiting, in a deferred trigger, while `gate` has no row.
+    private static func makeSlowCommits(in database: PostgresDatabase) async throws {
+        try await database.write { connection in
+            try connection.execute("CREATE TABLE slow (id BIGINT)")
+            try connection.execute("CREATE TABLE gate (id BIGINT)")
+            try connection.execute(
+                """
+                CREATE FUNCTION wait_for_gate() RETURNS TRIGGER LANGUAGE plpgsql AS
+                $$ BEGIN
+                    IF (SELECT count(*) FROM slow) > 1 THEN RETURN NULL; END IF;
+                    PERFORM pg_sleep(60); RETURN NULL;
+                END $$
+                """)
+            try connection.execute(
+                """
+                CREATE CONSTRAINT TRIGGER slowly AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW EXECUTE FUNCTION wait_for_gate()
+                """)
+        }
+    }
+
+    @Test func `a transaction that ended during its commit runs again, and counts once`() async throws {
         try await Self.withDatabase { database, url, _ in
-            // The commit waits in a deferred trigger, until its connection is ended.
-            try await database.write { connection in
-                try connection.execute("CREATE TABLE slow (id BIGINT)")
-                try connection.execute(
-                    """
-                    CREATE FUNCTION wait_long() RETURNS TRIGGER LANGUAGE plpgsql AS
-                    $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$
-                    """)
-                try connection.execute(
-                    """
-                    CREATE CONSTRAINT TRIGGER slowly AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED
-                    FOR EACH ROW EXECUTE FUNCTION wait_long()
-                    """)
-            }
+            try await Self.makeSlowCommits(in: database)
             let other = try PostgresDatabase(url: url)
-            let outcome = Task { try await database.write { try $0.perform("INSERT INTO slow VALUES (1)", []) } }
+            let runs = Locked(0)
+            let outcome = Task {
+                try await database.write { connection in
+                    let count = runs.withLock { runs in
+                        runs += 1
+                        return runs
+                    }
+                    // The second time the trigger does not wait.
+                    for _ in 0..<count { try connection.perform("INSERT INTO slow VALUES (1)", []) }
+                    return count
+                }
+            }
             try await until("the commit is ended") {
                 let ended = try other.read { connection in
                     try connection.query(
@@ -295,9 +314,30 @@ struct PostgresDatabaseTests {
                 }
                 return !ended.isEmpty
             }
-            let error = await #expect(throws: SQLError.self) { try await outcome.value }
-            #expect(error?.code == .outcomeUnknown)
+            #expect(try await outcome.value == 2)
+            let count: Int? = try other.read { try $0.first("SELECT count(*) AS n FROM slow")?["n"] }
+            #expect(count == 2)
             await other.close()
+        }
+    }
+
+    @Test func `a commit whose answer was lost is found, and its body does not run again`() async throws {
+        try await Self.withDatabase { database, url, _ in
+            let proxy = try PostgresProxy(to: url)
+            let cut = try PostgresDatabase(url: proxy.url)
+            let runs = Locked(0)
+            proxy.cutAnswer(to: "COMMIT")
+            let balance: Int = try await cut.write { connection in
+                runs.withLock { $0 += 1 }
+                try connection.perform("UPDATE account SET balance = balance + 1 WHERE name = 'a'", [])
+                return try #require(try connection.first("SELECT balance FROM account WHERE name = 'a'"))["balance"]
+            }
+            #expect(balance == 1)
+            #expect(proxy.cuts == 1)
+            #expect(runs.withLock(\.self) == 1)
+            #expect(try Self.balance("a", in: database) == 1)
+            await cut.close()
+            proxy.close()
         }
     }
 

@@ -111,13 +111,22 @@ extension Refusal {
                 detail: rejected.detail, field: field, isRetryable: rejected.retryable))
     }
 
+    /// Failures of the ledger that pass, or that an operator ends.
+    private static let passing: Set<SQLError.Code> = [
+        .busy, .conflict, .connectionLost, .cannotOpen, .readOnly, .storageFull, .storageFailed, .closed,
+    ]
+
     /// What went wrong on this side. Whatever the database says stays here: it is not the sender's to read.
     static func failure(_ error: any Error) -> Refusal {
         if let refusal = error as? Refusal { return refusal }
         if case Ledger.CustomerRefusal.erased = error { return customerErased }
         if error is CancellationError { return unavailable("The request was given up before it was done.") }
-        if let error = error as? SQLError, [.busy, .storageFull, .storageFailed, .closed].contains(error.code) {
+        if let error = error as? SQLError, passing.contains(error.code) {
             return unavailable("The ledger cannot be reached at the moment; nothing was changed, try again.")
+        }
+        if let error = error as? SQLError, error.code == .outcomeUnknown {
+            return unavailable(
+                "The connection to the ledger was lost at the end: what was asked may have been done. Send it again.")
         }
         if let error = error as? SQLError, error.code == .invalidValue {
             return malformed("A text of the request contains U+0000, or is too long to be kept.")

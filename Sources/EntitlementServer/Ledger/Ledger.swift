@@ -80,16 +80,26 @@ struct Ledger: Sendable {
         once request: IdempotentRequest?,
         _ body: @escaping @Sendable (any SQLConnection, inout Outcome) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
-        try await write { connection, outcome in
-            guard var request else { return try body(connection, &outcome) }
-            guard try request.begin(connection) else {
-                guard let kept = try request.kept(connection) else { throw Refusal.idempotencyInProgress }
-                return kept
+        let hasKey = Locked(false)
+        do {
+            return try await write { connection, outcome in
+                guard var request else { return try body(connection, &outcome) }
+                hasKey.withLock { $0 = false }
+                let isFirst = try request.begin(connection)
+                hasKey.withLock { $0 = true }
+                guard isFirst else {
+                    guard let kept = try request.kept(connection) else { throw Refusal.idempotencyInProgress }
+                    return kept
+                }
+                let answer = try body(connection, &outcome)
+                request.customer = outcome.subject ?? request.customer
+                try request.complete(answer, connection)
+                return answer
             }
-            let answer = try body(connection, &outcome)
-            request.customer = outcome.subject ?? request.customer
-            try request.complete(answer, connection)
-            return answer
+        } catch let error as SQLError {
+            // The request that has the key is not answered yet, on another server.
+            guard error.code == .busy, request != nil, !hasKey.withLock(\.self) else { throw error }
+            throw Refusal.idempotencyInProgress
         }
     }
 

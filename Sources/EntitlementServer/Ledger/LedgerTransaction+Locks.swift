@@ -23,7 +23,7 @@ extension LedgerTransaction {
         guard connection.isConcurrent else { return }
         let asked = customer.map { foreseen?.token(of: $0) ?? $0.appAccountToken }
         try lock(
-            tokens: Set(facts.compactMap(\.row.token) + (asked.map { [$0] } ?? [])),
+            tokens: Set(facts.compactMap(\.row.token) + facts.compactMap(\.webPayment) + (asked.map { [$0] } ?? [])),
             entering: Set(facts.map(\.original)))
     }
 
@@ -166,6 +166,15 @@ extension LedgerTransaction {
         }
         let unused = locked.newTokens.subtracting(locked.usedTokens).subtracting(newcomers.values)
         if !unused.isEmpty { try deleteTokens(unused) }
+    }
+}
+
+extension PresentedFact {
+    /// The token that is locked for a payment on the web: which purchase a payment is of is read, and written only then. No
+    /// customer has a name with U+0000.
+    fileprivate var webPayment: UUID? {
+        guard case .transaction(let fact) = content, fact.source == .web else { return nil }
+        return CustomerID(unchecked: "\u{0}payment \(fact.id.rawValue)").appAccountToken
     }
 }
 

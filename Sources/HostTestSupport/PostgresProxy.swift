@@ -1,0 +1,133 @@
+import Foundation
+import Primitives
+
+/// Passes connections on to the socket of a `PostgresCluster`, and ends them at a chosen moment.
+///
+///     let proxy = try PostgresProxy(to: cluster.url(of: "test1"))
+///     proxy.cutAnswer(to: "COMMIT")
+///     let database = try PostgresDatabase(url: proxy.url)
+public final class PostgresProxy: Sendable {
+    /// The database behind the proxy.
+    public let url: String
+    private let folder: URL
+    private let listener: Int32
+    private let cut = Locked<(text: [UInt8]?, count: Int)>((nil, 0))
+
+    /// Listens on a socket in a folder of its own. Throws `POSIXError` where that cannot be made.
+    ///
+    /// - Parameter url: a URL whose `host` parameter is the folder of a socket, as those of `PostgresCluster`.
+    public init(to url: String) throws {
+        let parts = url.components(separatedBy: "?host=")
+        guard parts.count == 2 else { throw POSIXError(.EINVAL) }
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "souk-proxy-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        self.url = "\(parts[0])?host=\(folder.path)"
+        let target = "\(parts[1])/.s.PGSQL.5432"
+        listener = try Self.socket()
+        let path = folder.appendingPathComponent(".s.PGSQL.5432").path
+        guard Self.withAddress(path, { bind(listener, $0, $1) }) == 0, listen(listener, 64) == 0 else {
+            throw POSIXError(.EADDRNOTAVAIL)
+        }
+        Thread.detachNewThread { [self, listener] in
+            while true {
+                let client = accept(listener, nil, nil)
+                guard client >= 0 else { return }
+                guard let server = try? Self.socket(), Self.withAddress(target, { connect(server, $0, $1) }) == 0 else {
+                    Foundation.close(client)
+                    continue
+                }
+                Thread.detachNewThread { self.relay(client, server) }
+            }
+        }
+    }
+
+    /// Ends the next connection whose client sends `text`, after the server has answered and before the client sees it.
+    public func cutAnswer(to text: String) { cut.withLock { $0.text = Array(text.utf8) } }
+
+    /// How many answers were cut off.
+    public var cuts: Int { cut.withLock { $0.count } }
+
+    /// Stops listening and removes the socket. Connections end with their client.
+    public func close() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        Foundation.close(listener)
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    private func relay(_ client: Int32, _ server: Int32) {
+        defer {
+            Foundation.close(client)
+            Foundation.close(server)
+        }
+        var isCutting = false
+        var answer: [UInt8] = []
+        while true {
+            var items = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            guard poll(&items, 2, -1) > 0 else { return }
+            if items[0].revents != 0 {
+                guard let sent = Self.read(client), Self.write(sent, to: server) else { return }
+                isCutting = isCutting || takeCut(for: sent)
+            }
+            if items[1].revents != 0 {
+                guard let said = Self.read(server) else { return }
+                guard isCutting else {
+                    guard Self.write(said, to: client) else { return }
+                    continue
+                }
+                answer += said
+                // ReadyForQuery, outside a transaction: all was answered.
+                if answer.suffix(6) == [UInt8(ascii: "Z"), 0, 0, 0, 5, UInt8(ascii: "I")] { return }
+            }
+        }
+    }
+
+    private func takeCut(for sent: [UInt8]) -> Bool {
+        cut.withLock { cut in
+            guard let text = cut.text, Data(sent).range(of: Data(text)) != nil else { return false }
+            cut = (nil, cut.count + 1)
+            return true
+        }
+    }
+
+    private static func read(_ descriptor: Int32) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = recv(descriptor, &bytes, bytes.count, 0)
+        return count > 0 ? Array(bytes[..<count]) : nil
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                send(descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return false }
+            sent += count
+        }
+        return true
+    }
+
+    private static func socket() throws -> Int32 {
+        #if canImport(Darwin)
+            let descriptor = Foundation.socket(AF_UNIX, SOCK_STREAM, 0)
+        #else
+            let descriptor = Foundation.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+        #endif
+        guard descriptor >= 0 else { throw POSIXError(.EMFILE) }
+        return descriptor
+    }
+
+    private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard path.utf8.count < room else { return -1 }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import Primitives
+import SQLStorage
+
+/// A database that can stop before a statement, and that can have a fault of a server: tests of what decides between
+/// servers that write at the same time.
+///
+///     let database = SteeredDatabase(inner, fault: .customerNotLocked)
+///     database.pause(before: "UPDATE customer")
+///
+/// Statements are known by how they begin, so a fault shows that a test finds it, and never is in a program.
+public final class SteeredDatabase: SQLDatabase {
+    /// Something that a server could do wrong.
+    public enum Fault: String, Sendable, CaseIterable {
+        /// The row of a purchase's token is not locked.
+        case tokenNotLocked
+        /// An idempotency key is looked for first, and written down at the end.
+        case keyInsertedLast
+        /// A fact is inserted whether it is there or not.
+        case factInsertedTwice
+        /// A customer's row is not locked before the answer is computed.
+        case customerNotLocked
+        /// The redemptions of a promotion are read, and the next number is written.
+        case promotionReadFirst
+        /// An event is delivered to a webhook as often as it is taken in.
+        case deliveryNotUnique
+        /// Events are numbered before the commit.
+        case eventsNumberedFirst
+        /// The lines of a webhook are not locked.
+        case linesNotLocked
+    }
+
+    private struct State {
+        var text: String?
+        var isPaused = false
+    }
+
+    private let inner: any SQLDatabase
+    private let fault: Fault?
+    private let state = Locked(State())
+    private let gate = DispatchSemaphore(value: 0)
+
+    /// - Parameter fault: `nil` for a server without a fault.
+    public init(_ inner: any SQLDatabase, fault: Fault? = nil) {
+        self.inner = inner
+        self.fault = fault
+    }
+
+    /// Stops the next body of `write` before a statement that contains `text`, after what it performed was sent.
+    public func pause(before text: String) { state.withLock { $0.text = text } }
+
+    /// Whether a body has stopped.
+    public var isPaused: Bool { state.withLock(\.isPaused) }
+
+    /// Lets the body go on that has stopped.
+    public func resume() {
+        let wasPaused = state.withLock { state in
+            defer { state = State() }
+            return state.isPaused
+        }
+        if wasPaused { gate.signal() }
+    }
+
+    public var dialect: SQLDialect { inner.dialect }
+
+    public func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations) }
+
+    /// Takes the rules of the schema away that would keep the fault from doing harm. To be called after the migrations.
+    public func removeRules() async throws {
+        let statements: [String] =
+            switch fault {
+            case .factInsertedTwice:
+                ["ALTER TABLE fact DROP CONSTRAINT fact_app_environment_original_transaction_id_source_digest_key"]
+            case .deliveryNotUnique: ["DROP INDEX webhook_delivery_of_event"]
+            case .eventsNumberedFirst: ["ALTER TABLE event ALTER COLUMN sequence SET DEFAULT nextval('event_arrival')"]
+            default: []
+            }
+        for statement in statements { try await inner.write { try $0.execute(statement) } }
+    }
+
+    public func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T { try inner.read(body) }
+
+    public func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow? {
+        try await inner.lookup(sql, values)
+    }
+
+    public func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
+        try await inner.write { try body(Connection(inner: $0, database: self)) }
+    }
+
+    public func removeDeleted() async throws -> Bool { try await inner.removeDeleted() }
+    public func compact(upTo bytes: Int64) async throws -> Bool { try await inner.compact(upTo: bytes) }
+    public func checkFiles() throws { try inner.checkFiles() }
+    public func close() async { await inner.close() }
+
+    private func pauseIfDue(_ sql: String, _ connection: any SQLConnection) throws {
+        let isDue = state.withLock { state in
+            guard let text = state.text, sql.contains(text) else { return false }
+            state.text = nil
+            return true
+        }
+        guard isDue else { return }
+        _ = try connection.query("SELECT 1 AS one", [])
+        state.withLock { $0.isPaused = true }
+        gate.wait()
+    }
+
+    private final class Connection: SQLConnection {
+        private let inner: any SQLConnection
+        private let database: SteeredDatabase
+        /// The key that is inserted at the end.
+        private var late: SQLQuery?
+
+        init(inner: any SQLConnection, database: SteeredDatabase) {
+            self.inner = inner
+            self.database = database
+        }
+
+        var isConcurrent: Bool { inner.isConcurrent }
+
+        func execute(_ sql: String, _ values: [SQLValue]) throws -> Int {
+            try database.pauseIfDue(sql, inner)
+            switch database.fault {
+            case .keyInsertedLast where sql.hasPrefix("INSERT INTO idempotency_key"):
+                let known = try inner.first(
+                    "SELECT 1 AS one FROM idempotency_key WHERE app = ?1 AND environment = ?2 AND asker = ?3 AND key = ?4",
+                    Array(values.prefix(4)))
+                late = SQLQuery(sql, values)
+                return known == nil ? 1 : 0
+            case .factInsertedTwice where sql.hasPrefix("INSERT INTO fact"):
+                return try inner.execute(Self.withoutConflict(sql), values)
+            case .promotionReadFirst where sql.hasPrefix("UPDATE promotion SET redemptions"):
+                let row = try inner.first(
+                    """
+                    SELECT redemptions, redemption_limit FROM promotion
+                    WHERE app = ?1 AND environment = ?2 AND code = ?3
+                    """, values)
+                guard let row else { return 0 }
+                let (count, limit): (Int64, Int64?) = (try row["redemptions"], try row["redemption_limit"])
+                guard limit.map({ count < $0 }) ?? true else { return 0 }
+                return try inner.execute(
+                    "UPDATE promotion SET redemptions = ?4 WHERE app = ?1 AND environment = ?2 AND code = ?3",
+                    values + [.integer(count + 1)])
+            default: return try inner.execute(sql, values)
+            }
+        }
+
+        func perform(_ sql: String, _ values: [SQLValue]) throws {
+            try database.pauseIfDue(sql, inner)
+            if let late, sql.hasPrefix("UPDATE idempotency_key SET status") {
+                self.late = nil
+                try inner.perform(late.sql, late.values)
+            }
+            let isDelivery = database.fault == .deliveryNotUnique && sql.hasPrefix("INSERT INTO webhook_delivery")
+            try inner.perform(isDelivery ? Self.withoutConflict(sql) : sql, values)
+        }
+
+        func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
+            try database.pauseIfDue(sql, inner)
+            return try inner.query(sql, values)
+        }
+
+        func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow? {
+            try database.pauseIfDue(sql, inner)
+            return try inner.first(sql, values)
+        }
+
+        func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws {
+            try inner.each(sql, values, body)
+        }
+
+        func queries(_ queries: [SQLQuery]) throws -> [[SQLRow]] {
+            guard database.fault == .tokenNotLocked else { return try inner.queries(queries) }
+            let isToken = queries.map { $0.sql.hasPrefix("INSERT INTO token") }
+            var rows = try inner.queries(zip(queries, isToken).filter { !$1 }.map(\.0))[...]
+            // As if each token were known.
+            return isToken.map { $0 ? [] : rows.removeFirst() }
+        }
+
+        func lockRows(_ sql: String, _ values: [SQLValue]) throws {
+            let isLeftOut =
+                switch database.fault {
+                case .customerNotLocked: sql.contains("FROM customer ")
+                case .linesNotLocked, .deliveryNotUnique: sql.contains("FROM webhook_cursor ")
+                default: false
+                }
+            if !isLeftOut { try inner.lockRows(sql, values) }
+        }
+
+        private static func withoutConflict(_ sql: String) -> String {
+            sql.range(of: "ON CONFLICT").map { String(sql[..<$0.lowerBound]) } ?? sql
+        }
+    }
+}

@@ -1,0 +1,356 @@
+import BaseTestSupport
+import Foundation
+import HTTPCore
+import HostTestSupport
+import PostgresStorage
+import Primitives
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// Two servers on one PostgreSQL that meet at the worst moment: one stops between what it read and what it writes, until
+/// the other is done or waits for it.
+@Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
+struct TwoServerTests {
+    typealias Fault = SteeredDatabase.Fault
+
+    /// Two servers on one database, with one clock.
+    struct Pair {
+        let first: ServerBench
+        let second: ServerBench
+        let steered: SteeredDatabase
+
+        func close() async {
+            await first.close()
+            await second.close()
+        }
+    }
+
+    /// Something that two servers do at the same time, and what must hold afterwards.
+    enum Meeting: String, CaseIterable, CustomTestStringConvertible {
+        case requestsWithOneKey, customerAndPurchase, purchasesOfOneCustomer, oneFact, redemptionsOfOneCredit
+        case redemptionsOfOneCode, mergeAndPurchase, paymentsOfTwoPurchases, deliveriesInOneLine, deliveriesOfOneEvent
+        case eventsOfTwoCustomers
+
+        var testDescription: String { rawValue }
+
+        /// The fault that this meeting shows.
+        var fault: Fault? {
+            switch self {
+            case .requestsWithOneKey: .keyInsertedLast
+            case .customerAndPurchase, .mergeAndPurchase, .paymentsOfTwoPurchases: .tokenNotLocked
+            case .purchasesOfOneCustomer: .customerNotLocked
+            case .oneFact: .factInsertedTwice
+            case .redemptionsOfOneCredit: nil
+            case .redemptionsOfOneCode: .promotionReadFirst
+            case .deliveriesInOneLine: .linesNotLocked
+            case .deliveriesOfOneEvent: .deliveryNotUnique
+            case .eventsOfTwoCustomers: .eventsNumberedFirst
+            }
+        }
+    }
+
+    enum Isolation: String, CaseIterable {
+        case serializable, readCommitted
+        var level: PostgresDatabase.Isolation { self == .serializable ? .serializable : .readCommitted }
+    }
+
+    private static let secret = "0123456789abcdef0123456789abcdef"
+    private static let webhook = WebhookName(app: ServerBench.app, name: "crm")
+
+    private static func withPair(
+        _ isolation: Isolation, fault: Fault? = nil, lockTimeout: Duration = .seconds(5),
+        _ body: (Pair) async throws -> Void
+    ) async throws {
+        var postgres = PostgresDatabase.Configuration()
+        postgres.isolation = isolation.level
+        postgres.lockTimeout = lockTimeout
+        try await ServerBench.$engine.withValue(.postgreSQL) {
+            try await ServerBench.$postgres.withValue(postgres) {
+                let steered = Locked<[SteeredDatabase]>([])
+                func bench(_ folder: ServerBench.Folder? = nil, _ other: ServerBench? = nil) async throws -> ServerBench
+                {
+                    let shop = try WebhookSecret(secret)
+                    return try await ServerBench(
+                        folder: folder, keys: other?.keys ?? [:],
+                        configure: { configuration in
+                            configuration.apps[0].credits = CreditTests.table
+                            configuration.webPurchases = [
+                                .init(name: "shop", app: ServerBench.app, environment: .sandbox, secrets: [shop])
+                            ]
+                            if let other { configuration.clock = other.clock }
+                        },
+                        wrapping: { inner in
+                            let database = SteeredDatabase(inner, fault: fault)
+                            steered.withLock { $0.append(database) }
+                            return database
+                        })
+                }
+                let first = try await bench()
+                let second = try await bench(first.folder, first)
+                let database = try #require(steered.withLock { $0.first })
+                try await database.removeRules()
+                let pair = Pair(first: first, second: second, steered: database)
+                try await body(pair)
+                await pair.close()
+            }
+        }
+    }
+
+    /// Lets the first server stop before a statement, and go on when the second is done or waits for a lock.
+    private static func meet<A: Sendable, B: Sendable>(
+        _ pair: Pair, before text: String, _ one: @escaping @Sendable (ServerBench) async throws -> A,
+        _ other: @escaping @Sendable (ServerBench) async throws -> B
+    ) async throws -> (A, B) {
+        pair.steered.pause(before: text)
+        let (first, second) = (pair.first, pair.second)
+        let slow = Task { try await one(first) }
+        try await until("the first server stops") { pair.steered.isPaused }
+        let isDone = Locked(false)
+        let quick = Task {
+            defer { isDone.withLock { $0 = true } }
+            return try await other(second)
+        }
+        try await until("the second server is done or waits") {
+            if isDone.withLock(\.self) { return true }
+            return try second.database.read { connection in
+                try connection.first(
+                    """
+                    SELECT 1 AS one FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock'
+                    """, []) != nil
+            }
+        }
+        pair.steered.resume()
+        return (try await slow.value, try await quick.value)
+    }
+
+    @Test(arguments: Meeting.allCases, Isolation.allCases)
+    func `two servers that meet act as if one were first`(meeting: Meeting, isolation: Isolation) async throws {
+        try await Self.withPair(isolation) { pair in
+            let wrong = try await Self.wrong(after: meeting, pair)
+            #expect(wrong.isEmpty, "\(wrong)")
+        }
+    }
+
+    /// At READ COMMITTED nothing but the rows decides.
+    @Test(arguments: Meeting.allCases.filter { $0.fault != nil })
+    func `without what decides between them they do not`(meeting: Meeting) async throws {
+        try await Self.withPair(.readCommitted, fault: meeting.fault) { pair in
+            let wrong = try await Self.wrong(after: meeting, pair)
+            #expect(!wrong.isEmpty)
+        }
+    }
+
+    /// Sentences about what does not hold after a meeting.
+    private static func wrong(after meeting: Meeting, _ pair: Pair) async throws -> [String] {
+        switch meeting {
+        case .requestsWithOneKey: try await requestsWithOneKey(pair)
+        case .customerAndPurchase: try await customerAndPurchase(pair)
+        case .purchasesOfOneCustomer: try await purchasesOfOneCustomer(pair)
+        case .oneFact: try await oneFact(pair)
+        case .redemptionsOfOneCredit: try await redemptionsOfOneCredit(pair)
+        case .redemptionsOfOneCode: try await redemptionsOfOneCode(pair)
+        case .mergeAndPurchase: try await mergeAndPurchase(pair)
+        case .paymentsOfTwoPurchases: try await paymentsOfTwoPurchases(pair)
+        case .deliveriesInOneLine: try await deliveriesInOneLine(pair)
+        case .deliveriesOfOneEvent: try await deliveriesOfOneEvent(pair)
+        case .eventsOfTwoCustomers: try await eventsOfTwoCustomers(pair)
+        }
+    }
+
+    private static func requestsWithOneKey(_ pair: Pair) async throws -> [String] {
+        _ = try await pair.first.grant("other")
+        let (one, other) = try await meet(pair, before: "UPDATE idempotency_key") {
+            try await $0.grant(headers: ["Idempotency-Key": "k"])
+        } _: {
+            try await $0.grant(headers: ["Idempotency-Key": "k"])
+        }
+        let count = try pair.first.count("customer_grant")
+        return (count == 2 ? [] : ["\(count) grants"]) + (one.bytes == other.bytes ? [] : ["\(one) is not \(other)"])
+    }
+
+    private static func customerAndPurchase(_ pair: Pair) async throws -> [String] {
+        _ = try await meet(pair, before: "UPDATE customer SET revision") {
+            try await $0.grant("gift")
+        } _: { bench in
+            let bought = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
+            return try await bench.notify(bench.notification(transaction: bought))
+        }
+        let active = try await pair.second.get().active().sorted()
+        return active == ["gift", "tools"] ? [] : ["anna has \(active)"]
+    }
+
+    private static func purchasesOfOneCustomer(_ pair: Pair) async throws -> [String] {
+        _ = try await pair.first.post([pair.first.purchase("1"), pair.first.purchase("2", product: "brushes")])
+        pair.first.clock.advance(by: 60)
+        @Sendable func refund(_ id: String, _ product: String, _ bench: ServerBench) async throws -> Int {
+            let refunded = try bench.purchase(id, product: product) { $0.revocationDate = $0.signedDate }
+            return try await bench.notify(bench.notification("n-\(id)", .refund, transaction: refunded)).status
+        }
+        _ = try await meet(pair, before: "UPDATE customer SET revision") {
+            try await refund("1", "tools", $0)
+        } _: {
+            try await refund("2", "brushes", $0)
+        }
+        let active = try await pair.second.get().active()
+        return active.isEmpty ? [] : ["anna has \(active)"]
+    }
+
+    private static func oneFact(_ pair: Pair) async throws -> [String] {
+        _ = try await pair.first.post(pair.first.period("1"))
+        pair.first.clock.advance(by: 86400)
+        let renewed = try pair.first.period("2", of: "1")
+        _ = try await meet(pair, before: "UPDATE customer SET") {
+            try await $0.post(renewed)
+        } _: {
+            try await $0.post(renewed)
+        }
+        let count = try pair.first.count("fact")
+        return count == 2 ? [] : ["\(count) facts"]
+    }
+
+    private static func redemptionsOfOneCredit(_ pair: Pair) async throws -> [String] {
+        _ = try await pair.first.post(pair.first.coins("1"))
+        let (one, other) = try await meet(pair, before: "INSERT INTO spending") {
+            try await $0.redeem([("a", "frame")])
+        } _: {
+            try await $0.redeem([("b", "frame")])
+        }
+        let balance = try await pair.first.credit().json["balance"]?.intValue
+        let isRight = balance == 40 && one.status == 200 && other.status != 200
+        return isRight ? [] : ["\(balance ?? 0) are left after \(one.status) and \(other.status)"]
+    }
+
+    private static func redemptionsOfOneCode(_ pair: Pair) async throws -> [String] {
+        _ = try await pair.first.send(
+            .post, "/v1/promotions", as: .secret, body: .json(["code": "RARE", "feature": "gift", "limit": 1]))
+        @Sendable func redeem(_ customer: String, _ bench: ServerBench) async throws -> Int {
+            try await bench.send(
+                .post, "/v1/customers/\(customer)/promotions", as: .secret, body: .json(["code": "RARE"])
+            ).status
+        }
+        let (one, other) = try await meet(pair, before: "INSERT INTO customer_grant") {
+            try await redeem("anna", $0)
+        } _: {
+            try await redeem("ben", $0)
+        }
+        let count = try pair.first.count("promotion_redemption")
+        return count == 1 ? [] : ["\(count) redemptions after \(one) and \(other)"]
+    }
+
+    private static func mergeAndPurchase(_ pair: Pair) async throws -> [String] {
+        _ = try await pair.first.grant("gift")
+        _ = try await meet(pair, before: "INSERT INTO alias") {
+            try await $0.alias("visitor")
+        } _: {
+            try await $0.post($0.purchase("1"), for: "visitor")
+        }
+        let answers = try await (pair.first.get().active().sorted(), pair.second.get("visitor").active().sorted())
+        return answers.0 == ["gift", "tools"] && answers.1 == answers.0
+            ? [] : ["anna has \(answers.0), the visitor \(answers.1)"]
+    }
+
+    private static func paymentsOfTwoPurchases(_ pair: Pair) async throws -> [String] {
+        @Sendable func tell(_ original: TransactionID, _ customer: CustomerID, _ bench: ServerBench) async throws -> Int
+        {
+            let now = bench.clock.now()
+            let purchase = WebPurchase(
+                customer: customer, transactionID: "order", originalTransactionID: original, productID: "coins.100",
+                kind: .consumable, purchasedAt: now, occurredAt: now)
+            let body = try WireJSON.encode(purchase)
+            let header = WebhookSignature.header(
+                for: body, at: bench.realClock.now(), secrets: [try WebhookSecret(secret)])
+            return try await bench.send(
+                .post, "/v1/webhooks/shop", as: .none, headers: [WebhookSignature.field: header], body: .bytes(body)
+            ).status
+        }
+        let (one, other) = try await meet(pair, before: "INSERT INTO customer") {
+            try await tell("first", "anna", $0)
+        } _: {
+            try await tell("second", "ben", $0)
+        }
+        let count = try pair.first.count("purchase")
+        return [one, other] == [200, 422] && count == 1 ? [] : ["\(count) purchases after \(one) and \(other)"]
+    }
+
+    private static func deliveriesInOneLine(_ pair: Pair) async throws -> [String] {
+        let (first, second) = queues(pair)
+        try await first.open()
+        let now = pair.first.clock.now()
+        _ = try await pair.first.grant("one")
+        try await pair.first.numberEvents()
+        _ = try await first.takeIn(at: now)
+        let claimed = try #require(try await first.claim(upTo: 1, at: now).first)
+        _ = try await pair.first.grant("two")
+        try await pair.first.numberEvents()
+        _ = try await meet(pair, before: "INSERT INTO webhook_delivery") { _ in
+            try await first.takeIn(at: now)
+        } _: { _ in
+            try await second.finish(claimed, .delivered(status: 200), at: now)
+        }
+        let next = try await second.claim(upTo: 10, at: now)
+        return next.count == 1 ? [] : ["\(next.count) deliveries are due"]
+    }
+
+    private static func deliveriesOfOneEvent(_ pair: Pair) async throws -> [String] {
+        let (first, second) = queues(pair)
+        try await first.open()
+        let now = pair.first.clock.now()
+        _ = try await pair.first.grant("one")
+        try await pair.first.numberEvents()
+        _ = try await meet(pair, before: "INSERT INTO webhook_delivery") { _ in
+            try await first.takeIn(at: now)
+        } _: { _ in
+            try await second.takeIn(at: now)
+        }
+        let count = try pair.first.count("webhook_delivery")
+        return count == 1 ? [] : ["\(count) deliveries"]
+    }
+
+    private static func queues(_ pair: Pair) -> (DeliveryQueue, DeliveryQueue) {
+        let queues = [pair.first, pair.second].map {
+            DeliveryQueue(webhook: webhook, environments: [.sandbox], database: $0.database)
+        }
+        return (queues[0], queues[1])
+    }
+
+    private static func eventsOfTwoCustomers(_ pair: Pair) async throws -> [String] {
+        _ = try await pair.first.grant("gift", to: "anna")
+        _ = try await pair.first.grant("gift", to: "ben")
+        try await pair.first.numberEvents()
+        let book = Book(app: ServerBench.app, environment: .sandbox)
+        let cursor = Locked(try pair.second.service.ledger.events(of: book, after: 0, limit: 10).last?.sequence ?? 0)
+        @Sendable func read(_ bench: ServerBench) async throws -> [String] {
+            try await bench.numberEvents()
+            let events = try bench.service.ledger.events(of: book, after: cursor.withLock(\.self), limit: 10)
+            if let last = events.last { cursor.withLock { $0 = last.sequence } }
+            return events.map(\.customer.rawValue)
+        }
+        let (_, seen) = try await meet(pair, before: "UPDATE idempotency_key") {
+            try await $0.grant("pro", to: "anna", headers: ["Idempotency-Key": "k"])
+        } _: { bench in
+            _ = try await bench.grant("pro", to: "ben")
+            return try await read(bench)
+        }
+        let all = try await seen + read(pair.second)
+        return all.sorted() == ["anna", "ben"] ? [] : ["the reader saw \(all)"]
+    }
+
+    @Test func `who comes with a key that another server is busy with waits, and then is refused`() async throws {
+        try await Self.withPair(.serializable, lockTimeout: .milliseconds(100)) { pair in
+            _ = try await pair.first.grant("other")
+            pair.steered.pause(before: "UPDATE idempotency_key")
+            let first = pair.first
+            let slow = Task { try await first.grant(headers: ["Idempotency-Key": "k"]) }
+            try await until("the first server stops") { pair.steered.isPaused }
+            let refused = try await pair.second.grant(headers: ["Idempotency-Key": "k"])
+            #expect(refused.status == 409 && refused.code == "idempotency_in_progress", "\(refused)")
+            pair.steered.resume()
+            let answer = try await slow.value
+            #expect(answer.status == 201)
+            #expect(try await pair.second.grant(headers: ["Idempotency-Key": "k"]).bytes == answer.bytes)
+        }
+    }
+}
