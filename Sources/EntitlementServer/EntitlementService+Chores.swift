@@ -12,6 +12,13 @@ extension EntitlementService {
             // Servers beside this one commit without telling it.
             chores.append(Chore(name: "feed", pause: 0.1, followsCommits: true) { try await sequencer.step() })
         }
+        if let registry = parts.registry {
+            chores.append(
+                Chore(name: "servers", pause: ServerRegistry.pause) {
+                    try await registry.step()
+                    return false
+                })
+        }
         var queues: [DeliveryQueue] = []
         for webhook in configuration.webhooks {
             guard let transport = configuration.webhookTransport else { continue }
@@ -30,7 +37,7 @@ extension EntitlementService {
         measure(queues, configuration, parts)
         if let pulls = parts.pulls {
             chores.append(
-                Chore(name: "App Store", pause: 60, followsCommits: true) { try await pulls.step() })
+                Chore(name: "App Store", pause: 60, followsCommits: true, isShared: true) { try await pulls.step() })
         }
         return chores
     }
@@ -41,20 +48,21 @@ extension EntitlementService {
             configuration.environments.map { Book(app: app.bundleID, environment: $0) }
         }
         let sweeper = Sweeper(ledger: parts.ledger, books: books)
-        return Chore(name: "sweeper", pause: 1) { try await sweeper.step() }
+        return Chore(name: "sweeper", pause: 1, isShared: true) { try await sweeper.step() }
     }
 
     private static func expiring(_ configuration: Configuration, _ parts: Parts) -> Chore {
         let (ledger, webhooks) = (parts.ledger, configuration.webhooks.map(\.id))
         let (batch, retention) = (500, configuration.eventRetention)
-        return Chore(name: "event retention", pause: 60) {
+        return Chore(name: "event retention", pause: 60, isShared: true) {
             let oldest = ledger.clock.now().addingTimeInterval(-retention)
             return try await ledger.expireEvents(before: oldest, keptFor: webhooks, limit: batch) == batch
         }
     }
 
     private static func forgetting(_ configuration: Configuration, _ parts: Parts) -> Chore {
-        Chore(name: "idempotency keys", pause: 60) { [ledger = parts.ledger, clock = configuration.realClock] in
+        Chore(name: "idempotency keys", pause: 60, isShared: true) {
+            [ledger = parts.ledger, clock = configuration.realClock] in
             try await ledger.forgetExpiredKeys(at: clock.now())
         }
     }

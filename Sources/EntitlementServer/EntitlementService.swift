@@ -27,6 +27,8 @@ public final class EntitlementService: HTTPHandler {
         let readers: [BundleID: StoreReader]
         /// `nil` when nobody can be asked.
         let pulls: StatusPulls?
+        /// The servers that share the database; `nil` where no other may have it.
+        let registry: ServerRegistry?
     }
 
     private let configuration: Configuration
@@ -68,7 +70,9 @@ public final class EntitlementService: HTTPHandler {
         parts = Parts(
             ledger: ledger, tokens: tokens,
             signer: AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock), metrics: metrics,
-            news: news, readers: readers, pulls: StatusPulls(configuration, readers, ledger))
+            news: news, readers: readers, pulls: StatusPulls(configuration, readers, ledger),
+            registry: database.dialect == .sqlite
+                ? nil : ServerRegistry(database: database, clock: configuration.monotonicClock))
         router = Self.router(configuration, keys, parts)
         chores = try await Self.chores(configuration, parts)
     }
@@ -98,9 +102,14 @@ public final class EntitlementService: HTTPHandler {
         await withTaskGroup(of: Void.self) { group in
             for chore in chores {
                 group.addTask { [configuration, parts] in
-                    await chore.run(hearing: parts.news, report: configuration.reportFailure)
+                    await chore.run(
+                        hearing: parts.news, among: parts.registry, report: configuration.reportFailure)
                 }
             }
+        }
+        if let registry = parts.registry {
+            // Not of this task, which is cancelled.
+            await Task { try? await registry.leave() }.value
         }
         parts.news.end()
     }
@@ -174,7 +183,7 @@ public final class EntitlementService: HTTPHandler {
             keys: keys, apps: Set(configuration.apps.map(\.bundleID)), environments: configuration.environments,
             makeID: configuration.makeRequestID, report: configuration.reportFailure,
             guarded: Set(configuration.apps.filter(\.requiresCustomerTokens).map(\.bundleID)), tokens: parts.tokens,
-            limiter: RateLimiter(configuration), signer: parts.signer, observer: observer)
+            limiter: RateLimiter(configuration, sharedBy: parts.registry), signer: parts.signer, observer: observer)
         var router = Router()
         for endpoint in endpoints(configuration, parts) {
             let figures = metrics.endpoint(endpoint.id)

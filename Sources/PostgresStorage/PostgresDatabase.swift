@@ -34,9 +34,6 @@ public final class PostgresDatabase: SQLDatabase {
         /// Whether connections keep statements prepared. `false` behind a pooler that shares connections between
         /// transactions, such as PgBouncer.
         public var keepsStatements = true
-        /// Whether other programs that want the same are kept from the database, until this one ends or closes it. Needs a
-        /// connection to the server itself, not to a pooler.
-        public var isExclusive = false
         /// Whether the URL may hold the password, as one out of a private file may.
         public var allowsPasswordInURL = false
 
@@ -54,7 +51,6 @@ public final class PostgresDatabase: SQLDatabase {
 
     public let dialect = SQLDialect.postgreSQL
     let settings: PostgresSettings
-    private let lock: PostgresServerLock?
     private let readers: PostgresReaders
     private let writers: PostgresWriters
     private let lookups: PostgresLookups
@@ -63,25 +59,17 @@ public final class PostgresDatabase: SQLDatabase {
     /// Connects to the database that `url` names.
     ///
     /// Throws `SQLError` with `cannotOpen` for a malformed URL, a refused password, a server that is missing or too old, or
-    /// a database of another encoding; with `readOnly` when no server takes writes. Throws `alreadyOpen` when the database is
-    /// to be exclusive and another program has it.
+    /// a database of another encoding; with `readOnly` when no server takes writes.
     public init(url: String, configuration: Configuration = Configuration()) throws {
         let settings = try PostgresSettings(url: url, configuration)
         let first = try PostgresConnection(settings, for: .transactions)
         self.settings = settings
-        do {
-            lock = configuration.isExclusive ? try PostgresServerLock(settings) : nil
-        } catch {
-            first.close()
-            throw error
-        }
         readers = try PostgresReaders(settings, statements, first: first)
         writers = try PostgresWriters(settings, statements)
         lookups = try PostgresLookups(settings)
     }
 
     deinit {
-        lock?.close()
         readers.close()
         lookups.finish()
         writers.finish()
@@ -117,9 +105,6 @@ public final class PostgresDatabase: SQLDatabase {
         try await writers.write(body)
     }
 
-    /// Throws `alreadyOpen` when the database was to be exclusive and another program has it since the connection was lost.
-    public func checkFiles() throws { try lock?.check() }
-
     /// The server and the database, for messages; without a password.
     public var place: String { settings.place }
 
@@ -135,6 +120,5 @@ public final class PostgresDatabase: SQLDatabase {
         readers.close()
         await lookups.close()
         await writers.close()
-        lock?.close()
     }
 }

@@ -353,4 +353,108 @@ struct TwoServerTests {
             #expect(try await pair.second.grant(headers: ["Idempotency-Key": "k"]).bytes == answer.bytes)
         }
     }
+
+    // MARK: - What servers share
+
+    @Test func `one server of several does what is to be done once, and another when it has left`() async throws {
+        try await Self.withPair(.serializable) { pair in
+            func registry(_ bench: ServerBench) -> ServerRegistry {
+                ServerRegistry(database: bench.database, clock: MonotonicClock())
+            }
+            let (first, second) = (registry(pair.first), registry(pair.second))
+            #expect(try await first.leads())
+            #expect(try await !second.leads())
+            #expect(try await first.leads())
+            for server in [first, second, first] { try await server.step() }
+            #expect(first.count == 2)
+            try await first.leave()
+            try await second.step()
+            #expect(second.count == 1)
+            #expect(try await second.leads())
+            #expect(try await !first.leads())
+        }
+    }
+
+    @Test func `a server that is silent for ten seconds counts no more, and another takes over`() async throws {
+        try await Self.withPair(.serializable) { pair in
+            let (first, second) = (
+                ServerRegistry(database: pair.first.database, clock: MonotonicClock()),
+                ServerRegistry(database: pair.second.database, clock: MonotonicClock())
+            )
+            #expect(try await first.leads())
+            for server in [first, second] { try await server.step() }
+            #expect(second.count == 2)
+            // As if the first had been silent for so long.
+            try await pair.second.database.write { connection in
+                for statement in [
+                    "UPDATE server SET seen_at = seen_at - interval '11 seconds'",
+                    "UPDATE lease SET until = until - interval '11 seconds'",
+                ] {
+                    try connection.execute(statement)
+                }
+            }
+            try await second.step()
+            #expect(second.count == 1)
+            #expect(try await second.leads())
+            // Rows of servers that never came back are deleted.
+            try await pair.second.database.write { connection in
+                try connection.execute("UPDATE server SET seen_at = seen_at - interval '2 days'")
+            }
+            try await second.step()
+            #expect(try pair.first.count("server") == 1)
+            #expect(second.count == 1)
+        }
+    }
+
+    @Test func `a server whose chores have ended leaves the lease`() async throws {
+        try await Self.withPair(.serializable) { pair in
+            let first = pair.first
+            let running = Task { await first.service.run() }
+            try await until("the first server has the lease") { try first.count("lease") == 1 }
+            try await until("the first server counts itself") { try first.count("server") == 1 }
+            running.cancel()
+            await running.value
+            #expect(try first.count("lease") == 0 && first.count("server") == 0)
+        }
+    }
+
+    @Test func `servers let in a share each of what a limit allows`() async throws {
+        try await Self.withPair(.serializable) { pair in
+            var configuration = EntitlementService.Configuration(
+                database: pair.first.database, apps: [.init(bundleID: ServerBench.app)], environments: [.sandbox])
+            configuration.apps[0].rateLimit = RateLimit(perSecond: 1, burst: 10)
+            configuration.monotonicClock = pair.first.realClock.monotonic
+            let registry = ServerRegistry(database: pair.first.database, clock: MonotonicClock())
+            let limiter = RateLimiter(configuration, sharedBy: registry)
+            func admitted(_ digest: UInt8) -> Int {
+                let caller = Caller(app: ServerBench.app, kind: .public, keyDigest: [digest])
+                return (0..<20).count { _ in (try? limiter.admit(caller)) != nil }
+            }
+            #expect(admitted(1) == 10)
+            try await ServerRegistry(database: pair.second.database, clock: MonotonicClock()).step()
+            try await registry.step()
+            #expect(registry.count == 2)
+            #expect(admitted(2) == 5)
+        }
+    }
+
+    @Test func `a stream goes on at another server, with what that one did not commit`() async throws {
+        try await Self.withPair(.serializable) { pair in
+            let (first, second) = (pair.first, pair.second)
+            _ = try await first.grant("one")
+            try await first.numberEvents()
+            let book = Book(app: ServerBench.app, environment: .sandbox)
+            let seen = try #require(try second.service.ledger.events(of: book, after: 0, limit: 10).last)
+            let listener = try await EventListener(second, after: seen.id)
+            let feed = try #require(second.service.chores.first { $0.name == "feed" })
+            _ = try await feed.step()
+            let received = Task { try await listener.block() }
+            _ = try await first.grant("two")
+            try await first.numberEvents()
+            // The second server sees a number that it did not give.
+            _ = try await feed.step()
+            let text = try await received.value
+            #expect(!text.contains("id: \(seen.id)\n") && text.contains("two"), "\(text)")
+        }
+    }
 }

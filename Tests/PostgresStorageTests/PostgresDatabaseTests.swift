@@ -402,38 +402,4 @@ struct PostgresDatabaseTests {
         }
         #expect(error?.message.contains("barley") == false)
     }
-
-    // MARK: - One program at a time
-
-    @Test func `an exclusive database is refused to others, and kept after its connection ended`() async throws {
-        var exclusive = PostgresDatabase.Configuration()
-        exclusive.isExclusive = true
-        try await Self.withDatabase(exclusive) { database, url, name in
-            #expect(throws: SQLError(.alreadyOpen, "")) {
-                try PostgresDatabase(url: url, configuration: exclusive)
-            }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<8 { group.addTask { for _ in 0..<20 { try database.checkFiles() } } }
-                try await group.waitForAll()
-            }
-            let end = """
-                SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'
-                    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-                """
-            try await PostgresCluster.shared().run(end, in: name)
-            // The server frees the lock when the connection's process has ended.
-            try await until("the lock is taken again") { (try? database.checkFiles()) != nil }
-            #expect(throws: SQLError(.alreadyOpen, "")) {
-                try PostgresDatabase(url: url, configuration: exclusive)
-            }
-            // Another program beside it is not asked.
-            await (try PostgresDatabase(url: url)).close()
-            try await PostgresCluster.shared().run(end, in: name)
-            let other = try? PostgresDatabase(url: url, configuration: exclusive)
-            if let other {
-                #expect(throws: SQLError(.alreadyOpen, "")) { try database.checkFiles() }
-                await other.close()
-            }
-        }
-    }
 }

@@ -9,15 +9,22 @@ struct Chore: Sendable {
     let pause: TimeInterval
     /// Whether a commit ends the pause.
     var followsCommits = false
+    /// Whether one server does it for all that share a database.
+    var isShared = false
     /// One step; returns whether there is more to do. What it throws is reported, and tried again after the pause.
     let step: @Sendable () async throws -> Bool
 
     /// Until the task is cancelled.
-    func run(hearing news: News, report: @Sendable (_ name: String, any Error) -> Void) async {
+    ///
+    /// - Parameter registry: the servers that share a database; `nil` where there is one.
+    func run(
+        hearing news: News, among registry: ServerRegistry?, report: @Sendable (_ name: String, any Error) -> Void
+    ) async {
         while !Task.isCancelled {
             let listening = followsCommits ? news.listen() : nil
             do {
-                if try await step() {
+                let isOurs = if isShared, let registry { try await registry.leads() } else { true }
+                if isOurs, try await step() {
                     await Task.yield()
                     continue
                 }

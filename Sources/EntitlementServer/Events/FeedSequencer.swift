@@ -1,3 +1,4 @@
+import Primitives
 import SQLStorage
 
 /// Numbers the events of a database in which several transactions write at the same time.
@@ -8,16 +9,35 @@ import SQLStorage
 /// locked until its transaction commits, so the events of one customer keep their order.
 ///
 /// Any number of servers may run this at the same time: the row of `feed` lets one at a time do it.
-struct FeedSequencer: Sendable {
+final class FeedSequencer: Sendable {
     /// As many as are numbered in one transaction.
     private static let batch: Int64 = 500
 
-    let database: any SQLDatabase
-    let news: News
+    private let database: any SQLDatabase
+    private let news: News
+    /// The last number that was seen.
+    private let last = Locked<Int64?>(nil)
 
-    /// Numbers events that have none. Returns whether there may be more.
+    init(database: any SQLDatabase, news: News) {
+        self.database = database
+        self.news = news
+    }
+
+    /// Numbers events that have none, and notifies who waits here of those that another server numbered. Returns whether there
+    /// may be more.
     func step() async throws -> Bool {
-        let isWaiting = try await database.lookup("SELECT 1 AS one FROM event WHERE sequence < 0 LIMIT 1", []) != nil
+        let row = try await database.lookup(
+            """
+            SELECT last, CASE WHEN EXISTS (SELECT 1 FROM event WHERE sequence < 0) THEN 1 ELSE 0 END AS waiting
+            FROM feed WHERE id = 1
+            """, [])
+        guard let row else { return false }
+        let (number, isWaiting): (Int64, Bool) = (try row["last"], try row["waiting"])
+        let before = last.withLock { last in
+            defer { last = number }
+            return last
+        }
+        if let before, before < number { news.tell() }
         guard isWaiting else { return false }
         let count = try await database.write { connection in
             try connection.lockRows("SELECT 1 FROM feed WHERE id = 1", [])

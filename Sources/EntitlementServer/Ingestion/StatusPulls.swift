@@ -1,12 +1,14 @@
 import Foundation
 import Primitives
+import SQLStorage
 import StoreModel
 
 /// Asks the App Store about subscriptions that have passed their end without a word of how they go on: a notification may
 /// have been lost, or may never have been asked for.
 ///
-/// Each is asked about at most once every few minutes, however many want to know; what the App Store says becomes facts that
-/// nobody claims. Reads never wait for it.
+/// Each is asked about at most once every few minutes, however many want to know and on whichever server: the ledger keeps
+/// when it was asked about last, and which are to be asked about. The App Store's answers become facts without a claim.
+/// Reads never wait for it.
 actor StatusPulls {
     /// A subscription of one book, by its first transaction.
     struct Subscription: Hashable, Sendable {
@@ -16,26 +18,13 @@ actor StatusPulls {
 
     /// Seconds of real time between two questions about one subscription.
     static let pause: TimeInterval = 300
-    /// So many subscriptions wait at most; more are left to whoever presents or judges their receipt.
-    private static let mostWaiting = 10_000
-    private static let mostAttempts = 12
-
-    private struct Waiting {
-        let subscription: Subscription
-        var attempts = 0
-        /// Real time.
-        var notBefore = Date.distantPast
-    }
+    private static let mostAttempts: Int64 = 12
 
     private let ledger: Ledger
     private let readers: [BundleID: StoreReader]
     private let clients: [Book: AppStoreServerAPIClient]
     private let realClock: any WallClock
     private var running: [Subscription: Task<Void, any Error>] = [:]
-    private var asked: [Subscription: Date] = [:]
-    private var waiting: [Waiting] = []
-    /// The last event looked at in each book.
-    private var cursors: [Book: Int64]?
 
     /// `nil` when no app has a client: nobody can be asked then.
     init?(_ configuration: EntitlementService.Configuration, _ readers: [BundleID: StoreReader], _ ledger: Ledger) {
@@ -61,11 +50,9 @@ actor StatusPulls {
     func pull(_ subscription: Subscription) async throws {
         if let task = running[subscription] { return try await task.value }
         let now = realClock.now()
-        if let last = asked[subscription], now < last.addingTimeInterval(Self.pause) { return }
         guard let client = clients[subscription.book], let reader = readers[subscription.book.app] else { return }
-        asked = asked.filter { now < $0.value.addingTimeInterval(Self.pause) }
-        asked[subscription] = now
         let task = Task { [ledger] in
+            guard try await ledger.beginsPull(of: subscription, at: now) else { return }
             let answer = try await client.subscriptionStatuses(of: subscription.original)
             var facts: [PresentedFact] = []
             for last in (answer.data ?? []).flatMap({ $0.lastTransactions ?? [] }) {
@@ -96,45 +83,156 @@ actor StatusPulls {
     func step() async throws -> Bool {
         let sawEvents = try await look()
         let now = realClock.now()
-        guard let index = waiting.firstIndex(where: { $0.notBefore <= now }) else { return sawEvents }
-        var next = waiting.remove(at: index)
-        do {
-            if try ledger.hasLapsed(next.subscription.original, in: next.subscription.book) {
-                try await pull(next.subscription)
+        for book in clients.keys {
+            guard let next = try ledger.duePull(in: book, at: now) else { continue }
+            do {
+                if try ledger.hasLapsed(next.subscription.original, in: book) { try await pull(next.subscription) }
+                try await ledger.endPull(of: next.subscription, attempts: 0, dueAt: nil)
+            } catch {
+                let attempts = next.attempts + 1
+                let again = attempts < Self.mostAttempts ? now.addingTimeInterval(Self.pause) : nil
+                try await ledger.endPull(of: next.subscription, attempts: attempts, dueAt: again)
+                throw error
             }
-        } catch {
-            next.attempts += 1
-            next.notBefore = now.addingTimeInterval(Self.pause)
-            if next.attempts < Self.mostAttempts { waiting.append(next) }
-            throw error
+            return true
         }
-        return true
+        return sawEvents
     }
 
     /// Finds subscriptions that ended among the answers that changed since the last look.
     private func look() async throws -> Bool {
-        guard var cursors else {
-            self.cursors = try clients.reduce(into: [:]) { $0[$1.key] = try ledger.span(of: $1.key).last }
-            return true
-        }
         var sawEvents = false
         for book in clients.keys {
-            for event in try ledger.events(of: book, after: cursors[book] ?? 0, limit: 100) {
-                sawEvents = true
-                cursors[book] = event.sequence
-                guard let customer = try? WireJSON.decode(Customer.self, from: event.body) else { continue }
-                for subscription in customer.subscriptions
-                where subscription.source == .appStore && subscription.state == .expired {
-                    let lapsed = Subscription(book: book, original: subscription.originalTransactionID)
-                    guard waiting.count < Self.mostWaiting, !waiting.contains(where: { $0.subscription == lapsed })
-                    else { continue }
-                    waiting.append(Waiting(subscription: lapsed))
-                }
-            }
+            let cursor = try ledger.pullCursor(of: book)
+            let events = try cursor.map { try ledger.events(of: book, after: $0, limit: 100) } ?? []
+            guard let last = try cursor == nil ? ledger.span(of: book).last : events.last?.sequence else { continue }
+            let lapsed = events.compactMap { try? WireJSON.decode(Customer.self, from: $0.body) }
+                .flatMap(\.subscriptions).filter { $0.source == .appStore && $0.state == .expired }
+                .map(\.originalTransactionID)
+            try await ledger.noteLapsed(of: Set(lapsed), in: book, after: last, forgetting: realClock.now())
+            sawEvents = sawEvents || !events.isEmpty
         }
-        self.cursors = cursors
         return sawEvents
     }
+}
+
+/// The rows about subscriptions that the App Store is asked about.
+extension Ledger {
+    /// Notes that a subscription is asked about now. `false` where it was, within the pause, by whichever server.
+    fileprivate func beginsPull(of subscription: StatusPulls.Subscription, at now: Date) async throws -> Bool {
+        try await database.write { connection in
+            try connection.execute(
+                """
+                INSERT INTO status_pull (app, environment, original_transaction_id, asked_at, attempts)
+                VALUES (?1, ?2, ?3, ?4, 0)
+                ON CONFLICT (app, environment, original_transaction_id) DO UPDATE SET asked_at = excluded.asked_at
+                WHERE status_pull.asked_at IS NULL OR status_pull.asked_at <= ?5 OR status_pull.asked_at > ?4
+                """,
+                subscription.values + [
+                    .integer(now.milliseconds), .integer(now.addingTimeInterval(-StatusPulls.pause).milliseconds),
+                ]) > 0
+        }
+    }
+
+    /// The subscription of a book that is to be asked about next, and how often that failed.
+    fileprivate func duePull(
+        in book: Book, at now: Date
+    ) throws -> (subscription: StatusPulls.Subscription, attempts: Int64)? {
+        try database.read { connection in
+            try connection.first(
+                """
+                SELECT original_transaction_id, attempts FROM status_pull
+                WHERE app = ?1 AND environment = ?2 AND due_at <= ?3 ORDER BY due_at, original_transaction_id LIMIT 1
+                """, book.values + [.integer(now.milliseconds)]
+            ).map { row in
+                let original = TransactionID(unchecked: try row["original_transaction_id"])
+                let attempts: Int64 = try row["attempts"]
+                return (.init(book: book, original: original), max(0, min(attempts, .max - 1)))
+            }
+        }
+    }
+
+    /// Notes when a subscription is asked about again; not of our own accord without an instant.
+    fileprivate func endPull(
+        of subscription: StatusPulls.Subscription, attempts: Int64, dueAt: Date?
+    ) async throws {
+        try await database.write { connection in
+            try connection.perform(
+                """
+                UPDATE status_pull SET attempts = ?4, due_at = ?5
+                WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+                """, subscription.values + [.integer(attempts), SQLValue(dueAt?.milliseconds)])
+        }
+    }
+
+    /// The last event of a book that was looked at; `nil` before the first look.
+    fileprivate func pullCursor(of book: Book) throws -> Int64? {
+        try database.read { connection in
+            try connection.first(
+                "SELECT sequence FROM status_pull_cursor WHERE app = ?1 AND environment = ?2", book.values
+            ).map { try $0["sequence"] }
+        }
+    }
+
+    /// Keeps which subscriptions are to be asked about, and up to which event was looked. Forgets those of which nothing
+    /// needs to be remembered any more.
+    fileprivate func noteLapsed(
+        of purchases: Set<TransactionID>, in book: Book, after sequence: Int64, forgetting now: Date
+    ) async throws {
+        try await database.write { connection in
+            for original in purchases.sorted() {
+                try connection.perform(
+                    """
+                    INSERT INTO status_pull (app, environment, original_transaction_id, due_at, attempts)
+                    VALUES (?1, ?2, ?3, ?4, 0)
+                    ON CONFLICT (app, environment, original_transaction_id) DO UPDATE
+                    SET attempts = CASE WHEN status_pull.due_at IS NULL THEN 0 ELSE status_pull.attempts END,
+                        due_at = coalesce(status_pull.due_at, excluded.due_at)
+                    """, book.values + [.text(original.rawValue), .integer(now.milliseconds)])
+            }
+            try connection.perform(
+                """
+                DELETE FROM status_pull
+                WHERE app = ?1 AND environment = ?2 AND due_at IS NULL AND asked_at <= ?3
+                """, book.values + [.integer(now.addingTimeInterval(-StatusPulls.pause).milliseconds)])
+            try connection.perform(
+                """
+                INSERT INTO status_pull_cursor (app, environment, sequence) VALUES (?1, ?2, ?3)
+                ON CONFLICT (app, environment) DO UPDATE SET sequence = excluded.sequence
+                WHERE excluded.sequence > status_pull_cursor.sequence
+                """, book.values + [.integer(sequence)])
+        }
+    }
+}
+
+extension StatusPulls.Subscription {
+    fileprivate var values: [SQLValue] { book.values + [.text(original.rawValue)] }
+}
+
+extension Schema {
+    /// When the App Store was asked about a subscription, when it is to be asked, and up to which event was looked for more.
+    static let statusQuestions = SQLMigration(
+        "0016 status pulls",
+        [
+            .sqlite: """
+            CREATE TABLE status_pull (
+                app TEXT NOT NULL,
+                environment TEXT NOT NULL,
+                original_transaction_id TEXT NOT NULL,
+                asked_at INTEGER,
+                due_at INTEGER,
+                attempts INTEGER NOT NULL,
+                PRIMARY KEY (app, environment, original_transaction_id)
+            ) STRICT, WITHOUT ROWID;
+            CREATE INDEX status_pull_due ON status_pull (app, environment, due_at, original_transaction_id);
+            CREATE TABLE status_pull_cursor (
+                app TEXT NOT NULL,
+                environment TEXT NOT NULL,
+                sequence INTEGER NOT NULL,
+                PRIMARY KEY (app, environment)
+            ) STRICT, WITHOUT ROWID;
+            """
+        ])
 }
 
 extension Ledger {

@@ -1,10 +1,14 @@
 import Foundation
+import SQLStorage
 import StoreModel
 
 /// One ledger of the many in a database: facts, customers and answers of different books never meet.
 struct Book: Hashable, Sendable {
     let app: BundleID
     let environment: StoreEnvironment
+
+    /// For the columns `app` and `environment`, with which the key of nearly every table begins.
+    var values: [SQLValue] { [.text(app.rawValue), .text(environment.rawValue)] }
 }
 
 /// A customer of one book.

@@ -108,10 +108,6 @@ extension LedgerTransaction {
     }
 }
 
-extension Book {
-    fileprivate var values: [SQLValue] { [.text(app.rawValue), .text(environment.rawValue)] }
-}
-
 extension Promotion {
     fileprivate init(row: SQLRow) throws {
         let (lasts, limit): (String?, Int?) = (try row["lasts"], try row["redemption_limit"])

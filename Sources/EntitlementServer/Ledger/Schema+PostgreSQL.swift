@@ -1,12 +1,12 @@
 import SQLStorage
 
 extension Schema {
-    /// The tables as they are on PostgreSQL, which begins with this step: what SQLite has after `0015 erased before`.
+    /// The tables as they are on PostgreSQL, which begins with this step: what SQLite has after `0016 status pulls`.
     ///
     /// Strings compare by bytes, as on SQLite. Two tables exist only here: `token`, see `LedgerTransaction.lock(tokens:)`,
     /// and `feed`, see `FeedSequencer`.
     static let baseline = SQLMigration(
-        "0015 baseline",
+        "0016 baseline",
         [
             .postgreSQL: """
             CREATE TABLE app (
@@ -326,6 +326,35 @@ extension Schema {
 
             CREATE TABLE readiness_probe (
                 number BIGINT NOT NULL PRIMARY KEY
+            );
+
+            CREATE TABLE status_pull (
+                app TEXT COLLATE "C" NOT NULL,
+                environment TEXT COLLATE "C" NOT NULL,
+                original_transaction_id TEXT COLLATE "C" NOT NULL,
+                asked_at BIGINT,
+                due_at BIGINT,
+                attempts BIGINT NOT NULL,
+                PRIMARY KEY (app, environment, original_transaction_id)
+            );
+            CREATE INDEX status_pull_due ON status_pull (app, environment, due_at, original_transaction_id);
+
+            CREATE TABLE status_pull_cursor (
+                app TEXT COLLATE "C" NOT NULL,
+                environment TEXT COLLATE "C" NOT NULL,
+                sequence BIGINT NOT NULL,
+                PRIMARY KEY (app, environment)
+            );
+
+            CREATE TABLE server (
+                id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+                seen_at TIMESTAMPTZ NOT NULL
+            );
+
+            CREATE TABLE lease (
+                name TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+                holder TEXT COLLATE "C" NOT NULL,
+                until TIMESTAMPTZ NOT NULL
             );
             """
         ])

@@ -130,6 +130,7 @@ enum Schema {
         repeatedErasures,
         deliveries,
         erasedBefore,
+        statusQuestions,
     ]
 }
 

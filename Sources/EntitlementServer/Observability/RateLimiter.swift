@@ -43,8 +43,18 @@ public struct RateLimit: Hashable, Sendable {
     }
 }
 
+extension RateLimit {
+    /// The limit of each of several servers.
+    fileprivate func share(of servers: Int) -> RateLimit {
+        guard servers > 1 else { return self }
+        return RateLimit(perSecond: perSecond / Double(servers), burst: max(1, burst / servers))
+    }
+}
+
 /// Buckets of tokens, one for each key and one for each customer or receipt, on a monotonic clock: setting the date
 /// changes nothing. A bucket is kept as the one instant at which it is full again.
+///
+/// Servers that share a database let in an equal share each, of what their limits are together.
 final class RateLimiter: Sendable {
     private let limits: [BundleID: RateLimit]
     private let customerLimits: [BundleID: RateLimit]
@@ -53,8 +63,10 @@ final class RateLimiter: Sendable {
     /// By the digest of the key. Only keys that exist get this far, so there are no more of these than keys.
     private let fullAgain = Locked<[[UInt8]: Double]>([:])
     private let subjects = SubjectBuckets()
+    private let registry: ServerRegistry?
 
-    init(_ configuration: EntitlementService.Configuration) {
+    init(_ configuration: EntitlementService.Configuration, sharedBy registry: ServerRegistry? = nil) {
+        self.registry = registry
         func limits(
             _ limit: (EntitlementService.Configuration.App) -> RateLimit?
         ) -> [BundleID: RateLimit] {
@@ -69,7 +81,7 @@ final class RateLimiter: Sendable {
 
     /// Takes a token from the bucket of the caller's key. Throws 429, saying when there is one again.
     func admit(_ caller: Caller) throws {
-        guard !limits.isEmpty, let limit = limits[caller.app] else { return }
+        guard !limits.isEmpty, let limit = limits[caller.app]?.share(of: registry?.count ?? 1) else { return }
         let now = now
         let wait = fullAgain.withLock { limit.take(from: &$0[caller.keyDigest, default: now], at: now) }
         if let wait { throw Refusal.tooManyRequests(of: "This key", field: "Authorization", retryAfter: wait) }
@@ -86,7 +98,7 @@ final class RateLimiter: Sendable {
     }
 
     private func admit(_ subject: some Hashable, of app: BundleID, called name: String) throws {
-        guard let limit = customerLimits[app] else { return }
+        guard let limit = customerLimits[app]?.share(of: registry?.count ?? 1) else { return }
         if let wait = subjects.take(limit, of: subject, app, at: now) {
             throw Refusal.tooManyRequests(of: "This \(name)", field: name, retryAfter: wait)
         }

@@ -12,6 +12,10 @@ enum LedgerPlace: Sendable {
         name: "database", value: "URL",
         help: "where the ledger is: sqlite:PATH or postgres://user@host/name (sqlite:souk.sqlite)")
 
+    static let isolation = Command.Option(
+        name: "database-isolation", value: "LEVEL",
+        help: "PostgreSQL: serializable or read-committed, which is right too and runs again less (serializable)")
+
     /// A PostgreSQL database, by its URL.
     struct Postgres: Sendable {
         let url: String
@@ -19,6 +23,7 @@ enum LedgerPlace: Sendable {
         let allowsPassword: Bool
         /// The URL without a password or other parameters.
         let address: String
+        var isolation = PostgresDatabase.Isolation.serializable
 
         /// Throws `Misuse` for a URL that is none.
         init(url: String, allowsPassword: Bool) throws {
@@ -27,9 +32,9 @@ enum LedgerPlace: Sendable {
             address = try LedgerFile.refusing { try PostgresDatabase.address(of: url) }
         }
 
-        func open(exclusively: Bool) throws -> PostgresDatabase {
+        func open() throws -> PostgresDatabase {
             var configuration = PostgresDatabase.Configuration()
-            configuration.isExclusive = exclusively
+            configuration.isolation = isolation
             configuration.allowsPasswordInURL = allowsPassword
             return try LedgerFile.refusing { try PostgresDatabase(url: url, configuration: configuration) }
         }
@@ -40,6 +45,16 @@ enum LedgerPlace: Sendable {
     init(_ arguments: Arguments, typed: Arguments) throws {
         try self.init(
             naming: arguments.text("database") ?? "sqlite:souk.sqlite", allowsPassword: typed.text("database") == nil)
+        guard let level = arguments.text("database-isolation") else { return }
+        guard case .postgres(var postgres) = self else {
+            throw Misuse("--database-isolation is for PostgreSQL: in a SQLite file writes run one at a time")
+        }
+        switch level {
+        case "serializable": postgres.isolation = .serializable
+        case "read-committed": postgres.isolation = .readCommitted
+        default: throw Misuse("--database-isolation is serializable or read-committed")
+        }
+        self = .postgres(postgres)
     }
 
     init(_ arguments: Arguments) throws { try self.init(arguments, typed: arguments) }
@@ -51,12 +66,12 @@ enum LedgerPlace: Sendable {
         umask(0o077)
     }
 
-    /// Opens the database: to be the only server that has it, or beside a server that does. Throws `Misuse` when that is
-    /// refused.
+    /// Opens the database. A SQLite file: to be the only server that has it, or beside a server that does. Throws `Misuse`
+    /// when that is refused.
     func open(exclusively: Bool) throws -> any SQLDatabase {
         switch self {
         case .file(let file): try file.open(exclusively: exclusively)
-        case .postgres(let postgres): try postgres.open(exclusively: exclusively)
+        case .postgres(let postgres): try postgres.open()
         }
     }
 
@@ -94,7 +109,7 @@ enum LedgerPlace: Sendable {
         switch self {
         case .file(let file): return try await file.beside { try await body($0) }
         case .postgres(let postgres):
-            let database = try postgres.open(exclusively: false)
+            let database = try postgres.open()
             return try await database.closing {
                 let status = try LedgerFile.refusing {
                     try database.schema(EntitlementService.migrations(for: .postgreSQL))
@@ -109,7 +124,7 @@ enum LedgerPlace: Sendable {
 extension LedgerPlace.Postgres {
     /// Runs `body` on the database. Throws `Misuse` for what the database refuses.
     func reading<Value>(_ body: (PostgresDatabase) throws -> Value) throws -> Value {
-        let database = try open(exclusively: false)
+        let database = try open()
         return try LedgerFile.refusing { try body(database) }
     }
 }

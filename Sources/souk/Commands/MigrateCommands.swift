@@ -29,7 +29,7 @@ enum MigrateCommands {
         words: ["migrate", "apply"], summary: "bring a ledger's schema up to date before a server does",
         options: [LedgerPlace.option, json],
         details:
-            "Each step is a transaction of its own. Refused while a server has the ledger; a server does it as well."
+            "Each step is a transaction of its own. Refused while a server has a SQLite file; a server does it as well."
     ) { arguments in
         let ledger = try LedgerPlace(arguments)
         let database = try ledger.open(exclusively: true)
@@ -93,7 +93,7 @@ enum MigrateCommands {
         guard from.exists else { throw Misuse("There is no ledger \(from.path)") }
         let (source, isServed) = try open(from)
         let counts = try await source.closing {
-            let target = try to.open(exclusively: true)
+            let target = try to.open()
             return try await target.closing {
                 let copy = LedgerCopy(
                     from: source, named: "sqlite:\(from.path)", to: target, named: to.address)

@@ -100,7 +100,8 @@ import Testing
         }
         let reported = Locked<[String]>([])
         let running = Task {
-            await chore.run(hearing: News(clock: clock)) { name, _ in reported.withLock { $0.append(name) } }
+            await chore.run(hearing: News(clock: clock), among: nil) { name, _ in reported.withLock { $0.append(name) }
+            }
         }
         for _ in 0..<3 {
             await clock.waiters(atLeast: 1)

@@ -35,16 +35,17 @@ private final class StatusDesk: HTTPTransport {
 
     /// A bench whose server asks here about the sandbox.
     func bench(
-        _ environments: [StoreEnvironment] = [.sandbox], wrapping wrap: ((any SQLDatabase) -> any SQLDatabase)? = nil
+        _ environments: [StoreEnvironment] = [.sandbox], beside other: ServerBench? = nil,
+        wrapping wrap: ((any SQLDatabase) -> any SQLDatabase)? = nil
     ) async throws -> ServerBench {
-        try await .asking(self, environments, wrapping: wrap)
+        try await .asking(self, environments, beside: other, wrapping: wrap)
     }
 }
 
 extension ServerBench {
     /// A bench whose server asks about the sandbox over `network`.
     fileprivate static func asking(
-        _ network: any HTTPTransport, _ environments: [StoreEnvironment] = [.sandbox],
+        _ network: any HTTPTransport, _ environments: [StoreEnvironment] = [.sandbox], beside other: ServerBench? = nil,
         wrapping wrap: ((any SQLDatabase) -> any SQLDatabase)? = nil
     ) async throws -> ServerBench {
         var client = AppStoreServerAPIClient.Configuration(
@@ -54,7 +55,12 @@ extension ServerBench {
         client.backoff = .none
         let desk = AppStoreServerAPIClient(configuration: client, transport: network)
         return try await ServerBench(
-            environments: environments, configure: { $0.apps[0].appStore = [.sandbox: desk] }, wrapping: wrap)
+            environments: environments, folder: other?.folder, keys: other?.keys ?? [:],
+            configure: {
+                $0.apps[0].appStore = [.sandbox: desk]
+                guard let other else { return }
+                ($0.clock, $0.realClock, $0.monotonicClock) = (other.clock, other.realClock, other.realClock.monotonic)
+            }, wrapping: wrap)
     }
 
     /// The App Store's answer that a subscription was renewed until 30 days from now.
@@ -70,12 +76,15 @@ extension ServerBench {
         ]
     }
 
-    fileprivate func pulls() throws -> StatusPulls {
-        try #require(service.pulls)
+    /// Asks the App Store until nothing is to be asked any more.
+    fileprivate func pullAll() async throws {
+        try await numberEvents()
+        let pulls = try #require(service.pulls)
+        while try await pulls.step() {}
     }
 }
 
-@Suite struct StatusPullTests {
+@Suite(.onBothEngines) struct StatusPullTests {
     @Test func `a receipt whose subscription has ended is answered with what the App Store says now`() async throws {
         let desk = StatusDesk()
         let bench = try await desk.bench()
@@ -153,35 +162,79 @@ extension ServerBench {
     @Test func `a subscription that ends without a word is asked about, and reads do not wait`() async throws {
         let desk = StatusDesk()
         let bench = try await desk.bench()
-        let pulls = try bench.pulls()
-        while try await pulls.step() {}
+        try await bench.pullAll()
         _ = try await bench.post(bench.period("1"))
-        while try await pulls.step() {}
+        try await bench.pullAll()
         bench.clock.advance(by: 31 * 86400)
         #expect(try await bench.get().active() == [])
         #expect(desk.asked == [])
         desk.answer { try bench.renewed() }
-        while try await pulls.step() {}
+        try await bench.pullAll()
         #expect(desk.asked == ["1"])
         #expect(try await bench.get().active() == ["pro"])
         await bench.close()
     }
 
-    @Test func `what could not be asked about is asked about again`() async throws {
+    @Test func `what waits to be asked about survives the server`() async throws {
         let desk = StatusDesk()
         let bench = try await desk.bench()
-        let pulls = try bench.pulls()
-        while try await pulls.step() {}
+        try await bench.pullAll()
         _ = try await bench.post(bench.period("1"))
         bench.clock.advance(by: 31 * 86400)
         _ = try await bench.get()
         desk.answer { throw HTTPError(.connectionFailed, "No way there.") }
-        await #expect(throws: AppStoreServerAPIError.self) { while try await pulls.step() {} }
-        while try await pulls.step() {}
+        await #expect(throws: AppStoreServerAPIError.self) { try await bench.pullAll() }
+        await bench.close()
+        let next = try await desk.bench(beside: bench)
+        // It was asked about a moment ago.
+        try await next.pullAll()
         #expect(desk.asked.count == 1)
         bench.realClock.advance(by: StatusPulls.pause)
         desk.answer { try bench.renewed() }
-        while try await pulls.step() {}
+        try await next.pullAll()
+        #expect(try await next.get().active() == ["pro"])
+        #expect(desk.asked.count == 2)
+        // Nothing is kept of it after the next event.
+        bench.realClock.advance(by: StatusPulls.pause)
+        _ = try await next.post(next.purchase("7"))
+        try await next.pullAll()
+        #expect(try next.count("status_pull") == 0)
+        await next.close()
+    }
+
+    @Test func `of two servers one asks`() async throws {
+        guard ServerBench.engine == .postgreSQL else { return }
+        let desk = StatusDesk()
+        let first = try await desk.bench()
+        let second = try await desk.bench(beside: first)
+        let receipt = try first.receipt([first.receiptPurchase("1")])
+        _ = try await first.validate(receipt)
+        first.clock.advance(by: 31 * 86400)
+        desk.answer { try first.renewed() }
+        async let one = first.validate(receipt)
+        async let other = second.validate(receipt)
+        _ = try await (one, other)
+        for bench in [first, second] { try await bench.pullAll() }
+        #expect(desk.asked == ["1"])
+        #expect(try second.count("fact") == 3)
+        await first.close()
+        await second.close()
+    }
+
+    @Test func `what could not be asked about is asked about again`() async throws {
+        let desk = StatusDesk()
+        let bench = try await desk.bench()
+        try await bench.pullAll()
+        _ = try await bench.post(bench.period("1"))
+        bench.clock.advance(by: 31 * 86400)
+        _ = try await bench.get()
+        desk.answer { throw HTTPError(.connectionFailed, "No way there.") }
+        await #expect(throws: AppStoreServerAPIError.self) { try await bench.pullAll() }
+        try await bench.pullAll()
+        #expect(desk.asked.count == 1)
+        bench.realClock.advance(by: StatusPulls.pause)
+        desk.answer { try bench.renewed() }
+        try await bench.pullAll()
         #expect(try await bench.get().active() == ["pro"])
         await bench.close()
     }
@@ -198,11 +251,10 @@ extension ServerBench {
             }
             let network = FaultyTransport(InProcessTransport(store), fault, atCall: call)
             let bench = try await ServerBench.asking(network)
-            let pulls = try bench.pulls()
             func round() async throws -> Int {
                 var failures = 0
                 while true {
-                    do { while try await pulls.step() {} } catch is AppStoreServerAPIError {
+                    do { try await bench.pullAll() } catch is AppStoreServerAPIError {
                         failures += 1
                         continue
                     }
@@ -234,8 +286,7 @@ extension ServerBench {
     {
         let desk = StatusDesk()
         let bench = try await desk.bench([.sandbox, .production])
-        let pulls = try bench.pulls()
-        while try await pulls.step() {}
+        try await bench.pullAll()
         _ = try await bench.post([
             bench.period("1"), bench.purchase("3"), bench.period("4") { $0.environment = .production },
         ])
@@ -244,7 +295,7 @@ extension ServerBench {
         _ = try await bench.notify(bench.notification(renewal: bench.renewalInfo(renews: false)))
         _ = try await bench.get()
         _ = try await bench.get(headers: ["Souk-Environment": "production"])
-        while try await pulls.step() {}
+        try await bench.pullAll()
         #expect(desk.asked == [])
         await bench.close()
     }
