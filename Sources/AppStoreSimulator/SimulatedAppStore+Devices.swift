@@ -151,7 +151,7 @@ extension SimulatedAppStore {
             guard cursor.isOf(device.account, by: now), cursor.at > device.seen else { return false }
             let feed = try Feed(
                 books, for: device, after: device.seen, until: cursor.at, limit: Self.updateLimit)
-            // After so many sales it is noted as well: nobody looks at them again.
+            // After so many sales it is noted as well, so that they are not looked at again.
             return !feed.isEmptyOfNews || feed.end < feed.asked
         }
         guard isNews else { return }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// What is computed at once is what was found one period after another, over random lives.
+/// Compares what is computed at once with what is found one period after another, over random lives.
 struct LongHistoryPropertyTests {
     private struct Life {
         var record: SubscriptionRecord
@@ -34,7 +34,7 @@ struct LongHistoryPropertyTests {
             end: events[events.count - 1].at.addingTimeInterval(86400 * 2500))
     }
 
-    /// How a subscription stands in the end, found one change after another.
+    /// Finds the last state of a subscription one change after another.
     private static func walk(_ life: Life) -> Course {
         var course = Course(of: life.record, under: life.conditions, at: life.record.changedAt)
         while let next = course.nextChange, next <= life.end, next > course.instant {
@@ -56,7 +56,7 @@ struct LongHistoryPropertyTests {
     }
 
     @Test(arguments: 0..<20)
-    func `what is told of skipped years is every notice but those that are repeated`(seed: UInt64) throws {
+    func `skipped years give every notice but those that are repeated`(seed: UInt64) throws {
         var source = CoursePropertyTests.Source(state: seed)
         for _ in 0..<10 {
             guard let life = try Self.life(&source) else { continue }
@@ -117,7 +117,7 @@ struct LongHistoryPropertyTests {
         }
     }
 
-    /// What a member of the family has of it, for a time or for good.
+    /// A family member's share of it, for a time or for good.
     private static func share(
         of course: Course, _ life: Life, _ source: inout CoursePropertyTests.Source
     ) throws -> Course {

@@ -125,7 +125,7 @@ struct LongHistoryTests {
         }
     }
 
-    @Test func `of centuries without a look one renewal is told, or each, so many in one entry`() async throws {
+    @Test func `centuries without a look give one notification, or each, so many in one entry`() async throws {
         try await Self.with { test in
             try await test.startTelling()
             try await test.buy("daily")

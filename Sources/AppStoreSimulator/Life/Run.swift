@@ -47,7 +47,7 @@ struct Run: Sendable, Hashable {
         return naturalEnd(of: index)
     }
 
-    /// When its period `index` ends if nobody moves that.
+    /// The end of its period `index` as the calendar has it.
     func naturalEnd(of index: Int) -> Date {
         let place = index + offset
         let end = offer?.end(from: anchor, index: place) ?? plan.period.end(from: anchor, count: place + 1)

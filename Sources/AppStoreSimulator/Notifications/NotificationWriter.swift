@@ -29,8 +29,8 @@ struct NotificationWriter {
     /// Writes down what time has done to a subscription since it was last looked at. What is seen for the first time is
     /// told from now on.
     ///
-    /// Returns how it stands at `now`; or how it stood earlier, if there was more than `limit` to write. Then another call
-    /// goes on from there.
+    /// Returns its state at `now`; or an earlier one, if there was more than `limit` to write. Then another call goes on
+    /// from there.
     func catchUp(
         _ record: SubscriptionRecord, of account: Books.Account, under conditions: Conditions, at now: Date,
         limit: inout Int
