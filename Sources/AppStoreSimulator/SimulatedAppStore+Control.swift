@@ -22,7 +22,12 @@ extension SimulatedAppStore {
         try await change(product, for: name) { StoreLife.setAutoRenew(false, $1, at: $0.now) }
     }
 
-    /// All of an account's transactions, oldest first, signed now. Throws `unknownAccount`.
+    /// The most transactions that one list or receipt holds. Each is signed or written while the question waits: so many
+    /// take a second or two. What is asked page by page has no such limit.
+    public static let transactionLimit = 10_000
+
+    /// All of an account's transactions, oldest first, signed now. Throws `unknownAccount`, and `tooManyTransactions` for
+    /// more than `transactionLimit`.
     public func transactions(of name: AccountName) async throws -> [StoreControlWire.Transaction] {
         let sales = try look({ try $0.known(name) }) { books, account, now in
             try books.transactions(of: account.id, at: now).map {

@@ -148,8 +148,11 @@ extension SimulatedAppStore {
     private func noteArrival(at id: DeviceID, upTo cursor: Cursor) async throws {
         let isNews = try look({ try $0.known(id).account }) { books, _, now in
             let device = try books.known(id)
-            return try cursor.isOf(device.account, by: now) && cursor.at > device.seen
-                && !Feed(books, for: device, after: device.seen, until: cursor.at).isEmptyOfNews
+            guard cursor.isOf(device.account, by: now), cursor.at > device.seen else { return false }
+            let feed = try Feed(
+                books, for: device, after: device.seen, until: cursor.at, limit: Self.updateLimit)
+            // After so many sales it is noted as well, so that they are not looked at again.
+            return !feed.isEmptyOfNews || feed.end < feed.asked
         }
         guard isNews else { return }
         try await database.write { sql in

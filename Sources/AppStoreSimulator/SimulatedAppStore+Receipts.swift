@@ -6,7 +6,7 @@ extension SimulatedAppStore {
     /// The device's app receipt as it is now, PKCS #7 in DER: everything the account has bought but for consumables that
     /// were delivered. The same but for the signature as long as nothing is bought and no time passes.
     ///
-    /// Throws `unknownDevice`.
+    /// Throws `unknownDevice`, and `tooManyTransactions` where the account has more than `transactionLimit`.
     public func receipt(of id: DeviceID) async throws -> [UInt8] {
         let (device, content) = try look({ try $0.known(id).account }) { books, account, now in
             (try books.known(id), try ReceiptContent(books, account, at: now))

@@ -126,6 +126,19 @@ public final class SimulatedAppStore: Sendable {
         all whom: @escaping @Sendable (Books) throws -> [Books.Account],
         _ body: @escaping @Sendable (inout BookEntry) throws -> Value
     ) async throws -> Value {
+        while true {
+            do {
+                return try await enterOnce(whom, body)
+            } catch let behind as NotificationsBehind {
+                try await catchUp(behind)
+            }
+        }
+    }
+
+    private func enterOnce<Value: Sendable>(
+        _ whom: @escaping @Sendable (Books) throws -> [Books.Account],
+        _ body: @escaping @Sendable (inout BookEntry) throws -> Value
+    ) async throws -> Value {
         let entered = Locked<[Int64]>([])
         let ticket = moments.ticket()
         defer {
@@ -159,6 +172,18 @@ public final class SimulatedAppStore: Sendable {
     /// Makes one entry that concerns everybody: what holds in the whole store from then on. `body` gets the books and
     /// the instant, which is later than all that was said to anybody.
     func enterAll<Value: Sendable>(
+        _ body: @escaping @Sendable (Books, Date) throws -> Value
+    ) async throws -> Value {
+        while true {
+            do {
+                return try await enterAllOnce(body)
+            } catch let behind as NotificationsBehind {
+                try await catchUp(behind)
+            }
+        }
+    }
+
+    private func enterAllOnce<Value: Sendable>(
         _ body: @escaping @Sendable (Books, Date) throws -> Value
     ) async throws -> Value {
         let ticket = moments.ticket()

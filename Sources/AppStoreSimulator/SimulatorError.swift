@@ -57,6 +57,8 @@ public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertibl
         public static let nothingToAnswer = Code(rawValue: "nothingToAnswer")
         /// The form is right, the value is none that can be.
         public static let invalidValue = Code(rawValue: "invalidValue")
+        /// The account has more transactions than one answer holds.
+        public static let tooManyTransactions = Code(rawValue: "tooManyTransactions")
         /// What was asked for cannot be done as things stand.
         public static let notNow = Code(rawValue: "notNow")
     }

@@ -30,7 +30,7 @@ extension Books {
         try sql.each("SELECT body FROM consumption", []) { _ = try JSONValue(parsing: $0["body"] as String) }
     }
 
-    /// How many periods of a subscription may have passed: every day of five centuries. Each is computed when somebody looks.
+    /// How many periods of an imported subscription may have passed: every day of five centuries.
     private static let longestHistory = 200_000.0
 
     /// The least and the largest number of each column, in one pass over the table.

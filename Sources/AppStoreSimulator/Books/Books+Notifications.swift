@@ -24,6 +24,11 @@ extension Books {
             [.integer(now.microseconds)])
     }
 
+    /// Looks at one subscription as soon as possible.
+    func look(at original: Int64) throws {
+        try sql.execute("UPDATE watch SET due = 0 WHERE original = ?1", [.integer(original)])
+    }
+
     func watchNone() throws { try sql.execute("DELETE FROM watch") }
 
     /// Whatever goes on has to be looked at, because something has changed for all.

@@ -35,19 +35,22 @@ struct Feed: Sendable {
     var isEmptyOfNews: Bool { items.allSatisfy { $0.state == .purchased && $0.payment == nil } }
 
     /// What happened after `start` and by `end`. Without a start, everything that is not delivered, and what the device has
-    /// not seen. Of more than `limit` items the first are told, but never a part of what happened at one instant.
-    init(_ books: Books, for device: Books.Device, after start: Date?, until end: Date, limit: Int = .max) throws {
+    /// not seen. Of more than `limit` items the first are told, but never a part of what happened at one instant. No more
+    /// than that is computed, however much time has passed.
+    init(_ books: Books, for device: Books.Device, after start: Date?, until end: Date, limit: Int) throws {
         self.end = end
         asked = end
         let told = max(start ?? device.seen, device.seen)
         let conditions = try books.conditions()
+        let news = try books.news(for: device, after: told, until: end)
         for record in try books.subscriptions(of: device.account.id) {
             courses.append(Course(of: record, under: conditions, at: end))
-            try add(courses[courses.count - 1], books, soldAfter: start, told: told)
+            // One more says that there is more, and each of the news can move a sale to a later place.
+            try add(courses[courses.count - 1], books, soldAfter: start, told: told, limit: limit + 1 + news.count)
         }
         for purchase in try books.unfinishedPurchases(of: device.account.id, at: end)
         where purchase.purchaseDate <= end && start.map({ purchase.purchaseDate > $0 }) ?? true { add(purchase, nil) }
-        for news in try books.news(for: device, after: told, until: end) { try add(news, books, device) }
+        for news in news { try add(news, books, device) }
         // Equal instants keep the order in which they were found.
         items = items.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
         guard items.count > limit else { return }
@@ -56,14 +59,15 @@ struct Feed: Sendable {
         self.end = last
     }
 
-    private mutating func add(_ course: Course, _ books: Books, soldAfter start: Date?, told: Date) throws {
+    private mutating func add(
+        _ course: Course, _ books: Books, soldAfter start: Date?, told: Date, limit: Int
+    ) throws {
         if let change = course.nextChange { nextChange = min(nextChange ?? change, change) }
-        var sold = start.map { course.transactions(soldAfter: $0) } ?? course.transactions
         // The books may know already what happens after the end; that is told next time.
-        sold.removeAll { $0.purchaseDate > end }
+        var sold = course.transactions(soldAfter: start, by: end, limit: 1)
         if !sold.isEmpty {
             let finished = try books.finished(of: course.record.originalID)
-            sold.removeAll { finished.contains($0.id) }
+            sold = course.transactions(soldAfter: start, by: end, limit: limit, isLeftOut: finished.contains)
         }
         for transaction in sold { add(transaction, course) }
         // Whoever is told of a sale is told how it goes on as well.
@@ -111,42 +115,5 @@ struct Feed: Sendable {
                 at: news.at, payment: payment, productID: transaction.productID,
                 state: transaction.revocation == nil ? .purchased : .revoked, transaction: transaction, course: course,
                 isAlreadyOwned: update.isAlreadyOwned))
-    }
-}
-
-extension Books {
-    /// A transaction, and the subscription that it is of; `nil` when it was not sold by `now`.
-    func transaction(_ id: Int64, at now: Date) throws -> (TransactionRecord, Course?)? {
-        if let purchase = try purchase(id, at: now) { return (purchase, nil) }
-        guard let record = try subscription(having: id) else { return nil }
-        let course = Course(of: record, under: try conditions(), at: now)
-        return course.transaction(id).map { ($0, course) }
-    }
-
-    /// All of an account's, in the order in which they were bought.
-    func transactions(of account: Int64, at now: Date) throws -> [(TransactionRecord, Course?)] {
-        let conditions = try conditions()
-        var all: [(TransactionRecord, Course?)] = try purchases(of: account, at: now).map { ($0, nil) }
-        for record in try subscriptions(of: account) {
-            let course = Course(of: record, under: conditions, at: now)
-            all += course.transactions.map { ($0, course) }
-        }
-        return all.sorted { ($0.0.purchaseDate, $0.0.id) < ($1.0.purchaseDate, $1.0.id) }
-    }
-
-    /// What gives an account access: the current period of each subscription, and what was bought for good.
-    func entitlements(of account: Int64, at now: Date) throws -> [(TransactionRecord, Course?)] {
-        let conditions = try conditions()
-        let active = try subscriptions(of: account).map { Course(of: $0, under: conditions, at: now) }
-            .filter(\.isActive).map { ($0.latest, Optional($0)) }
-        return (active + (try ownedPurchases(of: account, at: now)).map { ($0, nil) }).sorted { $0.0.id < $1.0.id }
-    }
-
-    func isFinished(_ transaction: TransactionRecord) throws -> Bool {
-        if transaction.kind == .autoRenewableSubscription {
-            return try finished(of: transaction.originalID).contains(transaction.id)
-        }
-        let row = try sql.first("SELECT is_finished FROM purchase WHERE id = ?1", [.integer(transaction.id)])
-        return try row?["is_finished"] ?? false
     }
 }

@@ -113,18 +113,13 @@ extension SimulatedAppStore {
         return try describe(sale)
     }
 
-    /// The transactions that no device of the account has finished, oldest first. Throws `unknownAccount`.
+    /// The transactions that no device of the account has finished, oldest first. Throws `unknownAccount`, and
+    /// `tooManyTransactions` for more than `transactionLimit`.
     public func unfinishedTransactions(of account: AccountName) async throws -> [StoreControlWire.Transaction] {
         let sales = try look({ try $0.known(account) }) { books, account, now in
-            var finished: [Int64: Set<Int64>] = [:]
-            let unfinished = Set(try books.unfinishedPurchases(of: account.id, at: now).map(\.id))
-            return try books.transactions(of: account.id, at: now).filter { transaction, course in
-                guard course != nil else { return unfinished.contains(transaction.id) }
-                let original = transaction.originalID
-                let known = try finished[original] ?? books.finished(of: original)
-                finished[original] = known
-                return !known.contains(transaction.id)
-            }.map { Sale(transaction: $0, course: $1, account: account, now: now) }
+            try books.unfinishedTransactions(of: account.id, at: now).map {
+                Sale(transaction: $0, course: $1, account: account, now: now)
+            }
         }
         return try describe(sales)
     }
@@ -179,9 +174,9 @@ extension BookEntry {
         return try books.shares(of: transaction.originalID).compactMap { record in
             guard isOpen(record) else { return nil }
             // A member's period is paid when its owner's is.
-            return course(of: record).transactions.first {
-                $0.purchaseDate == transaction.purchaseDate && $0.productID == transaction.productID
-            }
+            let date = transaction.purchaseDate
+            return course(of: record).transactions(soldAfter: Moments.before(date), by: date, limit: 1)
+                .first { $0.purchaseDate == date && $0.productID == transaction.productID }
         }
     }
 }

@@ -53,6 +53,7 @@ struct Refusal {
         .unknownSetting: 404, .accountExists: 409, .familyExists: 409, .inAnotherFamily: 409, .notInFamily: 409,
         .familyFull: 409, .alreadyRevoked: 409, .notRefunded: 409, .notPending: 409, .nothingToAnswer: 409,
         .notNow: 409, .otherBundle: 409, .unknownStorefront: 422, .otherGroup: 422, .invalidValue: 422,
+        .tooManyTransactions: 422,
     ]
 
     private static func malformed(_ error: DecodingError) -> HTTPProblem {

@@ -2,10 +2,13 @@ import Foundation
 import StoreModel
 
 extension Course {
-    /// Every transaction, oldest first.
+    /// How many transactions there are, without computing them.
+    var count: Int { runs.reduce(0) { $0 + $1.count } }
+
+    /// Every transaction, oldest first: as many as periods have passed. What answers somebody counts them first.
     var transactions: [TransactionRecord] {
         var all: [TransactionRecord] = []
-        all.reserveCapacity(runs.reduce(0) { $0 + $1.count })
+        all.reserveCapacity(count)
         for run in runs {
             for index in 0..<run.count { all.append(transaction(run, index)) }
         }
@@ -27,28 +30,52 @@ extension Course {
     }
 
     /// The transaction of that number, if it was sold by now.
-    func transaction(_ id: Int64) -> TransactionRecord? {
+    func transaction(_ id: Int64) -> TransactionRecord? { place(of: id).map { transaction($0.run, $0.index) } }
+
+    /// Whether a transaction of that number was sold by now.
+    func has(_ id: Int64) -> Bool { place(of: id) != nil }
+
+    private func place(of id: Int64) -> (run: Run, index: Int)? {
         for run in runs {
             // The number may come from anybody.
             let (index, isFar) = id.subtractingReportingOverflow(run.id(of: 0))
-            if !isFar, index >= 0, index < run.count { return transaction(run, Int(index)) }
+            if !isFar, index >= 0, index < run.count { return (run, Int(index)) }
         }
         return nil
     }
 
-    /// The transactions that were sold after `date`, oldest first.
-    func transactions(soldAfter date: Date) -> [TransactionRecord] {
+    /// The first `limit` of the transactions that were sold after `start` and by `end`, oldest first, without those whose
+    /// number `isLeftOut`. Those sold in the same instant as the last of them come too.
+    ///
+    /// Looks at what it returns and at what is left out, never at the rest.
+    func transactions(
+        soldAfter start: Date?, by end: Date, limit: Int, isLeftOut: (Int64) -> Bool = { _ in false }
+    ) -> [TransactionRecord] {
         var found: [TransactionRecord] = []
-        for run in runs.reversed() {
-            for index in (0..<run.count).reversed() {
-                guard run.purchaseDate(of: index) > date else { return found.reversed() }
-                found.append(transaction(run, index))
+        var (place, index) = start.map(firstPlace) ?? (0, 0)
+        while place < runs.count {
+            let run = runs[place]
+            while index < run.count {
+                let date = run.purchaseDate(of: index)
+                guard date <= end, found.count < limit || found.last?.purchaseDate == date else { return found }
+                if !isLeftOut(run.id(of: index)) { found.append(transaction(run, index)) }
+                index += 1
             }
+            (place, index) = (place + 1, 0)
         }
-        return found.reversed()
+        return found
     }
 
-    private func transaction(_ run: Run, _ index: Int) -> TransactionRecord {
+    /// The place among the runs, and within that one, of the first transaction that was sold after `date`.
+    private func firstPlace(after date: Date) -> (Int, Int) {
+        for (place, run) in runs.enumerated().reversed() {
+            let index = (0..<run.count).firstIndex(reaching: { run.purchaseDate(of: $0) > date })
+            if index > 0 { return (place, index) }
+        }
+        return (0, 0)
+    }
+
+    func transaction(_ run: Run, _ index: Int) -> TransactionRecord {
         let id = run.id(of: index)
         return TransactionRecord(
             id: id, accountID: record.accountID, originalID: record.originalID,

@@ -127,8 +127,41 @@ struct Course: Sendable, Hashable {
         if let off = record.renewal.offSince, off <= end { return expire(.cancelled, at: end) }
         guard let next = nextRun(after: run, at: end, under: conditions) else { return false }
         if failsToPay(at: end, under: conditions) { return payLate(next, due: end, under: conditions) }
+        let isMore = next.run.count > 0
         append(next)
+        if isMore { sellMore(from: end, under: conditions) }
         return true
+    }
+
+    /// Sells at once all periods that follow the one sold at `date` and are more of the same: nothing that decides about a
+    /// sale changes before they are due. A history of a million periods costs no more than a short one.
+    private mutating func sellMore(from date: Date, under conditions: Conditions) {
+        let run = current
+        var most = Int(TransactionNumber.span) - max(run.first, run.offset)
+        if let offer = run.offer { most = min(most, offer.transactionCount - run.offset) }
+        for (id, revocation) in record.revocations where id >= run.latestID && revocation.isInForce(at: instant) {
+            let index = Int(clamping: id - run.id(of: 0))
+            if index < most, revocation.at < run.naturalEnd(of: index) { most = index + 1 }
+        }
+        guard most > run.count else { return }
+        let change = nextCondition(after: date, under: conditions)
+        let last = (run.count - 1..<most - 1).firstIndex(reaching: { index in
+            let end = run.naturalEnd(of: index)
+            return end > instant || change.map { end >= $0 } ?? false
+        })
+        runs[runs.count - 1].count = last + 1
+    }
+
+    /// When something next changes that decides whether the current plan is sold, and at which price.
+    private func nextCondition(after date: Date, under conditions: Conditions) -> Date? {
+        let product = current.plan.productID
+        let changes = [
+            record.renewal.offSince, record.renewal.failsFrom,
+            conditions.failingPayments.first { $0.at > date }?.at,
+            conditions.withdrawals[product]?.first { $0.at > date }?.at,
+            conditions.nextIncrease(of: product, after: date),
+        ]
+        return changes.compactMap(\.self).filter { $0 > date }.min()
     }
 
     /// That of its latest period, if it is in force.

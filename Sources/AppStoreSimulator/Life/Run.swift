@@ -47,7 +47,8 @@ struct Run: Sendable, Hashable {
         return naturalEnd(of: index)
     }
 
-    private func naturalEnd(of index: Int) -> Date {
+    /// The end of its period `index` as the calendar has it.
+    func naturalEnd(of index: Int) -> Date {
         let place = index + offset
         let end = offer?.end(from: anchor, index: place) ?? plan.period.end(from: anchor, count: place + 1)
         return end.wholeMilliseconds
@@ -62,13 +63,36 @@ struct Run: Sendable, Hashable {
 
     /// What of it was sold before `date`, as it was then; `nil` if nothing was.
     func sold(before date: Date) -> Run? {
-        guard let sold = (0..<count).last(where: { purchaseDate(of: $0) < date }) else { return nil }
+        let sold = (0..<count).firstIndex(reaching: { purchaseDate(of: $0) >= date })
+        guard sold > 0 else { return nil }
         var run = self
-        run.count = sold + 1
+        run.count = sold
         let isWhole = run.count == count
         run.upgradedAt = isWhole ? upgradedAt.flatMap { $0 < date ? $0 : nil } : nil
         // What was ended before its time was so from then on; an extended period does not become a shorter one again.
         run.endsAt = isWhole ? endsAt.flatMap { $0 < date || $0 > naturalEnd(of: count - 1) ? $0 : nil } : nil
         return run
+    }
+}
+
+extension Range<Int> {
+    /// The first of these numbers for which `isReached` holds, which it then does for all that follow; the upper bound if
+    /// it holds for none.
+    ///
+    /// Asks about a logarithm of them, and about few if the number is one of the first.
+    func firstIndex(reaching isReached: (Int) -> Bool) -> Int {
+        var (low, high) = (lowerBound, upperBound)
+        var step = 1
+        while low < high {
+            let probe = step < high - low ? low + step - 1 : low + (high - low) / 2
+            if isReached(probe) {
+                high = probe
+                step = high - low
+            } else {
+                low = probe + 1
+                step = step < high - low ? step * 2 : high - low
+            }
+        }
+        return low
     }
 }

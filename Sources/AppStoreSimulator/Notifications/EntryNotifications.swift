@@ -7,12 +7,15 @@ struct EntryNotifications {
     /// How the subscriptions of all whom the entry concerns stood before it, by original transaction.
     private var before: [Int64: Course] = [:]
 
-    /// Begins with what time has done until now.
+    /// Begins with what time has done until now. Throws `NotificationsBehind` where that is too much for one entry.
     init(_ writer: NotificationWriter, _ accounts: [Books.Account], under conditions: Conditions, at now: Date) throws {
         self.writer = writer
         for account in accounts {
             for record in try writer.books.subscriptions(of: account.id) {
-                before[record.originalID] = try writer.catchUp(record, of: account, under: conditions, at: now)
+                var limit = NotificationWriter.limit
+                let course = try writer.catchUp(record, of: account, under: conditions, at: now, limit: &limit)
+                guard limit > 0 else { throw NotificationsBehind(original: record.originalID) }
+                before[record.originalID] = course
             }
         }
     }

@@ -43,9 +43,6 @@ extension Course {
         return notices
     }
 
-    /// How many transactions there are.
-    private var count: Int { runs.reduce(0) { $0 + $1.count } }
-
     private func sales(since before: Course) -> [Notice] {
         var notices: [Notice] = []
         for transaction in latest(count - before.count) {

@@ -11,6 +11,9 @@ struct NotificationWriter {
     let version: String
     private let isEveryOne: Bool
 
+    /// How many notifications of what time does are written in one entry, so that others get their turn in between.
+    static let limit = 1000
+
     /// `nil` while nobody is to be told.
     init?(_ books: Books, _ signer: StoreSigner, version: String) throws {
         let settings = try books.settings()
@@ -23,15 +26,21 @@ struct NotificationWriter {
 
     // MARK: - Subscriptions
 
-    /// Tells what time has done to a subscription since it was last looked at, and returns how it stands at `now`. What is
-    /// seen for the first time is told from now on.
+    /// Writes down what time has done to a subscription since it was last looked at. What is seen for the first time is
+    /// told from now on.
+    ///
+    /// Returns its state at `now`; or an earlier one, if there was more than `limit` to write. Then another call goes on
+    /// from there.
     func catchUp(
-        _ record: SubscriptionRecord, of account: Books.Account, under conditions: Conditions, at now: Date
+        _ record: SubscriptionRecord, of account: Books.Account, under conditions: Conditions, at now: Date,
+        limit: inout Int
     ) throws -> Course {
         let told = try books.told(of: record.originalID) ?? now
         // The books may know already what happens a moment after what the clock reads.
         guard told < now else { return Course(of: record, under: conditions, at: max(told, now)) }
-        let walk = NoticeWalk(of: record, under: conditions, from: told, to: now, isEveryOne: isEveryOne)
+        let walk = NoticeWalk(
+            of: record, under: conditions, from: told, to: now, isEveryOne: isEveryOne, limit: limit)
+        limit -= walk.steps.count
         for step in walk.steps { try write(step.notice, step.course, of: account, at: step.course.instant) }
         return walk.course
     }
@@ -44,8 +53,11 @@ struct NotificationWriter {
         try watch(course)
     }
 
-    func watch(_ course: Course) throws {
-        try books.watch(course.record.originalID, told: course.instant, due: course.nextChange)
+    /// Looks at it again when time does something; at once where it stood so before `now`.
+    func watch(_ course: Course, at now: Date? = nil) throws {
+        let isBehind = now.map { course.instant < $0 } ?? false
+        try books.watch(
+            course.record.originalID, told: course.instant, due: isBehind ? course.instant : course.nextChange)
     }
 
     // MARK: - Notifications
@@ -109,6 +121,12 @@ struct NotificationWriter {
                 original: transaction?.originalID, transaction: transaction?.id, body: body, due: now))
         return uuid
     }
+}
+
+/// Time has done more to a subscription than one entry in the books writes down: the rest comes first, in entries of
+/// its own.
+struct NotificationsBehind: Error {
+    var original: Int64
 }
 
 extension StoreSigner {

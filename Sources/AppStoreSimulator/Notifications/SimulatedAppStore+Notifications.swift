@@ -10,29 +10,40 @@ extension SimulatedAppStore {
 
     /// Writes down what the server is to be told of what time has done by now. Returns when time does something next.
     ///
-    /// Several equal notices in a row of one subscription are one, unless `notifySkippedTime` is `all`.
+    /// Several equal notices in a row of one subscription are one, unless `notifySkippedTime` is `all`. Throws
+    /// `CancellationError` between two entries when the store closes or the caller is cancelled; the rest is written later.
     func watchTime() async throws -> Date? {
         while true {
-            let (looked, next) = try await database.write { [moments, virtualClock, configuration, signer] sql in
+            let (isDone, next) = try await database.write { [moments, virtualClock, configuration, signer] sql in
                 let books = Books(sql)
                 guard let writer = try NotificationWriter(books, signer, version: configuration.applicationVersion)
-                else { return (0, nil as Date?) }
+                else { return (true, nil as Date?) }
                 let now = try books.now(virtualClock)
                 let conditions = try books.conditions()
                 let due = try books.watched(dueBy: now, limit: Self.watchedAtOnce)
-                for original in due {
+                var limit = NotificationWriter.limit
+                for original in due where limit > 0 {
                     guard let record = try books.subscription(original),
                         let account = try books.account(record.accountID)
                     else { throw Books.empty }
                     // What happened to somebody may be a moment ahead of the clock.
                     let end = max(now, account.lastEvent)
-                    try writer.watch(try writer.catchUp(record, of: account, under: conditions, at: end))
+                    let course = try writer.catchUp(record, of: account, under: conditions, at: end, limit: &limit)
+                    try writer.watch(course, at: end)
                     moments.told(account.id, until: end)
                 }
-                return (due.count, try books.nextWatch())
+                return (due.count < Self.watchedAtOnce && limit > 0, try books.nextWatch())
             }
-            if looked < Self.watchedAtOnce { return next }
+            if isDone { return next }
+            if signal.isClosed { throw CancellationError() }
+            try Task.checkCancellation()
         }
+    }
+
+    /// Writes down, in entries of their own, what was too much for another one.
+    func catchUp(_ behind: NotificationsBehind) async throws {
+        try await database.write { try Books($0).look(at: behind.original) }
+        _ = try await watchTime()
     }
 
     // MARK: - Asked for

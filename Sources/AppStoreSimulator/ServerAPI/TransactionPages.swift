@@ -15,6 +15,16 @@ struct TransactionPages: Sendable {
     struct Entry: Sendable {
         var at: Date
         var transaction: TransactionRecord
+
+        /// In the history, which is in the order of the last changes.
+        init(_ transaction: TransactionRecord) { self.init(at: transaction.modifiedAt, transaction: transaction) }
+
+        init(at date: Date, transaction: TransactionRecord) {
+            at = date
+            self.transaction = transaction
+        }
+
+        var position: ListPosition { ListPosition(at: at.microseconds, number: transaction.id) }
     }
 
     struct Page: Sendable {
@@ -23,17 +33,16 @@ struct TransactionPages: Sendable {
         var hasMore: Bool
     }
 
-    /// The page that follows `revision`; the first one without. Throws `invalidRequestRevision`.
-    func page(_ entries: [Entry], after revision: String?) throws(AppStoreServerAPI.ErrorCode) -> Page {
-        let tokens = PageTokens(subject: subject)
-        var place = PageTokens.Place.beginning
-        if let revision {
-            guard let known = tokens.place(of: revision) else { throw .invalidRequestRevision }
-            place = known
-        }
-        var rest = entries.map {
-            (position: ListPosition(at: $0.at.microseconds, number: $0.transaction.id), transaction: $0.transaction)
-        }
+    /// Where the page that follows `revision` begins; without one the first page. Throws `invalidRequestRevision`.
+    func start(after revision: String?) throws(AppStoreServerAPI.ErrorCode) -> PageTokens.Place {
+        guard let revision else { return .beginning }
+        guard let place = PageTokens(subject: subject).place(of: revision) else { throw .invalidRequestRevision }
+        return place
+    }
+
+    /// The page that begins at `place`. `entries` are all there are, or at least those of this page and the next one.
+    func page(_ entries: [Entry], from place: PageTokens.Place) -> Page {
+        var rest = entries.map { (position: $0.position, transaction: $0.transaction) }
         if case .after(let start) = place {
             rest.removeAll { isDescending ? $0.position >= start : $0.position <= start }
         }
@@ -41,7 +50,7 @@ struct TransactionPages: Sendable {
         let page = rest.prefix(Self.size)
         return Page(
             transactions: page.map(\.transaction),
-            revision: tokens.token(for: page.last.map { .after($0.position) } ?? place),
+            revision: PageTokens(subject: subject).token(for: page.last.map { .after($0.position) } ?? place),
             hasMore: rest.count > page.count)
     }
 }

@@ -22,6 +22,8 @@ extension SimulatedAppStore {
             return try answer(request, in: environment, settings, injected ?? .valid)
         } catch let status as ReceiptStatus {
             return VerifyReceiptAnswer(status, in: environment)
+        } catch let error as SimulatorError {
+            return VerifyReceiptAnswer(error, in: environment)
         } catch {
             return VerifyReceiptAnswer(.internalError, in: environment)
         }

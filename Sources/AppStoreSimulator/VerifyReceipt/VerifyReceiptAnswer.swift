@@ -16,6 +16,16 @@ struct VerifyReceiptAnswer {
         json = .object(members)
     }
 
+    /// A question that stays too large however often it is asked. Apple's answers have sentences in the same member.
+    init(_ error: SimulatorError, in environment: AppStoreEnvironment) {
+        var members: JSONMembers = ["status": .number(ReceiptStatus.internalError.rawValue)]
+        members["environment"] = .string(environment.rawValue)
+        members["is-retryable"] = false
+        members["is_retryable"] = false
+        members["exception"] = .string(error.reason)
+        json = .object(members)
+    }
+
     /// The receipt as it was sent, and how things stand now: what follows `receipt` is there only if the account has ever
     /// subscribed.
     ///

@@ -14,7 +14,7 @@ enum ScenarioCommand {
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
-            Documentation/Formats.md says what stands in a file, Examples/Scenarios has ten of them.
+            Documentation/Formats.md describes the files; there are examples in Examples/Scenarios.
             Exit 1 when something is not as expected (- is what was expected, + what is), 2 for a file that is no scenario.
             """
     ) { arguments in

@@ -75,7 +75,8 @@ extension StoreOperation {
             try await call.store.switchAccount(of: try call.device, to: AccountName(unchecked: body.account))
         },
         on(
-            .get, "/control/v1/devices/{device}/receipt", "receipt", "The app receipt of a device"
+            .get, "/control/v1/devices/{device}/receipt", "receipt", "The app receipt of a device",
+            refusals: [.tooManyTransactions]
         ) { call in try await receipt(call) },
     ]
 

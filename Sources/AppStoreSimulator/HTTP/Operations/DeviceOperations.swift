@@ -74,7 +74,10 @@ extension StoreOperation {
             .post, device1 + "/promoted-purchases/{product}", "takePromotedPurchase",
             "Take over what the customer began in the store; one device may", refusals: [.unknownPromotedPurchase]
         ) { call in try await call.store.takePromotedPurchase(of: try call.product, for: try call.device) },
-        on(.get, device1 + "/receipt", "deviceReceipt", "The app receipt as it is now") { call in
+        on(
+            .get, device1 + "/receipt", "deviceReceipt", "The app receipt as it is now",
+            refusals: [.tooManyTransactions]
+        ) { call in
             try await call.store.meet(.receipt)
             return try await receipt(call)
         },

@@ -23,7 +23,10 @@ extension StoreOperation {
             try await call.store.promote(body, for: try call.account)
             return Nothing()
         },
-        on(.get, account1 + "/transactions", "transactions", "All transactions of an account, oldest first") { call in
+        on(
+            .get, account1 + "/transactions", "transactions", "All transactions of an account, oldest first",
+            refusals: [.tooManyTransactions]
+        ) { call in
             StoreControlWire.Transactions(transactions: try await call.store.transactions(of: try call.account))
         },
         on(
@@ -37,7 +40,8 @@ extension StoreOperation {
             StoreControlWire.Transactions(transactions: try await call.store.entitlements(of: try call.account))
         },
         on(
-            .get, account1 + "/unfinished", "unfinished", "The transactions that no device has finished"
+            .get, account1 + "/unfinished", "unfinished", "The transactions that no device has finished",
+            refusals: [.tooManyTransactions]
         ) { call in
             StoreControlWire.Transactions(
                 transactions: try await call.store.unfinishedTransactions(of: try call.account))

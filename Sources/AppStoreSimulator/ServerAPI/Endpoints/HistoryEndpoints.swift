@@ -13,10 +13,11 @@ extension ServerEndpoint {
         get("/inApps/v2/refund/lookup/{anyTransactionId}", "Get Refund History", rate: 10) { call in
             let customer = try call.number("anyTransactionId")
             let revision = try call.single("revision", else: .invalidRequestRevision)
-            let (account, refunds, now) = try call.store.asked(ofCustomer: customer) {
-                ($1, try $0.refunds(of: $1, at: $2), $2)
+            let (account, page, now) = try call.store.asked(ofCustomer: customer) { books, account, now in
+                let pages = call.store.pages("refunds", of: account)
+                let start = try pages.start(after: revision)
+                return (account, pages.page(try books.refunds(of: account, at: now), from: start), now)
             }
-            let page = try call.store.pages("refunds", of: account).page(refunds, after: revision)
             return API.RefundHistoryResponse(
                 signedTransactions: try call.store.sign(page.transactions, of: account, at: now),
                 revision: page.revision, hasMore: page.hasMore)
@@ -34,38 +35,22 @@ extension ServerEndpoint {
         let revision = try call.single("revision", else: .invalidRequestRevision)
         let request = try API.TransactionHistoryRequest(
             query: call.query.items.map { ($0.name, $0.value) })
-        let (account, entries, now) = try call.store.asked(ofCustomer: customer) { books, account, now in
-            let bought = try books.transactions(of: account.id, at: now).map(\.0).filter(request.admits)
+        let (account, page, now) = try call.store.asked(ofCustomer: customer) { books, account, now in
+            var pages = call.store.pages("history \(version) \(request.query)", of: account)
+            pages.isDescending = request.sort == .descending
+            let start = try pages.start(after: revision)
+            let search = HistorySearch(request, from: start)
+            let sold = try books.courses(of: account.id, at: now).flatMap { $0.entries(search) }
             // The first version does not tell of consumables that were delivered, unless they were taken back.
             let open = version == 1 ? Set(try books.unfinishedPurchases(of: account.id, at: now).map(\.id)) : nil
-            let told = bought.filter { record in
+            let bought = try books.purchases(of: account.id, at: now).filter(request.admits).filter { record in
                 open.map { record.kind != .consumable || record.revocation != nil || $0.contains(record.id) } ?? true
             }
-            return (account, told.map { TransactionPages.Entry(at: $0.modifiedAt, transaction: $0) }, now)
+            return (account, pages.page(sold + bought.map(TransactionPages.Entry.init), from: start), now)
         }
-        var pages = call.store.pages("history \(version) \(request.query)", of: account)
-        pages.isDescending = request.sort == .descending
-        let page = try pages.page(entries, after: revision)
         return API.HistoryResponse(
             revision: page.revision, hasMore: page.hasMore, bundleId: call.store.configuration.bundleID.rawValue,
             environment: .sandbox, signedTransactions: try call.store.sign(page.transactions, of: account, at: now))
-    }
-}
-
-extension AppStoreServerAPI.TransactionHistoryRequest {
-    /// Whether a transaction matches every filter.
-    func admits(_ record: TransactionRecord) -> Bool {
-        let purchased = record.purchaseDate.wholeMilliseconds
-        let kind = AppStoreServerAPI.ProductType(rawValue: record.kind.appleText)
-        let ownership: AppStoreServerAPI.InAppOwnershipType = record.isShared ? .familyShared : .purchased
-        func isIn<Value: Equatable>(_ wanted: [Value], _ value: Value?) -> Bool {
-            wanted.isEmpty || value.map(wanted.contains) ?? false
-        }
-        return startDate.map { purchased >= $0 } ?? true && endDate.map { purchased < $0 } ?? true
-            && isIn(productIds, record.productID.rawValue) && isIn(productTypes.compactMap(\.ofTransactions), kind)
-            && isIn(subscriptionGroupIdentifiers, record.groupID)
-            && inAppOwnershipType.map { $0 == ownership } ?? true
-            && revoked.map { $0 == (record.revocation != nil) } ?? true
     }
 }
 
@@ -94,7 +79,10 @@ extension SimulatedAppStore {
 extension Books {
     /// What a customer got money back for, in the order of the refunds.
     fileprivate func refunds(of account: Account, at now: Date) throws -> [TransactionPages.Entry] {
-        try transactions(of: account.id, at: now).compactMap { transaction, _ in
+        let sold = try courses(of: account.id, at: now).flatMap { course in
+            course.record.revocations.keys.compactMap(course.transaction)
+        }
+        return try (purchases(of: account.id, at: now) + sold).compactMap { transaction in
             guard let revocation = transaction.revocation, revocation.kind != .familyRevoke else { return nil }
             return TransactionPages.Entry(at: revocation.at, transaction: transaction)
         }.sorted { ($0.at, $0.transaction.id) < ($1.at, $1.transaction.id) }

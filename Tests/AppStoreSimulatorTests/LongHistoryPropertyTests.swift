@@ -1,0 +1,148 @@
+import Foundation
+import StoreModel
+import Testing
+
+@testable import AppStoreSimulator
+
+/// Compares what is computed at once with what is found one period after another, over random lives.
+struct LongHistoryPropertyTests {
+    private struct Life {
+        var record: SubscriptionRecord
+        var conditions: Conditions
+        var end: Date
+    }
+
+    /// Random events, and then years in which only the store changes something.
+    private static func life(_ source: inout CoursePropertyTests.Source) throws -> Life? {
+        var script = try SubscriptionScript()
+        let events = CoursePropertyTests.life(&source)
+        for event in events { try script.happen(event.step, at: event.at) }
+        guard let record = script.record else { return nil }
+        var date = events[events.count - 1].at
+        for _ in 0..<Int.random(in: 0...4, using: &source) {
+            date = date.addingTimeInterval(86400 * Double.random(in: 1...500, using: &source)).wholeMilliseconds
+            let step: SubscriptionScript.Step =
+                switch Int.random(in: 0..<3, using: &source) {
+                case 0: .allFail(Bool.random(using: &source))
+                case 1: .grace([0, 3, 16].randomElement(using: &source) ?? 0)
+                default: .increase(record.renewal.plan.productID, milliunits: 90_000, needsConsent: false)
+                }
+            try script.happen(step, at: date)
+        }
+        return Life(
+            record: record, conditions: script.conditions,
+            end: events[events.count - 1].at.addingTimeInterval(86400 * 2500))
+    }
+
+    /// Finds the last state of a subscription one change after another.
+    private static func walk(_ life: Life) -> Course {
+        var course = Course(of: life.record, under: life.conditions, at: life.record.changedAt)
+        while let next = course.nextChange, next <= life.end, next > course.instant {
+            course = Course(of: course.condensed, under: life.conditions, at: next)
+        }
+        return Course(of: course.condensed, under: life.conditions, at: life.end)
+    }
+
+    @Test(arguments: 0..<20)
+    func `what years sell is what their periods sell one by one`(seed: UInt64) throws {
+        var source = CoursePropertyTests.Source(state: seed)
+        for _ in 0..<10 {
+            guard let life = try Self.life(&source) else { continue }
+            let (whole, walked) = (Course(of: life.record, under: life.conditions, at: life.end), Self.walk(life))
+            try #require(whole.runs == walked.runs)
+            #expect(whole.status == walked.status && whole.nextChange == walked.nextChange)
+            #expect(whole.expirationIntent == walked.expirationIntent && whole.count == whole.transactions.count)
+        }
+    }
+
+    @Test(arguments: 0..<20)
+    func `skipped years give every notice but those that are repeated`(seed: UInt64) throws {
+        var source = CoursePropertyTests.Source(state: seed)
+        for _ in 0..<10 {
+            guard let life = try Self.life(&source) else { continue }
+            func walk(isEveryOne: Bool, limit: Int = .max) -> NoticeWalk {
+                NoticeWalk(
+                    of: life.record, under: life.conditions, from: life.record.changedAt, to: life.end,
+                    isEveryOne: isEveryOne, limit: limit)
+            }
+            let every = walk(isEveryOne: true)
+            var expected: [NoticeWalk.Step] = []
+            for step in every.steps {
+                if let last = expected.last, last.notice.repeats(step.notice) { expected.removeLast() }
+                expected.append(step)
+            }
+            let skipped = walk(isEveryOne: false)
+            try #require(skipped.steps.map(\.notice) == expected.map(\.notice))
+            #expect(skipped.steps.map(\.course.instant) == expected.map(\.course.instant))
+            #expect(skipped.course.runs == every.course.runs)
+            // A walk that was ended goes on where it was.
+            let part = walk(isEveryOne: true, limit: 5)
+            let rest = NoticeWalk(
+                of: life.record, under: life.conditions, from: part.course.instant, to: life.end, isEveryOne: true)
+            #expect((part.steps + rest.steps).map(\.notice) == every.steps.map(\.notice))
+        }
+    }
+
+    @Test(arguments: 0..<20)
+    func `pages that are computed hold what filtering and sorting all transactions gives`(seed: UInt64) throws {
+        var source = CoursePropertyTests.Source(state: seed)
+        for _ in 0..<5 {
+            guard let life = try Self.life(&source) else { continue }
+            let own = Course(of: life.record, under: life.conditions, at: life.end)
+            for course in [own, try Self.share(of: own, life, &source)] {
+                let sold = course.transactions
+                let date = sold[sold.count / 3].purchaseDate.wholeMilliseconds.payloadValue.text()
+                for query in [
+                    [], [("startDate", date)], [("endDate", date)], [("revoked", "true")], [("revoked", "false")],
+                    [("productId", "plain")], [("productType", "CONSUMABLE")],
+                    [("inAppOwnershipType", "PURCHASED")],
+                ] {
+                    for sort in ["ASCENDING", "DESCENDING"] {
+                        let request = try AppStoreServerAPI.TransactionHistoryRequest(query: query + [("sort", sort)])
+                        var pages = TransactionPages(subject: "test")
+                        pages.isDescending = sort == "DESCENDING"
+                        let all = sold.filter(request.admits).map(TransactionPages.Entry.init)
+                            .sorted { $0.position < $1.position }.map(\.transaction.id)
+                        var (told, place, hasMore) = ([Int64](), PageTokens.Place.beginning, true)
+                        while hasMore {
+                            let page = pages.page(course.entries(HistorySearch(request, from: place)), from: place)
+                            told += page.transactions.map(\.id)
+                            place = try pages.start(after: page.revision)
+                            hasMore = page.hasMore
+                        }
+                        #expect(told == (pages.isDescending ? all.reversed() : all), "\(query) \(sort)")
+                    }
+                }
+            }
+        }
+    }
+
+    /// A family member's share of it, for a time or for good.
+    private static func share(
+        of course: Course, _ life: Life, _ source: inout CoursePropertyTests.Source
+    ) throws -> Course {
+        let sold = course.transactions
+        let first = try #require(sold.randomElement(using: &source))
+        let from = first.purchaseDate.addingTimeInterval(1000)
+        let until = Bool.random(using: &source) ? from.addingTimeInterval(86400 * 100) : nil
+        var member = course.condensed
+        member.originalID = 900 * TransactionNumber.span
+        member.share = Share(ownerOriginalID: course.record.originalID, first: first.id, from: from, until: until)
+        member.takeShare(of: course.condensed)
+        return Course(of: member, under: life.conditions, at: life.end)
+    }
+
+    @Test(arguments: [0, 1, 2, 7, 1000])
+    func `the first number that fits is found wherever it is`(count: Int) {
+        for place in 0...min(count, 40) {
+            #expect((5..<5 + count).firstIndex(reaching: { $0 >= 5 + place }) == 5 + place)
+            #expect((5..<5 + count).firstIndex(reaching: { $0 >= 5 + count - place }) == 5 + count - place)
+        }
+        var asked = 0
+        let found = (0..<1_000_000).firstIndex(reaching: { number in
+            asked += 1
+            return number >= 123_456
+        })
+        #expect(found == 123_456 && asked < 60)
+    }
+}
