@@ -9,6 +9,7 @@ final class SecretRules: Sendable {
     private static let pointingWords = SecretTable([SecretWords.pointing])
     private static let setterWords = SecretTable([SecretWords.setters])
     private static let heldWords = SecretTable([SecretWords.held])
+    private static let identifierWords = SecretTable([SecretWords.identifiers])
     private static let referenceWords = SecretTable([SecretWords.references])
     private static let namedElementWords = SecretTable([SecretWords.namedElements])
 
@@ -160,6 +161,11 @@ extension SecretRules {
     /// Whether a function with this name takes a name and its value.
     func isSetter(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 24 && !Self.setterWords.meaning(of: text, name).isEmpty
+    }
+
+    /// Whether this name is that of an id.
+    func isIdentifier(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        !Self.identifierWords.meaning(of: text, name).isEmpty
     }
 
     /// Whether this name says where a secret is.

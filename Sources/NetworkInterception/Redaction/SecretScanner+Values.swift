@@ -50,6 +50,8 @@ extension SecretScanner {
             value(of: name, meaning, after: sign, at: start)
         } else if isInMapping {
             value(of: name, [.member, .list], after: sign, at: start)
+        } else if sign == UInt8(ascii: ":"), let meaning = meaningInHeldMapping(name) {
+            value(of: name, meaning, after: sign, at: start)
         } else if rules.isNaming(text, name.range) || name.quote != nil && rules.isPointing(text, name.range) {
             valueThatNames(name, at: start)
         } else if let meaning = meaningBeside(name) {

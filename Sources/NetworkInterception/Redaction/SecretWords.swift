@@ -72,6 +72,7 @@ extension SecretWords {
         // A receipt that is an object was decoded already.
         SecretWords(.whole, [.item, .member, .number, .list], "receipt"),
         SecretWords(.ending, [.member, .list, .object], "passwords tokens secrets apikeys"),
+        SecretWords(.whole, [.header, .member, .list, .object], "tokens xtokens"),
         SecretWords(.ending, [.header, .item], "signature"),
         SecretWords(.ending, [.header], "authenticationinfo"),
         SecretWords(.whole, [.header], "authentication"),
@@ -106,6 +107,8 @@ extension SecretWords {
         """
         define setenv set setitem setproperty setheader setrequestheader addheader addrequestheader header put append
         """)
+    /// Names of ids. A number that one of them has is no number of a card.
+    static let identifiers = SecretWords(.word, .member, "id ids identifier identifiers")
     /// Names in a list of secrets of YAML that say only where each is and how it is called.
     static let references = SecretWords(
         .whole, .member, "name id source target file path type mode uid gid optional external description")
