@@ -126,6 +126,12 @@ public struct Redaction: Sendable {
     /// The text without its secrets.
     public func redacted(_ text: String) -> String { rules.map { $0.redacted(text) } ?? text }
 
+    /// The URL without its secrets.
+    package func redacted(url: String) -> String { rules?.change(url, .url) ?? url }
+
+    /// The headers without their secrets.
+    func redacted(_ headers: HTTPHeaders) -> HTTPHeaders { rules.map { redacted(headers, $0) } ?? headers }
+
     private func redacted(_ request: HTTPRequest, _ rules: SecretRules) -> HTTPRequest {
         var request = request
         request.url = rules.change(request.url, .url) ?? request.url
