@@ -71,7 +71,7 @@ extension HARReplay {
                 guard url.hasPrefix("http://") || url.hasPrefix("https://"), let host = URL(string: url)?.host,
                     !host.isEmpty,
                     !url.contains("?"), !url.contains("#")
-                else { throw Misuse("--to is a URL such as http://127.0.0.1:8080, not \"\(text)\"") }
+                else { throw Misuse("--to is a URL such as http://127.0.0.1:8080, not \(text.quoted)") }
                 return url
             }
             headers = try arguments.texts("header").map { text in
