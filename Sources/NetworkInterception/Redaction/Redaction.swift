@@ -120,7 +120,7 @@ public struct Redaction: Sendable {
     /// Whether something was taken out of this text, so that it is not what was sent.
     public static func marks(_ text: String) -> Bool {
         text.contains(SensitiveHeaders.replacement) || text.contains(SecretScanner.replacementInQuery)
-            || text.contains("://\(SecretScanner.replacementOfUser)@")
+            || text.contains("//\(SecretScanner.replacementOfUser)@")
     }
 
     /// The text without its secrets.

@@ -140,7 +140,7 @@ extension SecretRules {
 
     /// Whether the value of this name may be a name itself.
     func isNaming(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
-        name.count <= 9 && !Self.namingWords.meaning(of: text, name).isEmpty
+        name.count <= 14 && !Self.namingWords.meaning(of: text, name).isEmpty
     }
 
     /// Whether the value of this name may be the place of the value beside it.
@@ -150,7 +150,7 @@ extension SecretRules {
 
     /// Whether this name is that of a value that something beside it names.
     func isNamed(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
-        name.count <= 7 && !Self.namedWords.meaning(of: text, name).isEmpty
+        name.count <= 15 && !Self.namedWords.meaning(of: text, name).isEmpty
     }
 
     /// Whether a value of this name is a secret in an object with a secret's name.

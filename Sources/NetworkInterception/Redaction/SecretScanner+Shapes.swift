@@ -317,6 +317,10 @@ extension SecretScanner {
         if stands("user", at: end - 4), byte(end).isBlank || byte(end) == UInt8(ascii: "=") {
             return userAndPassword(from: end + 1)
         }
+        if let close = quote(startingAt: end) {
+            let comma = self.end(from: close.range.upperBound) { $0 > 0x20 }
+            return byte(comma) == UInt8(ascii: ",") ? argument(after: start..<end, from: comma + 1) : ()
+        }
         guard byte(end).isBlank, rules.meaning(of: text, start..<end).contains(.member) else { return }
         let value = self.end(from: end) { !$0.isBlank }
         guard value < text.count, byte(value) != UInt8(ascii: "-"), !isMarked(value) else { return }
@@ -324,6 +328,20 @@ extension SecretScanner {
             return hide(quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote)))
         }
         hide(value..<self.end(from: value) { $0 <= 0x20 || "\"'`<>\\".utf8.contains($0) })
+    }
+}
+
+extension SecretScanner {
+    /// The next string of a list of arguments: `["--password", "…"]`.
+    private mutating func argument(after name: Range<Int>, from place: Int) {
+        guard rules.meaning(of: text, name).contains(.member),
+            let quote = quote(startingAt: end(from: place) { $0 > 0x20 })
+        else { return }
+        let content = quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))
+        guard !content.isEmpty, !isMarked(content.lowerBound), byte(content.lowerBound) != UInt8(ascii: "-") else {
+            return
+        }
+        hide(content)
     }
 }
 

@@ -97,7 +97,10 @@ final class SecretShapes: Sendable {
     /// The words before a plugin of MySQL, after which a password follows too.
     static let pluginWord = Array("identified with".utf8)
     /// The beginnings of JSON in base64: an object, also after white space or in an array, and a JWS in base64 once more.
-    static let objects = ["eyJ", "eyAi", "ewog", "ewoi", "ewoJ", "ew0K", "IHsi", "Cnsi", "W3si", "ZXlK"].map {
+    static let objects = [
+        "eyJ", "eyAi", "ewog", "ewoi", "ewoJ", "ew0K", "IHsi", "Cnsi", "W3si", "WyB7", "Wwp7", "WwogIHs", "IFt7",
+        "IFsg", "ZXlK",
+    ].map {
         Array($0.utf8)
     }
 

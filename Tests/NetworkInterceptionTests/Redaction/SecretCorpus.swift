@@ -99,7 +99,7 @@ enum SecretCorpus {
         X-Amz-Security-Token X-Goog-Api-Key X-Shopify-Access-Token X-Plex-Token X-Figma-Token Circle-Token DD-API-KEY
         DD-APPLICATION-KEY X-Algolia-API-Key X-RapidAPI-Key Ocp-Apim-Subscription-Key X-Functions-Key
         CF-Access-Client-Secret X-Parse-REST-API-Key X-Parse-Master-Key X-Redmine-API-Key X-NuGet-ApiKey X-License-Key
-        X-Password Tokens X-Tokens X-User-Password X-OTP X-GitHub-OTP X-Webhook-Secret X-Hub-Signature-256 X-Slack-Signature
+        X-Password Tokens X-Tokens Access-Tokens X-User-Password X-OTP X-GitHub-OTP X-Webhook-Secret X-Hub-Signature-256 X-Slack-Signature
         Stripe-Signature X-Twilio-Signature Signature X-Forwarded-Authorization X-Original-Authorization X-Sentry-Auth
         Souk-Customer-Token X-Postmark-Server-Token X-JWT-Assertion X-Client-Secret Authentication-Info X-HMAC
         Authentication
@@ -199,6 +199,13 @@ enum SecretCorpus {
     static let nested = list(
         .body("application/json"),
         [
+            #"{"text":"password=b\"§\""}"#, #"{"text":"x = 1\npassword = @\"§\";"}"#,
+            #"{"text":"f(password=(\"§\"))"}"#,
+            #"{"args":["run","--password","§"]}"#, #"{"args":["--api-key" , "§"]}"#, #"{"a":"[\"--token\", \"§\"]"}"#,
+            #"{"name":"Authorization","values":["§","b"]}"#, #"{"field":"password","oldValue":"a","newValue":"§"}"#,
+            #"{"attributeName":"otp","attributeValue":"§"}"#, #"{"param":"token","val":"§"}"#,
+            #"{"pin":{"plain":"§"}}"#, #"{"password_enc":"§"}"#, #"{"tokenRaw":"§"}"#, #"{"jwt_string":"§"}"#,
+            #"{"verification_value":"¤"}"#,
             #"{"a":[{"b":{"password":"§"}}]}"#, #"{"credentials":{"user":"a","x":"§"}}"#, #"{"tokens":["§","b"]}"#,
             #"{"recoveryCodes":["§"]}"#, #"{"inner":"{\"password\":\"§\"}"}"#,
             #"{"inner":"{\"deep\":\"{\\\"token\\\":\\\"§\\\"}\"}"}"#,
@@ -383,6 +390,8 @@ enum SecretCorpus {
                 "os.environ[\"DB_PASSWORD\"] = \"§\"", "$config['password'] = '§';", "this[\"token\"]='§'",
                 "define('DB_PASSWORD','§');", "define(\"API_KEY\", \"§\");", "localStorage.setItem('token', '§')",
                 "r.setRequestHeader(\"X-Api-Key\", \"§\")", "print(1); setenv(\"DB_PASS\", \"§\", 1)",
+                "password=b\"§\"", "password = rb'§'", "password = @\"§\";", "f(password=(\"§\"))", "password=(\"§\")",
+                "[a]\ntokens = [\n  \"a\",\n  \"§\",\n]\nb = 1\n", "<a href=\"//anna:§@h/x\">", "see //anna:§@h/x",
                 "password=§", "PASSWORD=§\nA=b", "export API_KEY=§\nA=b", "DB_PASS=\"§\"", "db.password=§&#x\nb=1",
                 "token = §\n", "password = \"§\"", "user=anna password=§ ok", "user=anna, token=§, x=1",
                 "login failed, password: § for anna", "Authorization: Bearer §", "> authorization: Basic §",
@@ -475,7 +484,8 @@ enum SecretCorpus {
             "shpat_§", "dckr_pat_§", "v4.local.§", "$2b$10$§§", "$argon2id$v=19$m=65536,t=3,p=4$§", "hf_§", "lin_api_§",
             "glsa_§", "ntn_§", "pscale_tkn_§", "dp.pt.§", "vcp_§", "fo1_§", "123456789:AA§§",
             "https://api.example.com/bot123456789:AA§§/getMe", "$apr1$a1b2c3d4$§", "pbkdf2_sha256$600000$a1b2$§§",
-            "IHsidG9rZW4iOiI§", "W3sidG9rZW4iOiI§", "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t§§",
+            "IHsidG9rZW4iOiI§", "W3sidG9rZW4iOiI§", "WyB7InRva2VuIjoi§", "Wwp7InRva2Vu§", "WwogIHsidG9rZW4i§",
+            "IFsgeyJ0b2tlbiI6§", "IFt7InRva2VuIjoi§", "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t§§",
             "-----BEGIN PRIVATE KEY-----\n§\n-----END PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----\n§",
             "-----BEGIN PGP PRIVATE KEY BLOCK-----\n§\n-----END PGP PRIVATE KEY BLOCK-----",
             "eyJhbGciOiJIUzI1NiJ9.§.§", "eyAiYWxnIjoiSFMyNTYifQ.§", "ZXlKaGJHY2lPaUpGVXpJMU5pSjku§",
