@@ -190,7 +190,9 @@ import Testing
         ["har", "lint", key], ["jws", "inspect", key], ["inspect", "--records", key + "0a/b+c8="],
         ["import", "a-\(key)_b", "--url", "http://127.0.0.1:1", "--key-file", TestFiles.darkroom],
         ["simulate", "--catalog", "PLANTED-x8_Kd03jf-pQ29vmZl4r_TbN7w-5yHcA1eR0g"], ["wait", key],
-        ["version", key], [key], ["keys", key], ["inspect", "--port", key], ["keys", "list", "--database", key],
+        ["version", key], [key], ["keys", key], ["store", "--url", "http://127.0.0.1:1", key],
+        ["store", "--url", "http://127.0.0.1:1", "account", key],
+        ["inspect", "--port", key], ["keys", "list", "--database", key],
         ["jws", "verify", TestFiles.darkroom, "--type", key], ["version", "sk_PLANTED"],
         ["version", String(repeating: "PLANTED ", count: 40)],
     ])

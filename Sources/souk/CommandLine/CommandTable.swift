@@ -88,7 +88,7 @@ extension Command {
     /// The words name no action of this command, or nothing at all.
     func unknownAction(_ typed: [String]) -> Misuse {
         let text = typed.joined(separator: " ")
-        guard !actions.isEmpty else { return Misuse("\(name) has nothing called \"\(text)\"; see \(name) --help") }
+        guard !actions.isEmpty else { return Misuse("\(name) has nothing called \(text.quoted); see \(name) --help") }
         let names = actions.map { $0.words.dropFirst(words.count).joined(separator: " ") }
         let group = names.filter { $0.split(separator: " ").first.map(String.init) == typed.first }
         let known = group.isEmpty ? "see \(name) --help" : "it has \(group.joined(separator: ", "))"
@@ -98,6 +98,6 @@ extension Command {
                 for: typed.prefix(count).joined(separator: " "),
                 among: names.filter { $0.split(separator: " ").count == count })
         }.first
-        return Misuse("\(name) has no action \"\(text)\"; \(known)\(suggestion.map { ". \($0)" } ?? "")")
+        return Misuse("\(name) has no action \(text.quoted); \(known)\(suggestion.map { ". \($0)" } ?? "")")
     }
 }

@@ -32,8 +32,13 @@ extension String {
     /// not repeated.
     var quoted: String {
         guard utf8.count <= Self.longestName else { return "a value of \(count) characters" }
-        let isKey = contains("-----BEGIN") || Self.beginningsOfKeys.contains { $0.count > 1 && hasPrefix($0) }
-        return isKey || isRandom ? "what was given, which looks like a key and is not shown" : "\"\(self)\""
+        // Several words may have been typed.
+        let isKey = contains("-----BEGIN") || split(separator: " ").contains { String($0).looksLikeKey }
+        return isKey ? "what was given, which looks like a key and is not shown" : "\"\(self)\""
+    }
+
+    private var looksLikeKey: Bool {
+        Self.beginningsOfKeys.contains { $0.count > 1 && hasPrefix($0) } || isRandom
     }
 
     /// Whether this is one word, as long as a key, in which digits and letters of either case follow one another often.
