@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import NetworkInterception
@@ -98,6 +99,144 @@ import Testing
                 #expect(try await SoukExecutable.run(["har", "replay", file, "--to", wrong]).status == 2)
             }
         }
+    }
+
+    private static let secret = "PLANTED7xK9mQ2v"
+
+    private static func pairs(_ name: String) -> JSONValue { [["name": .string(name), "value": .string(secret)]] }
+
+    private static func entry(
+        _ request: JSONMembers, _ response: JSONMembers = [:], _ rest: JSONMembers = [:]
+    ) -> JSONValue {
+        func merged(_ members: JSONMembers, _ more: JSONMembers) -> JSONMembers {
+            more.reduce(into: members) { $0[$1.key] = $1.value }
+        }
+        let sent: JSONMembers = [
+            "method": "POST", "httpVersion": "HTTP/1.1", "cookies": [], "queryString": [], "headers": [],
+            "headersSize": -1, "bodySize": -1,
+        ]
+        let answered: JSONMembers = [
+            "status": 200, "statusText": "OK", "httpVersion": "HTTP/1.1", "cookies": [], "headers": [],
+            "content": ["size": 0, "mimeType": "text/plain"], "redirectURL": "", "headersSize": -1, "bodySize": -1,
+        ]
+        let entry: JSONMembers = [
+            "startedDateTime": "2026-03-01T10:00:00.000Z", "time": 1, "cache": [:],
+            "timings": ["send": 0, "wait": 1, "receive": 0], "request": .object(merged(sent, request)),
+            "response": .object(merged(answered, response)),
+        ]
+        return .object(merged(entry, rest))
+    }
+
+    /// A file of another program, with secrets in the clear wherever a file can have them.
+    private func otherArchive(_ url: String) throws -> String {
+        let secret = Self.secret
+        let encoded = JSONValue.string(Data(#"{"password":"\#(secret)","n":1}"#.utf8).base64EncodedString())
+        let entries = [
+            Self.entry(
+                [
+                    "url": .string("\(url)/token/\(secret)1?access_token=\(secret)&code=\(secret)#id_token=\(secret)"),
+                    "headers": [
+                        ["name": "X-Api-Key", "value": .string(secret)],
+                        ["name": ":path", "value": .string("/?code=\(secret)")],
+                    ],
+                    "cookies": Self.pairs("a"), "queryString": Self.pairs("code"),
+                ],
+                [
+                    "cookies": Self.pairs("b"), "redirectURL": .string("http://h/?code=\(secret)"),
+                    "headers": Self.pairs("Set-Cookie"),
+                ]),
+            Self.entry(
+                [
+                    "url": .string("\(url)/login"),
+                    "postData": ["mimeType": "application/x-www-form-urlencoded", "params": Self.pairs("code")],
+                ],
+                ["content": ["size": 60, "mimeType": "application/json", "encoding": "base64", "text": encoded]]),
+            Self.entry(
+                [
+                    "url": .string("\(url)/note"),
+                    "postData": ["mimeType": "text/plain", "text": .string("password=\(secret)")],
+                ],
+                [
+                    "statusText": .string("password=\(secret)"),
+                    "headers": [["name": "Content-Encoding", "value": "gzip"]],
+                    "content": [
+                        "size": 40, "mimeType": "text/plain", "text": .string("token: \(secret)"), "comment": "n",
+                    ],
+                ],
+                [
+                    "comment": .string("token=\(secret)"), "_x": ["apiKey": .string(secret), "kept": "KEPT"],
+                    "_initiator": .string("http://u:\(secret)@h/"),
+                ]),
+            Self.entry(
+                [
+                    "url": .string("\(url)/failed"),
+                    "postData": ["mimeType": "a/b", "_encoding": "base64", "text": encoded],
+                ],
+                ["status": 0, "_error": .string("token=\(secret) was refused")],
+                [
+                    "_original": [
+                        "method": "GET", "url": .string("http://h/?token=\(secret)"),
+                        "headers": Self.pairs("Authorization"),
+                    ]
+                ]),
+        ]
+        let log: JSONValue = [
+            "version": "1.2", "creator": ["name": .string("token=\(secret)"), "version": "1"],
+            "entries": .array(entries),
+        ]
+        return try folder.write("other.har", JSONValue.object(["log": log]).text())
+    }
+
+    /// The text, and what base64 in it says.
+    private static func readings(_ text: String) -> String {
+        let encoded = text.matches(of: /[A-Za-z0-9+\/]{24,}=*/).compactMap { Data(base64Encoded: String($0.output)) }
+        return text + encoded.map { String(decoding: $0, as: UTF8.self) }.joined()
+    }
+
+    @Test func `secrets that another program recorded are not shown`() async throws {
+        let file = try otherArchive("http://127.0.0.1:9")
+        #expect(Self.readings(try folder.text("other.har")).components(separatedBy: "PLANTED").count > 20)
+        var all = [["har", "lint", file], ["har", "show", file], ["har", "show", file, "--json"]]
+        for number in 1...4 {
+            all.append(["har", "show", file, "--entry", String(number)])
+            all.append(["har", "show", file, "--entry", String(number), "--json"])
+        }
+        for arguments in all {
+            let outcome = try await SoukExecutable.run(arguments)
+            #expect(outcome.status == 0 && !outcome.output.isEmpty, "\(arguments) \(outcome.errors)")
+            let text = Self.readings(outcome.output + outcome.errors)
+            #expect(!text.contains("PLANTED"), "\(arguments) \(text)")
+        }
+        let whole = try await SoukExecutable.run(["har", "show", file, "--entry", "2"])
+        #expect(whole.output.contains("\"n\": 1") && whole.output.contains("code=%5Bredacted%5D"), "\(whole.output)")
+        let json = try await SoukExecutable.run(["har", "show", file, "--entry", "3", "--json"]).json?["entries"]?[0]?[
+            "har"]
+        #expect(json?["_x"] == ["apiKey": "[redacted]", "kept": "KEPT"])
+        #expect(json?["response"]?["content"]?["comment"] == "n")
+        #expect(json?["response"]?["content"]?["text"] == "token: [redacted]")
+    }
+
+    @Test func `secrets that another program recorded are sent again and not printed`() async throws {
+        let requests = CallLog<String>()
+        let echo = AnyHTTPHandler { request in
+            .suspended {
+                let body = String(decoding: (try? await request.body.collect(upTo: 1 << 20)) ?? [], as: UTF8.self)
+                requests.record("\(request.url) \(request.headers["X-Api-Key"] ?? "") \(body)")
+                return HTTPResponse(status: 200, body: .text("token=PLANTED"))
+            }
+        }
+        try await withLoopbackServer(echo) { url in
+            let file = try otherArchive(url)
+            for more in [[], ["--json"]] {
+                let outcome = try await SoukExecutable.run(["har", "replay", file] + more)
+                #expect(outcome.status == 1 && outcome.output.contains("/login"), "\(outcome.errors)")
+                let text = Self.readings(outcome.output + outcome.errors)
+                #expect(!text.contains("PLANTED"), "\(text)")
+            }
+        }
+        let sent = requests.all.joined(separator: "\n")
+        #expect(sent.contains("access_token=PLANTED7xK9mQ2v&code=PLANTED7xK9mQ2v PLANTED7xK9mQ2v"), "\(sent)")
+        #expect(sent.contains("code=PLANTED7xK9mQ2v") && sent.contains("password=PLANTED7xK9mQ2v"))
     }
 
     @Test func `an answer that does not come differs`() async throws {

@@ -4,6 +4,7 @@ import HTTPCore
 import HostTestSupport
 import NetworkInterception
 import Primitives
+import SignedData
 import Testing
 
 /// `souk keys`, `souk migrate`, `souk backup` and `souk restore` beside a server and without one.
@@ -113,6 +114,17 @@ import Testing
         #expect(try mode(file) == 0o600)
         let again = try await SoukExecutable.run(["keys", "create", "--signing", file])
         #expect(again.status == 2 && again.errors.contains(file))
+    }
+
+    @Test func `a signing key is printed where its file is standard output`() async throws {
+        let made = try await SoukExecutable.run(["keys", "create", "--signing", "-"], in: folder.path)
+        #expect(made.status == 0 && made.errors.contains("BEGIN PUBLIC KEY"))
+        let key = try Ed25519.PrivateKey(Array(made.output.utf8))
+        #expect(made.errors.contains(key.publicKey.pem.trimmingCharacters(in: .newlines)))
+        let json = try await SoukExecutable.run(["keys", "create", "--signing", "-", "--json"], in: folder.path).json
+        let other = try Ed25519.PrivateKey(Array((json?["key"]?.stringValue ?? "").utf8))
+        #expect(json?["publicKey"]?.stringValue == other.publicKey.pem)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     }
 
     @Test func `keys of nobody, of no ledger and of another schema are refused in a sentence`() async throws {

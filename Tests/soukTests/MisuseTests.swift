@@ -183,6 +183,47 @@ import Testing
         #expect(outcome.errors.contains("takes the path of a file") && !outcome.errors.contains("PLANTED"))
     }
 
+    /// A key of no known form.
+    private static let key = "kQ9PLANTEDx2mV7t4rB8nL5w"
+
+    @Test(arguments: [
+        ["har", "lint", key], ["jws", "inspect", key], ["inspect", "--records", key + "0a/b+c8="],
+        ["import", "a-\(key)_b", "--url", "http://127.0.0.1:1", "--key-file", TestFiles.darkroom],
+        ["simulate", "--catalog", "PLANTED-x8_Kd03jf-pQ29vmZl4r_TbN7w-5yHcA1eR0g"], ["wait", key],
+        ["version", key], [key], ["keys", key], ["store", "--url", "http://127.0.0.1:1", key],
+        ["store", "--url", "http://127.0.0.1:1", "account", key],
+        ["inspect", "--port", key], ["keys", "list", "--database", key],
+        ["jws", "verify", TestFiles.darkroom, "--type", key], ["version", "sk_PLANTED"],
+        ["version", String(repeating: "PLANTED ", count: 40)],
+    ])
+    func `what looks like a key is not repeated`(arguments: [String]) async throws {
+        let outcome = try await SoukExecutable.run(arguments)
+        #expect(outcome.status == 2 && outcome.output.isEmpty && !outcome.errors.isEmpty)
+        #expect(!outcome.errors.contains("PLANTED"), "\(outcome.errors)")
+    }
+
+    @Test func `names of files are repeated, long ones and those of files that are there too`() async throws {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.file(Self.key), withIntermediateDirectories: false)
+        for name in [
+            Self.key, "my-long-export-of-2026-11-20.har", "com.example.darkroom.products.v2", "a/\(Self.key)",
+            "internationalisation20", "550e8400-e29b-41d4-a716-446655440000",
+        ] {
+            let outcome = try await SoukExecutable.run(["har", "lint", name], in: folder.path)
+            #expect(outcome.status == 2 && outcome.errors.contains(name), "\(outcome.errors)")
+        }
+    }
+
+    @Test(arguments: [
+        ["backup", "-"], ["scenario", "run", "a.json", "--junit", "-"],
+    ])
+    func `no file is called as standard output is`(arguments: [String]) async throws {
+        let folder = try TemporaryFolder()
+        let outcome = try await SoukExecutable.run(arguments, in: folder.path)
+        #expect(outcome.status == 2 && outcome.errors.contains("standard output"), "\(outcome.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    }
+
     @Test func `a malformed file is named with the place and the reason`() async throws {
         let folder = try TemporaryFolder()
         let catalogue = try folder.write("broken.storekit", #"{"identifier":"1","products":[{"type":"Consumable"}]}"#)

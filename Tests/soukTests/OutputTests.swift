@@ -126,6 +126,24 @@ struct OutputTests {
         }
     }
 
+    @Test func `what a killed process left beside a file goes with the next one`() async throws {
+        let workshop = try await Workshop()
+        let folder = workshop.folder
+        let ended = try ChildProgram("/bin/sh", ["-c", "echo $$"], output: .captured)
+        let number = await ended.output.text().trimmingCharacters(in: .newlines)
+        _ = await ended.end()
+        let others = [
+            "export.out.\(getpid()).souk-new", "export.out.2024.new", "export.out.a.souk-new",
+            "other.out.\(number).souk-new",
+        ]
+        for name in others + ["export.out.\(number).souk-new"] { _ = try folder.write(name, "half") }
+        let export = ["store", "--url", workshop.simulator.url, "export"]
+        let ending = try await run(export + [folder.file("export.out")], output: .null)
+        #expect(ending.status == 0, "\(ending)")
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains(".out") }
+        #expect(left.sorted() == (others + ["export.out"]).sorted())
+    }
+
     @Test func `a device is written and not replaced, a link stays and what it leads to is replaced`() async throws {
         let workshop = try await Workshop()
         let folder = workshop.folder
@@ -157,7 +175,7 @@ private struct Workshop {
     static let secretKey = "ledger.sqlite.com.example.souk.secret-key"
 
     let folder: TemporaryFolder
-    private let simulator: SoukService
+    let simulator: SoukService
     /// The id of a key that nothing needs.
     private let revocable: String
     /// The command that moves a ledger to PostgreSQL, where that is installed.

@@ -64,6 +64,9 @@ import Testing
                     secret(url),
                 ],
                 [secret(url)], ["store", secret(url)], ["wait", url, secret(url)],
+                ["wait", "//anna:PW-7@host", "--timeout", "1s"], ["store", "--url", "//anna:P@W-7@host/", "clock"],
+                ["wait", url, "//anna:PW-7@host/a"], ["har", "replay", lines, "--to", "//anna:PW-7@host"],
+                ["inspect", "--records", "//anna:PW-7@host?token=W-7"],
             ] {
                 let outcome = try await SoukExecutable.run(arguments)
                 let all = outcome.output + outcome.errors

@@ -120,11 +120,17 @@ public struct Redaction: Sendable {
     /// Whether something was taken out of this text, so that it is not what was sent.
     public static func marks(_ text: String) -> Bool {
         text.contains(SensitiveHeaders.replacement) || text.contains(SecretScanner.replacementInQuery)
-            || text.contains("://\(SecretScanner.replacementOfUser)@")
+            || text.contains("//\(SecretScanner.replacementOfUser)@")
     }
 
     /// The text without its secrets.
     public func redacted(_ text: String) -> String { rules.map { $0.redacted(text) } ?? text }
+
+    /// The URL without its secrets.
+    package func redacted(url: String) -> String { rules?.change(url, .url) ?? url }
+
+    /// The headers without their secrets.
+    func redacted(_ headers: HTTPHeaders) -> HTTPHeaders { rules.map { redacted(headers, $0) } ?? headers }
 
     private func redacted(_ request: HTTPRequest, _ rules: SecretRules) -> HTTPRequest {
         var request = request

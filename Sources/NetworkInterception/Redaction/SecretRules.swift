@@ -9,6 +9,7 @@ final class SecretRules: Sendable {
     private static let pointingWords = SecretTable([SecretWords.pointing])
     private static let setterWords = SecretTable([SecretWords.setters])
     private static let heldWords = SecretTable([SecretWords.held])
+    private static let identifierWords = SecretTable([SecretWords.identifiers])
     private static let referenceWords = SecretTable([SecretWords.references])
     private static let namedElementWords = SecretTable([SecretWords.namedElements])
 
@@ -139,7 +140,7 @@ extension SecretRules {
 
     /// Whether the value of this name may be a name itself.
     func isNaming(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
-        name.count <= 9 && !Self.namingWords.meaning(of: text, name).isEmpty
+        name.count <= 14 && !Self.namingWords.meaning(of: text, name).isEmpty
     }
 
     /// Whether the value of this name may be the place of the value beside it.
@@ -149,7 +150,7 @@ extension SecretRules {
 
     /// Whether this name is that of a value that something beside it names.
     func isNamed(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
-        name.count <= 7 && !Self.namedWords.meaning(of: text, name).isEmpty
+        name.count <= 15 && !Self.namedWords.meaning(of: text, name).isEmpty
     }
 
     /// Whether a value of this name is a secret in an object with a secret's name.
@@ -160,6 +161,11 @@ extension SecretRules {
     /// Whether a function with this name takes a name and its value.
     func isSetter(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 24 && !Self.setterWords.meaning(of: text, name).isEmpty
+    }
+
+    /// Whether this name is that of an id.
+    func isIdentifier(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
+        !Self.identifierWords.meaning(of: text, name).isEmpty
     }
 
     /// Whether this name says where a secret is.

@@ -6,6 +6,14 @@ struct SecretTag {
     let meaning: SecretMeaning
 }
 
+/// An element in which texts of `value` and the like are secrets.
+struct SecretElement {
+    let limit: Int
+    let meaning: SecretMeaning
+    /// How many elements have begun in it and not ended.
+    var level = 0
+}
+
 /// Elements of XML and HTML.
 extension SecretScanner {
     /// So often the end of an element may be missing; then none has one.
@@ -16,7 +24,10 @@ extension SecretScanner {
     mutating func startTag() {
         let open = position
         position += 1
-        guard byte(open + 1).isASCIILetter || byte(open + 1) == UInt8(ascii: "_") else { return newestTag = nil }
+        guard byte(open + 1).isASCIILetter || byte(open + 1) == UInt8(ascii: "_") else {
+            if byte(open + 1) == UInt8(ascii: "/") { endTag() }
+            return newestTag = nil
+        }
         let limit = min(text.count, open + Self.longestName)
         var end = open + 1
         while end < limit, !Self.afterTagName.contains(text[end]) { end += 1 }
@@ -31,7 +42,10 @@ extension SecretScanner {
         }
         let local = (text[name].lastIndex(of: UInt8(ascii: ":")).map { $0 + 1 } ?? name.lowerBound)..<name.upperBound
         let meaning = rules.meaning(of: text, local)
-        if meaning.contains(.member) {
+        let held = meaningInElement(local, at: open)
+        if let held {
+            secretTag = closed(name).map { SecretTag(name: name, close: $0, meaning: held) }
+        } else if meaning.contains(.member) {
             secretTag = closed(name).map { SecretTag(name: name, close: $0, meaning: meaning) }
             if byte(name.upperBound) <= 0x20 {
                 // `<password value="…"/>`
@@ -41,6 +55,25 @@ extension SecretScanner {
         } else if rules.isNamingElement(text, local), let close = closed(name) {
             elementThatNames(from: close + 1)
         }
+    }
+
+    /// Counts an element that begins at `open` in one such as `<pin>`. Returns how far its text is a secret; `nil` when it
+    /// is none.
+    private mutating func meaningInElement(_ name: Range<Int>, at open: Int) -> SecretMeaning? {
+        guard let element = secretElement else { return nil }
+        guard open < element.limit else {
+            secretElement = nil
+            return nil
+        }
+        guard closed(name) != nil else { return nil }
+        secretElement?.level += 1
+        return element.level == 0 && rules.isHeld(text, name) ? element.meaning : nil
+    }
+
+    /// At an end tag: does an element such as `<pin>` end?
+    private mutating func endTag() {
+        guard let element = secretElement else { return }
+        if element.level == 0 { secretElement = nil } else { secretElement?.level -= 1 }
     }
 
     /// The `>` of a start tag with this name; `nil` when it has no content.
@@ -99,6 +132,7 @@ extension SecretScanner {
         let content = start..<endOfContent(of: tag, from: start)
         let isCharacterData = stands("<![CDATA[", at: start)
         if text[start] == UInt8(ascii: "<"), !tag.meaning.contains(.object), !isCharacterData {
+            secretElement = SecretElement(limit: start + Self.nearby, meaning: tag.meaning)
             // `<Attribute Name="otp"><AttributeValue>`
             if rules.isNamedElement(text, tag.name) {
                 secretTag = SecretTag(name: start..<start, close: start, meaning: .everything)

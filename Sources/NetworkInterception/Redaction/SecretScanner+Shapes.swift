@@ -16,7 +16,7 @@ extension SecretScanner {
         guard beginsWord(start) else { return position += 1 }
         let first = text[start]
         if first.isDigit { return card() }
-        if "eWIC".utf8.contains(first), SecretShapes.objects.contains(where: { stands($0, at: start) }) {
+        if "eWICZ".utf8.contains(first), SecretShapes.objects.contains(where: { stands($0, at: start) }) {
             return encoded(atLeast: 16, withDots: true)
         }
         if first == UInt8(ascii: "M"), byte(start + 1) == UInt8(ascii: "I") {
@@ -317,6 +317,10 @@ extension SecretScanner {
         if stands("user", at: end - 4), byte(end).isBlank || byte(end) == UInt8(ascii: "=") {
             return userAndPassword(from: end + 1)
         }
+        if let close = quote(startingAt: end) {
+            let comma = self.end(from: close.range.upperBound) { $0 > 0x20 }
+            return byte(comma) == UInt8(ascii: ",") ? argument(after: start..<end, from: comma + 1) : ()
+        }
         guard byte(end).isBlank, rules.meaning(of: text, start..<end).contains(.member) else { return }
         let value = self.end(from: end) { !$0.isBlank }
         guard value < text.count, byte(value) != UInt8(ascii: "-"), !isMarked(value) else { return }
@@ -327,10 +331,24 @@ extension SecretScanner {
     }
 }
 
+extension SecretScanner {
+    /// The next string of a list of arguments: `["--password", "…"]`.
+    private mutating func argument(after name: Range<Int>, from place: Int) {
+        guard rules.meaning(of: text, name).contains(.member),
+            let quote = quote(startingAt: end(from: place) { $0 > 0x20 })
+        else { return }
+        let content = quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))
+        guard !content.isEmpty, !isMarked(content.lowerBound), byte(content.lowerBound) != UInt8(ascii: "-") else {
+            return
+        }
+        hide(content)
+    }
+}
+
 // MARK: - Cards
 
 extension SecretScanner {
-    /// At a digit: the number of a payment card, as one word of 16 digits, or in its groups?
+    /// At a digit: the number of a payment card, as one word, or in its groups?
     private mutating func card() {
         let start = position
         var digits: [UInt8] = []
@@ -341,10 +359,10 @@ extension SecretScanner {
             let byte = text[place]
             if byte.isDigit {
                 digits.append(byte - 0x30)
-                guard digits.count <= 16 else { break }
+                guard digits.count <= 19 else { break }
             } else if byte == separator ?? byte, " -+".utf8.contains(byte),
                 self.byte(place + 1).isDigit,
-                separators.count < 3
+                Self.endsGroup(digits.count, after: separators)
             {
                 separator = byte
                 separators.append(digits.count)
@@ -355,17 +373,72 @@ extension SecretScanner {
         }
         // What goes on is longer than a card's number.
         position = max(place, start + 1)
-        guard digits.count <= 16, !byte(place).isAlphanumeric, !"._-/".utf8.contains(byte(start - 1)) else {
+        guard digits.count <= 19, !byte(place).isAlphanumeric, !"._-/".utf8.contains(byte(start - 1)) else {
             return position = end(from: position) { !$0.isDigit }
         }
-        let isWhole = separators.isEmpty && digits.count == 16
-        let isGrouped = digits.count == 16 && separators == [4, 8, 12] || digits.count == 15 && separators == [4, 10]
-        guard isWhole || isGrouped, Self.isIssued(digits, isGrouped: isGrouped), Self.isLuhn(digits) else { return }
-        if isWhole, isNumberOfJSON(start..<place) { return }
-        hide(start..<place)
+        let isGrouped =
+            digits.count == 16 && separators == [4, 8, 12] || digits.count <= 15 && separators == [4, 10]
+        guard separators.isEmpty || isGrouped, Self.isIssued(digits), Self.isLuhn(digits) else { return }
+        let isNumber = separators.isEmpty && isNumberOfJSON(start..<place)
+        // A fraction.
+        if separators.isEmpty, byte(place) == UInt8(ascii: "."), byte(place + 1).isDigit { return }
+        if separators.isEmpty, isNumber || digits.count != 16, isIdentifier(at: start) { return }
+        guard isNumber, byte(place).isBlank || ",]}\r\n\0".utf8.contains(byte(place)) else {
+            return hide(start..<place)
+        }
+        hide(start..<place, quoteOfNumber(at: start) + Self.mark + quoteOfNumber(at: start))
     }
 
-    /// Whether this is a number of JSON: an id more often than a card.
+    /// Whether a group of a card's number may end after so many digits: 4-4-4-4, 4-6-5 and 4-6-4.
+    private static func endsGroup(_ count: Int, after separators: [Int]) -> Bool {
+        switch separators.count {
+        case 0: count == 4
+        case 1: count == 8 || count == 10
+        case 2: count == 12
+        default: false
+        }
+    }
+
+    /// The quotes with which a string is written in the place of a number of JSON: those of its name or that of its list.
+    /// None where the list is all of a string: `"[1,2]"`.
+    private func quoteOfNumber(at start: Int) -> [UInt8] {
+        let limit = max(0, start - Self.nearby)
+        var place = start
+        while place > limit, text[place - 1] <= 0x20 || text[place - 1].isDigit || ",[".utf8.contains(text[place - 1]) {
+            place -= 1
+        }
+        let isList = byte(end(from: place) { $0 > 0x20 }) == UInt8(ascii: "[")
+        if byte(place - 1) == UInt8(ascii: ":") {
+            if let quote = name(before: place - 1)?.quote { return Array(text[quote.range]) }
+        } else if let quote = quote(endingAt: place) {
+            return isList ? [] : Array(text[quote.range])
+        }
+        return [UInt8(ascii: "\"")]
+    }
+
+    /// Whether the number at `start` is an id by the name beside it, such as `transactionId`, or by that of its list.
+    private func isIdentifier(at start: Int) -> Bool {
+        let limit = max(0, start - Self.nearby)
+        var sign = start
+        while sign > limit, text[sign - 1] <= 0x20 || text[sign - 1].isDigit || ",[\"'\\".utf8.contains(text[sign - 1])
+        {
+            sign -= 1
+        }
+        guard sign > limit else { return false }
+        sign -= 1
+        switch text[sign] {
+        case UInt8(ascii: ":"), UInt8(ascii: "="):
+            return name(before: sign).map { rules.isIdentifier(text, $0.range) } ?? false
+        case UInt8(ascii: ">"):
+            var open = sign
+            while open > max(0, sign - Self.longestName), text[open] != UInt8(ascii: "<") { open -= 1 }
+            let end = end(from: open + 1) { $0 <= 0x20 || ">/".utf8.contains($0) }
+            return open < end && rules.isIdentifier(text, open + 1..<end)
+        default: return false
+        }
+    }
+
+    /// Whether this is a number of JSON.
     private func isNumberOfJSON(_ number: Range<Int>) -> Bool {
         var place = number.lowerBound
         while place > 0, text[place - 1] <= 0x20, number.lowerBound - place < 8 { place -= 1 }
@@ -376,12 +449,16 @@ extension SecretScanner {
         }
     }
 
-    private static func isIssued(_ digits: [UInt8], isGrouped: Bool) -> Bool {
+    /// Whether an issuer's numbers begin so and have so many digits. Visa's old numbers of 13 digits are left out: the
+    /// article numbers of shops (EAN-13) begin like them.
+    private static func isIssued(_ digits: [UInt8]) -> Bool {
         let four = digits.prefix(4).reduce(0) { $0 * 10 + Int($1) }
         switch four {
-        case 4000...4999, 5100...5599, 6011, 6500...6599: return digits.count == 16
-        case 2221...2720: return isGrouped && digits.count == 16
-        case 3400...3499, 3700...3799: return isGrouped && digits.count == 15
+        case 4000...4999, 6011, 6440...6599: return digits.count == 16 || digits.count == 19
+        case 5100...5599, 2221...2720, 3528...3589: return digits.count == 16
+        case 6200...6299: return (16...19).contains(digits.count)
+        case 3400...3499, 3700...3799: return digits.count == 15
+        case 3000...3059, 3095, 3600...3699, 3800...3999: return digits.count == 14
         default: return false
         }
     }

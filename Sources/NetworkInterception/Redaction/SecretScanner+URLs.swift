@@ -30,6 +30,7 @@ extension SecretScanner {
     mutating func pathSegment() {
         let slash = position
         position += 1
+        if byte(slash + 1) == UInt8(ascii: "/"), userInfo(from: slash + 2) { return }
         guard !isMarked(slash + 1), let least = leastLength(before: slash) else { return }
         let end = end(from: slash + 1) { !Self.token.contains($0) }
         let sample = slash + 1..<min(end, slash + 1 + Self.longestSegment)
@@ -40,6 +41,16 @@ extension SecretScanner {
             meant.contains(where: \.isASCIILetter)
         else { return }
         hide(slash + 1..<end, Self.markInQuery)
+    }
+
+    /// Whether user information begins here, as in a URL without a scheme: `//anna:secret@host`.
+    private mutating func userInfo(from start: Int) -> Bool {
+        let end = end(from: start) { Self.afterAuthority.contains($0) }
+        guard let at = text[start..<end].lastIndex(of: UInt8(ascii: "@")),
+            text[start..<at].contains(UInt8(ascii: ":"))
+        else { return false }
+        hide(start..<at, Self.markOfUser)
+        return true
     }
 
     /// How many characters a random segment has at least to be a secret after this slash; `nil` when it is none. Between it

@@ -50,6 +50,8 @@ extension SecretScanner {
             value(of: name, meaning, after: sign, at: start)
         } else if isInMapping {
             value(of: name, [.member, .list], after: sign, at: start)
+        } else if sign == UInt8(ascii: ":"), let meaning = meaningInHeldMapping(name) {
+            value(of: name, meaning, after: sign, at: start)
         } else if rules.isNaming(text, name.range) || name.quote != nil && rules.isPointing(text, name.range) {
             valueThatNames(name, at: start)
         } else if let meaning = meaningBeside(name) {
@@ -110,11 +112,17 @@ extension SecretScanner {
             if meaning.contains(.object) { nest(name, from: start) } else { object(of: name, meaning, from: start) }
         case UInt8(ascii: "[") where name.quote != nil || !meaning.contains(.list):
             if meaning.contains(.list) { nest(name, from: start) }
+        case UInt8(ascii: "[") where meaning.contains(.list) && beginsLine(name) && endsBlank(start + 1):
+            // A list of TOML in several lines.
+            nest(name, from: start)
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             if sign == UInt8(ascii: ":") { nest(name, from: start) } else { setting(name, meaning, sign, from: start) }
         default: setting(name, meaning, sign, from: start)
         }
     }
+
+    /// Whether nothing but blanks is in the line from `start` on.
+    private func endsBlank(_ start: Int) -> Bool { byte(end(from: start) { !$0.isBlank }).isLineEnd }
 
     /// Past white space, which is written with escapes where quotes are, and past comments.
     private func afterSpace(from start: Int, escapes: Int) -> Int {
@@ -136,16 +144,16 @@ extension SecretScanner {
         return place
     }
 
-    /// Past what is in front of a string: the letter of Python or SQL in `b'…'`, or a name as in `Optional("…")`.
+    /// Past what is in front of a string: letters of Python or SQL in `b'…'`, the sign of C# in `@"…"`, a bracket, or a
+    /// name as in `Optional("…")`.
     func valueStart(_ start: Int) -> Int {
         let limit = min(text.count, start + Self.longestName)
         var end = start
         while end < limit, text[end].isAlphanumeric || text[end] == UInt8(ascii: ".") { end += 1 }
-        if end > start, byte(end) == UInt8(ascii: "("), quote(startingAt: end + 1) != nil { return end + 1 }
-        guard "buBUnN".utf8.contains(byte(start)),
-            byte(start + 1) == UInt8(ascii: "'") || byte(start + 1) == UInt8(ascii: "\"")
-        else { return start }
-        return start + 1
+        if byte(end) == UInt8(ascii: "("), quote(startingAt: end + 1) != nil { return end + 1 }
+        var place = start
+        while place < start + 2, "bBrRuUfFnN@".utf8.contains(byte(place)) { place += 1 }
+        return place > start && quote(startingAt: place) != nil ? place : start
     }
 
     private mutating func string(_ quote: SecretQuote, of name: SecretName) {

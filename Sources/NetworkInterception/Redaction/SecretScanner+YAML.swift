@@ -65,7 +65,9 @@ extension SecretScanner {
                         // It is a secret where the name is that of several: `passwords`.
                         let isOfSeveral = meaning.contains(.object) && !meaning.contains(.header)
                         // A mapping has names of its own.
-                        if isMapping, !isOfSeveral { return }
+                        if isMapping, !isOfSeveral {
+                            return heldMapping = (nameIndent, indent(ofLineWith: begin), meaning)
+                        }
                         if isMapping, !isItem { return secretMapping = (nameIndent, begin - line) }
                         if isItem, !isText, !meaning.contains(.list) { return }
                         first = comment ?? begin
@@ -132,6 +134,14 @@ extension SecretScanner {
         let indent = indent(ofLineWith: name.range.lowerBound)
         if indent <= mapping.name { secretMapping = nil }
         return indent == mapping.values
+    }
+
+    /// Returns how far the value of this name is a secret as one below a name such as `pin`; `nil` when it is none.
+    mutating func meaningInHeldMapping(_ name: SecretName) -> SecretMeaning? {
+        guard let mapping = heldMapping, beginsLine(name) else { return nil }
+        let indent = indent(ofLineWith: name.range.lowerBound)
+        if indent <= mapping.name { heldMapping = nil }
+        return indent == mapping.values && rules.isHeld(text, name.range) ? mapping.meaning : nil
     }
 
     /// Where a scalar ends that goes on in lines which are indented more than its name: with a quote, or before a line that

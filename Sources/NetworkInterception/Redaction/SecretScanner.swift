@@ -29,6 +29,10 @@ struct SecretScanner {
     var secretTag: SecretTag?
     /// The indents of a name and of those below it whose values are secrets: `passwords:` and `  anna: …`.
     var secretMapping: (name: Int, values: Int)?
+    /// The same below a name that makes only `value` and the like secrets: `pin:` and `  value: …`.
+    var heldMapping: (name: Int, values: Int, meaning: SecretMeaning)?
+    /// The newest element whose name makes texts secrets, but not every element in it: `<pin><value>…`.
+    var secretElement: SecretElement?
     /// Where a value belongs to a name before it: `{"name": "password", "value": "…"}`.
     var named: SecretScope?
     /// The newest object whose name makes strings and lists secrets, but not every object: `"pin": {"value": "…"}`.

@@ -96,8 +96,13 @@ final class SecretShapes: Sendable {
     static let passwordWords = ["password", "passwd", "identified by values", "identified by"].map { Array($0.utf8) }
     /// The words before a plugin of MySQL, after which a password follows too.
     static let pluginWord = Array("identified with".utf8)
-    /// The beginnings of JSON in base64: an object, also after white space or in an array.
-    static let objects = ["eyJ", "eyAi", "ewog", "ewoi", "ewoJ", "ew0K", "IHsi", "Cnsi", "W3si"].map { Array($0.utf8) }
+    /// The beginnings of JSON in base64: an object, also after white space or in an array, and a JWS in base64 once more.
+    static let objects = [
+        "eyJ", "eyAi", "ewog", "ewoi", "ewoJ", "ew0K", "IHsi", "Cnsi", "W3si", "WyB7", "Wwp7", "WwogIHs", "IFt7",
+        "IFsg", "ZXlK",
+    ].map {
+        Array($0.utf8)
+    }
 
     private let byFirst: [[SecretShape]]
     private let schemesByFirst: [[[UInt8]]]
@@ -112,7 +117,7 @@ final class SecretShapes: Sendable {
         for next in "-u".utf8 { signs[Int(UInt8(ascii: "-"))] |= 1 << UInt32(next & 31) }
         for next in "\"'\\&".utf8 { signs[Int(UInt8(ascii: "("))] |= 1 << UInt32(next & 31) }
         for digit in "4562".utf8 { for next: UInt32 in 16...25 { signs[Int(digit)] |= 1 << next } }
-        signs[Int(UInt8(ascii: "3"))] = 1 << 20 | 1 << 23
+        for next in "0456789".utf8 { signs[Int(UInt8(ascii: "3"))] |= 1 << UInt32(next & 31) }
         var (byFirst, schemesByFirst) = (
             [[SecretShape]](repeating: [], count: 256), [[[UInt8]]](repeating: [], count: 256)
         )

@@ -40,9 +40,9 @@ extension SecretWords {
         passwords.followed(
             by: """
                 value hash salt digest confirmation confirm again repeat verify new old plain text string str binary data
-                base64 b64 hex encoded
+                base64 b64 hex encoded enc encrypted input raw
                 """),
-        tokens.followed(by: "value hash secret hint data string str base64 b64 hex encoded"),
+        tokens.followed(by: "value hash secret hint data string str base64 b64 hex encoded enc encrypted raw"),
         SecretWords(
             .ending, [.everywhere, .everything],
             """
@@ -62,7 +62,7 @@ extension SecretWords {
             """),
         SecretWords(
             .ending, [.everywhere, .number, .list],
-            "otp cvv cvc jwt jws userpass dbpass newpass oldpass rootpass smtppass ftppass sshpass mailpass tkn sharedaccesssignature"
+            "otp cvv cvc jwt jws jwtstring jwtvalue verificationvalue userpass dbpass newpass oldpass rootpass smtppass ftppass sshpass mailpass tkn sharedaccesssignature"
         ),
         SecretWords(
             .word, [.everywhere, .number, .list], "pin cvn csc sid sess dpop assertion samlrequest hmac csrf xsrf"),
@@ -72,6 +72,10 @@ extension SecretWords {
         // A receipt that is an object was decoded already.
         SecretWords(.whole, [.item, .member, .number, .list], "receipt"),
         SecretWords(.ending, [.member, .list, .object], "passwords tokens secrets apikeys"),
+        SecretWords(.whole, [.header, .member, .list, .object], "tokens xtokens"),
+        SecretWords(
+            .ending, [.header, .member, .list, .object], "accesstokens refreshtokens authtokens sessiontokens apitokens"
+        ),
         SecretWords(.ending, [.header, .item], "signature"),
         SecretWords(.ending, [.header], "authenticationinfo"),
         SecretWords(.whole, [.header], "authentication"),
@@ -93,19 +97,23 @@ extension SecretWords {
     ]
     /// Names whose value may itself be the name of a secret, the value of which stands beside it:
     /// `{"name": "password", "value": "…"}`.
-    static let naming = SecretWords(.whole, .member, "name key id field header parameter type")
+    static let naming = SecretWords(
+        .whole, .member, "name key id field header parameter type param variable attributename parametername fieldname")
     /// Names whose value may be the place of a secret: `{"op": "add", "path": "/password", "value": "…"}`.
     static let pointing = SecretWords(.whole, .member, "path")
     /// The names of such values.
-    static let named = SecretWords(.whole, .member, "value val content data")
+    static let named = SecretWords(
+        .whole, .member, "value val content data values newvalue oldvalue attributevalue parametervalue fieldvalue")
     /// The names of values that are secrets in an object with a secret's name: `"pin": {"value": "…"}`.
-    static let held = SecretWords(.whole, .member, "value val raw stringvalue")
+    static let held = SecretWords(.whole, .member, "value val raw plain plaintext stringvalue newvalue")
     /// Functions that take a name and its value: `define('DB_PASSWORD', '…')`.
     static let setters = SecretWords(
         .whole, .member,
         """
         define setenv set setitem setproperty setheader setrequestheader addheader addrequestheader header put append
         """)
+    /// Names of ids. A number that one of them has is no number of a card.
+    static let identifiers = SecretWords(.word, .member, "id ids identifier identifiers")
     /// Names in a list of secrets of YAML that say only where each is and how it is called.
     static let references = SecretWords(
         .whole, .member, "name id source target file path type mode uid gid optional external description")

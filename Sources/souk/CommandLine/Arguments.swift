@@ -47,7 +47,7 @@ struct Arguments: Sendable {
         }
         let takesMany = command.operands.contains { $0.contains("…") }
         guard takesMany || operands.count <= command.operands.count else {
-            throw Misuse("\(command.name) does not take \"\(operands[command.operands.count])\"")
+            throw Misuse("\(command.name) does not take \(operands[command.operands.count].quoted)")
         }
         let needed = command.operands.prefix { !$0.hasPrefix("[") }
         guard operands.count >= needed.count else {
@@ -93,7 +93,7 @@ struct Arguments: Sendable {
         if let choice = Choice(rawValue: text) { return choice }
         let names = Choice.allCases.map(\.rawValue)
         throw Misuse(
-            "--\(name) is \(names.dropLast().joined(separator: ", ")) or \(names.last ?? ""), not \"\(text)\"")
+            "--\(name) is \(names.dropLast().joined(separator: ", ")) or \(names.last ?? ""), not \(text.quoted)")
     }
 
     func has(_ name: String) -> Bool { switches.contains(name) }
@@ -109,7 +109,8 @@ struct Arguments: Sendable {
     func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let text = text(name) else { return nil }
         guard let value = Int(text), range.contains(value) else {
-            throw Misuse("--\(name) is a whole number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
+            throw Misuse(
+                "--\(name) is a whole number from \(range.lowerBound) to \(range.upperBound), not \(text.quoted)")
         }
         return value
     }
@@ -117,7 +118,7 @@ struct Arguments: Sendable {
     func time(_ name: String) throws -> Date? {
         guard let text = text(name) else { return nil }
         guard let date = RFC3339.date(from: text) else {
-            throw Misuse("--\(name) is a time such as 2026-11-20T14:40:00Z, not \"\(text)\"")
+            throw Misuse("--\(name) is a time such as 2026-11-20T14:40:00Z, not \(text.quoted)")
         }
         return date
     }
@@ -137,7 +138,7 @@ struct Arguments: Sendable {
     /// A duration as CLI.md writes them: `90s`, `15m`, `6h`, `40d`, `1y`, or one ISO 8601 component such as `P1M`.
     static func period(_ text: String) throws -> SubscriptionPeriod {
         guard let period = SubscriptionPeriod(duration: text) else {
-            throw Misuse("a duration is written 90s, 15m, 6h, 40d, 1y or P1M, not \"\(text)\"")
+            throw Misuse("a duration is written 90s, 15m, 6h, 40d, 1y or P1M, not \(text.quoted)")
         }
         return period
     }

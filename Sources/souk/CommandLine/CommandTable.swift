@@ -27,7 +27,7 @@ struct CommandTable {
         guard words.count > 1, !Self.isHelp(words[1]) else { return .group(first, group) }
         let names = group.map { $0.words[1] }
         let suggestion = Suggestion.sentence(for: words[1], among: names).map { ". \($0)" } ?? ""
-        throw Misuse("\(first) has no command \"\(words[1])\"; it has \(names.joined(separator: ", "))\(suggestion)")
+        throw Misuse("\(first) has no command \(words[1].quoted); it has \(names.joined(separator: ", "))\(suggestion)")
     }
 
     private func unknown(_ word: String) -> Misuse {
@@ -40,7 +40,7 @@ struct CommandTable {
             grouped.isEmpty
             ? Suggestion.sentence(for: word, among: commands.map { $0.words[0] } + ["help", "--help", "--version"])
             : Suggestion.sentence(naming: grouped.map { $0.words.joined(separator: " ") })
-        return Misuse("there is no command \"\(word)\"\(suggestion.map { ". \($0)" } ?? "; see souk --help")")
+        return Misuse("there is no command \(word.quoted)\(suggestion.map { ". \($0)" } ?? "; see souk --help")")
     }
 
     // MARK: - Help
@@ -88,7 +88,7 @@ extension Command {
     /// The words name no action of this command, or nothing at all.
     func unknownAction(_ typed: [String]) -> Misuse {
         let text = typed.joined(separator: " ")
-        guard !actions.isEmpty else { return Misuse("\(name) has nothing called \"\(text)\"; see \(name) --help") }
+        guard !actions.isEmpty else { return Misuse("\(name) has nothing called \(text.quoted); see \(name) --help") }
         let names = actions.map { $0.words.dropFirst(words.count).joined(separator: " ") }
         let group = names.filter { $0.split(separator: " ").first.map(String.init) == typed.first }
         let known = group.isEmpty ? "see \(name) --help" : "it has \(group.joined(separator: ", "))"
@@ -98,6 +98,6 @@ extension Command {
                 for: typed.prefix(count).joined(separator: " "),
                 among: names.filter { $0.split(separator: " ").count == count })
         }.first
-        return Misuse("\(name) has no action \"\(text)\"; \(known)\(suggestion.map { ". \($0)" } ?? "")")
+        return Misuse("\(name) has no action \(text.quoted); \(known)\(suggestion.map { ". \($0)" } ?? "")")
     }
 }

@@ -45,7 +45,8 @@ enum OutputFile {
                 return String(cString: name)
             } ?? path
         let mode = isPublic ? mode(of: file) : 0o600
-        let temporary = "\(file).\(getpid()).new"
+        removeLeftovers(of: file)
+        let temporary = "\(file).\(getpid())\(unfinished)"
         // A file of this name can only be what a process of the same number left behind when it was killed.
         unlink(temporary)
         do throws(OutputFailure) {
@@ -56,6 +57,24 @@ enum OutputFile {
         } catch {
             unlink(temporary)
             throw error
+        }
+    }
+
+    /// The end of the names of files that are being written.
+    private static let unfinished = ".souk-new"
+    private static let cleaned = Locked<Set<String>>([])
+
+    /// Removes what processes that were killed while they wrote `file` left beside it, once for each file.
+    private static func removeLeftovers(of file: String) {
+        guard cleaned.withLock({ $0.insert(file).inserted }) else { return }
+        let name = (file as NSString).lastPathComponent + "."
+        let folder = (file as NSString).deletingLastPathComponent
+        let names = try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)
+        for leftover in names ?? [] where leftover.hasPrefix(name) && leftover.hasSuffix(unfinished) {
+            let number = leftover.dropFirst(name.count).dropLast(unfinished.count)
+            // One whose process is there, or cannot be asked, is being written.
+            guard let process = pid_t(number), process > 0, kill(process, 0) != 0, errno == ESRCH else { continue }
+            unlink((folder as NSString).appendingPathComponent(leftover))
         }
     }
 

@@ -4,12 +4,15 @@ import Primitives
 // CI systems.
 
 extension String {
-    /// The string with `http://host` in the place of `http://name:password@host`, for every URL in it.
-    var withoutUserInfo: String { replacing(/:\/\/[^\/?#\s]*@/, with: "://") }
+    /// The string with `http://host` in the place of `http://name:password@host`, for every URL in it, also for one
+    /// without a scheme: `//name:password@host`.
+    var withoutUserInfo: String {
+        replacing(/(^|[:\s"'(<=\[])\/\/[^\/?#\s]*@/) { "\($0.output.1)//" }
+    }
 
     /// The string with `http://host/path` in the place of `http://name:password@host/path?token=…#…`, for every URL in it.
     var withoutSecretsOfURLs: String {
-        withoutUserInfo.replacing(/(:\/\/[^?#\s"<>]*)[?#][^\s"<>]*/) { $0.output.1 }
+        withoutUserInfo.replacing(/((?:^|[:\s"'(<=\[])\/\/[^?#\s"<>]*)[?#][^\s"<>]*/) { $0.output.1 }
     }
 
     /// This URL without user info, query and fragment, whatever characters they have.

@@ -14,6 +14,9 @@ enum BackupCommands {
             ledger. Customers erased later are still in it.
             """
     ) { arguments in
+        guard arguments.operands[0] != "-" else {
+            throw Misuse("a backup is a file, which standard output cannot be; give it a name")
+        }
         let file = try LedgerFile(arguments).file()
         let target = InputFile.absolute(arguments.operands[0])
         let share = Share("backup")

@@ -26,7 +26,7 @@ enum HubCommands {
     ) { arguments in
         let name = try arguments.required("format")
         guard let format = Format(rawValue: name) else {
-            throw Misuse("--format is one of \(formats.joined(separator: ", ")), not \"\(name)\"")
+            throw Misuse("--format is one of \(formats.joined(separator: ", ")), not \(name.quoted)")
         }
         let graph = try graph(of: arguments.operands, isPartialSet: arguments.has("partial"))
         switch format {

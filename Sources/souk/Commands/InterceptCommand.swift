@@ -110,7 +110,7 @@ enum InterceptCommand {
     private static func address(_ text: String) throws -> HTTPListener.Configuration {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65535).contains(port), colon != text.startIndex
-        else { throw Misuse("--listen is HOST:PORT such as 127.0.0.1:8080, not \"\(text)\"") }
+        else { throw Misuse("--listen is HOST:PORT such as 127.0.0.1:8080, not \(text.quoted)") }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         var configuration = HTTPListener.Configuration(host: String(host), port: port)

@@ -17,7 +17,9 @@ enum KeysCommands {
             .init(name: "kind", value: "K", help: "public, for apps, or secret, for servers (secret)"),
             .init(name: "label", value: "TEXT", help: "what you call it"),
             .init(name: "out", value: "FILE", help: "where the key goes, readable by you alone; - prints it"),
-            .init(name: "signing", value: "FILE", help: "make an Ed25519 key for souk serve --signing-key instead"),
+            .init(
+                name: "signing", value: "FILE",
+                help: "make an Ed25519 key for souk serve --signing-key instead; - prints it"),
             json,
         ],
         details: """
@@ -27,13 +29,18 @@ enum KeysCommands {
             """
     ) { arguments in
         if let path = arguments.text("signing") {
-            try createSigningKey(at: InputFile.absolute(path), asJSON: arguments.has("json"))
+            let key = try Ed25519.PrivateKey.generate()
+            if path == "-" {
+                try printSigningKey(key, asJSON: arguments.has("json"))
+            } else {
+                try createSigningKey(key, at: InputFile.absolute(path), asJSON: arguments.has("json"))
+            }
             return .success
         }
         let ledger = try LedgerPlace(arguments)
         let app: BundleID = try Arguments.identifier(arguments.required("bundle-id"), called: "--bundle-id")
         let name = arguments.text("kind") ?? KeyKind.secret.rawValue
-        guard let kind = KeyKind(rawValue: name) else { throw Misuse("--kind is public or secret, not \"\(name)\"") }
+        guard let kind = KeyKind(rawValue: name) else { throw Misuse("--kind is public or secret, not \(name.quoted)") }
         _ = try await ledger.beside { database in
             try await managing {
                 try await APIKeys(database: database).create(kind, for: app, label: arguments.text("label")) {
@@ -114,8 +121,15 @@ enum KeysCommands {
         }
     }
 
-    private static func createSigningKey(at path: String, asJSON: Bool) throws {
-        let key = try Ed25519.PrivateKey.generate()
+    /// Prints the private key alone, so that a file which standard output goes to is the key's.
+    private static func printSigningKey(_ key: Ed25519.PrivateKey, asJSON: Bool) throws {
+        let (secret, open) = (key.pem.trimmingCharacters(in: .newlines), key.publicKey.pem)
+        if asJSON { return try Terminal.print(json: ["key": .string(secret), "publicKey": .string(open)]) }
+        try Terminal.print(.lines(secret))
+        Terminal.note("apps verify answers with\n\(TerminalText.lines(open))")
+    }
+
+    private static func createSigningKey(_ key: Ed25519.PrivateKey, at path: String, asJSON: Bool) throws {
         try OutputFile.createSecret(key.pem.trimmingCharacters(in: .newlines), at: path)
         try keeping(path) {
             if asJSON {

@@ -23,7 +23,7 @@ struct LedgerFile: Sendable {
             )
         }
         guard text.hasPrefix("sqlite:"), text.count > "sqlite:".count else {
-            throw Misuse("\(name) is sqlite:PATH or postgres://user@host:port/name, not \"\(text)\"")
+            throw Misuse("\(name) is sqlite:PATH or postgres://user@host:port/name, not \(text.quoted)")
         }
         path = InputFile.absolute(String(text.dropFirst("sqlite:".count)))
         // Whatever this process makes beside a ledger is its owner's alone, whichever mask it was started with.

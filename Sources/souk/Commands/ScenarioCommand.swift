@@ -18,6 +18,9 @@ enum ScenarioCommand {
             Exit 1 when something is not as expected (- is what was expected, + what is), 2 for a file that is no scenario.
             """
     ) { arguments in
+        guard arguments.text("junit") != "-" else {
+            throw Misuse("--junit is a file; standard output has the report for people, or with --json for programs")
+        }
         let scenarios = try arguments.operands.map(read)
         if let path = arguments.text("junit"), arguments.operands.contains(where: { InputFile.areSame($0, path) }) {
             throw Misuse("--junit \(path) is one of the scenarios; name another file")

@@ -53,7 +53,7 @@ struct ServiceOptions: Sendable {
             }
         }
         guard let log = Log(rawValue: arguments.text("log") ?? "refusals") else {
-            throw Misuse("--log is refusals, requests or nothing, not \"\(arguments.text("log") ?? "")\"")
+            throw Misuse("--log is refusals, requests or nothing, not \((arguments.text("log") ?? "").quoted)")
         }
         self.log = log
         answerMemory =
@@ -91,10 +91,10 @@ struct ServiceOptions: Sendable {
             let burst = parts.count == 2 ? Int(parts[1]) : max(1, Int(2 * perSecond)), (1...10_000_000).contains(burst)
         else {
             let forms = option.name == rateLimit.name ? "N or N:BURST" : "N, N:BURST or none"
-            throw Misuse("--\(option.name) is \(forms), such as 50:200, not \"\(text)\"")
+            throw Misuse("--\(option.name) is \(forms), such as 50:200, not \(text.quoted)")
         }
         guard perSecond >= RateLimit.leastPerSecond else {
-            throw Misuse("--\(option.name) is at least 0.00001, about one request a day, not \"\(text)\"")
+            throw Misuse("--\(option.name) is at least 0.00001, about one request a day, not \(text.quoted)")
         }
         return RateLimit(perSecond: perSecond, burst: burst)
     }

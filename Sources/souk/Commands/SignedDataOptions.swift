@@ -38,7 +38,7 @@ enum SignedDataOptions {
         guard let environment = known.first(where: { $0.rawValue == text }) else {
             let names = known.map(\.rawValue)
             let list = names.dropLast().joined(separator: ", ") + (names.last.map { " or \($0)" } ?? "")
-            throw Misuse("--environment is \(list), not \"\(text)\"")
+            throw Misuse("--environment is \(list), not \(text.quoted)")
         }
         return environment
     }

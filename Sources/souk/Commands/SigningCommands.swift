@@ -70,7 +70,7 @@ enum SigningCommands {
         let period = try Arguments.period(text)
         let seconds: [SubscriptionPeriod.Unit: Int] = [.second: 1, .minute: 60, .hour: 3600]
         guard let unit = seconds[period.unit], period.value <= 3600, period.value * unit <= 3600 else {
-            throw Misuse("--lifetime is at most 60m, the longest Apple accepts, not \"\(text)\"")
+            throw Misuse("--lifetime is at most 60m, the longest Apple accepts, not \(text.quoted)")
         }
         return TimeInterval(period.value * unit)
     }
@@ -253,7 +253,7 @@ enum SigningCommands {
     private static func uuid(_ name: String, of arguments: Arguments) throws -> UUID? {
         guard let text = arguments.text(name) else { return nil }
         guard let uuid = UUID(text: text) else {
-            throw Misuse("--\(name) is a UUID such as 368f3888-dcd8-11ef-b3c8-325096b39f47, not \"\(text)\"")
+            throw Misuse("--\(name) is a UUID such as 368f3888-dcd8-11ef-b3c8-325096b39f47, not \(text.quoted)")
         }
         return uuid
     }

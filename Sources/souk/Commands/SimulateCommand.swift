@@ -45,7 +45,7 @@ enum SimulateCommand {
             dataDirectory: folder.path)
         if let name = arguments.text("time-rate") {
             guard let rate = TimeRate(name) else {
-                throw Misuse("--time-rate is one of \(TimeRate.names.joined(separator: ", ")), not \"\(name)\"")
+                throw Misuse("--time-rate is one of \(TimeRate.names.joined(separator: ", ")), not \(name.quoted)")
             }
             configuration.timeRate = rate
         }
@@ -91,7 +91,7 @@ extension Arguments {
     func hostNames() throws -> [String] {
         let names = texts("host-name")
         if let wrong = names.first(where: { !LocalRequestGate.isHostName($0) }) {
-            throw Misuse("--host-name is a name such as ci.example, without scheme and port, not \"\(wrong)\"")
+            throw Misuse("--host-name is a name such as ci.example, without scheme and port, not \(wrong.quoted)")
         }
         return names
     }

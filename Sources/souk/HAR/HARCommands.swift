@@ -28,14 +28,19 @@ enum HARCommands {
                 name: "only", value: "WORDS", help: "those alone that match, such as \"method:post status:5xx refused\""
             ),
             .init(name: "json", help: "print one JSON value"),
-        ]
+        ],
+        details: """
+            Passwords, tokens and other secrets are printed as [redacted], also where another program recorded them in the
+            clear. The file stays as it is.
+            """
     ) { arguments in
         let archive = try read(arguments.operands[0])
         let rows = try chosen(from: archive, arguments)
         let isWhole = arguments.text("entry") != nil
         if arguments.has("json") {
             let entries = rows.map { HARText.json($0, isWhole: isWhole) }
-            try Terminal.print(json: ["creator": .string(archive.creator), "entries": .array(entries)])
+            let creator = HARText.redaction.redacted(archive.creator)
+            try Terminal.print(json: ["creator": .string(creator), "entries": .array(entries)])
         } else if isWhole {
             for row in rows { try Terminal.write(HARText.whole(row)) }
         } else {
@@ -49,6 +54,7 @@ enum HARCommands {
         /// Counted from 1.
         let number: Int
         let entry: HAREntry
+        /// With the secrets that the file has: to be sent and compared, not to be printed.
         let record: Record
     }
 
@@ -79,7 +85,8 @@ enum HARCommands {
         let bytes = try InputFile.read(file, limit: sizeLimit)
         do {
             let findings = try HARDocument.findings(in: bytes).map {
-                LintReport.Finding(isError: $0.isError, file: file, pointer: $0.pointer, reason: $0.reason)
+                let reason = HARText.redaction.redacted($0.reason)
+                return LintReport.Finding(isError: $0.isError, file: file, pointer: $0.pointer, reason: reason)
             }
             return LintReport.locating(
                 findings, in: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes)

@@ -25,6 +25,7 @@ enum HARReplay {
             (localhost, 127.0.0.0/8, ::1); a file with others is refused until --to says where they should go.
             They are sent one after the other, without what was redacted and without Accept-Encoding. Compared are status
             and, as far as it is in the file, body; JSON by its meaning. Exit 1 when an answer differs or is missing.
+            Secrets that the file has in the clear are sent and not printed.
             """
     ) { arguments in
         let archive = try HARCommands.read(arguments.operands[0])
@@ -70,7 +71,7 @@ extension HARReplay {
                 guard url.hasPrefix("http://") || url.hasPrefix("https://"), let host = URL(string: url)?.host,
                     !host.isEmpty,
                     !url.contains("?"), !url.contains("#")
-                else { throw Misuse("--to is a URL such as http://127.0.0.1:8080, not \"\(text)\"") }
+                else { throw Misuse("--to is a URL such as http://127.0.0.1:8080, not \(text.quoted)") }
                 return url
             }
             headers = try arguments.texts("header").map { text in
@@ -90,7 +91,7 @@ extension HARReplay {
             if let origin {
                 request.url = origin + recorded.target
             } else if !Self.isLocal(recorded.url) {
-                let host = URL(string: recorded.url)?.host ?? "somewhere else"
+                let host = URL(string: recorded.url)?.host.map { HARText.redaction.redacted($0) } ?? "somewhere else"
                 throw Misuse(
                     "the request \(number) goes to \(host), not to this machine; say with --to URL who gets it")
             }
@@ -126,7 +127,8 @@ extension HARReplay {
 
         init(_ row: HARCommands.Row, _ request: HTTPRequest, over transport: any HTTPTransport) async {
             self.row = row
-            url = request.url.urlWithoutSecrets
+            // Also the segments of the path that are secrets.
+            url = HARText.redaction.redacted(url: request.url).urlWithoutSecrets
             do {
                 let response = try await transport.send(request)
                 let body = try await response.body.collect(upTo: Self.answerLimit)
@@ -135,7 +137,9 @@ extension HARReplay {
             } catch {
                 status = nil
                 let reason = (error as? HTTPError)?.reason ?? "\(error)"
-                differences = row.record.failure == nil ? ["no answer: \(reason.withoutSecretsOfURLs)"] : []
+                differences =
+                    row.record.failure == nil
+                    ? ["no answer: \(HARText.redaction.redacted(reason).withoutSecretsOfURLs)"] : []
             }
         }
 

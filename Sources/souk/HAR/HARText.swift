@@ -4,7 +4,11 @@ import NetworkInterception
 import Primitives
 
 /// Recorded exchanges as text for people and as JSON for programs.
+///
+/// A file of another program has secrets in the clear. They are not printed.
 enum HARText {
+    static let redaction = Redaction.standard
+
     static func table(_ rows: [HARCommands.Row]) -> TerminalText {
         var lines = [["#", "began", "ms", "status", "bytes", "request"]]
         for row in rows {
@@ -12,7 +16,7 @@ enum HARText {
                 String(row.number), row.entry.started.map(RFC3339.string) ?? "-",
                 row.entry.duration.map { String(milliseconds($0)) } ?? "-", status(row.record),
                 row.record.bodies.response.map { String($0.byteCount) } ?? "-",
-                TerminalText.escaped("\(row.record.designatedRequest.method) \(row.record.designatedRequest.url)"),
+                TerminalText.escaped("\(row.record.designatedRequest.method) \(url(of: row))"),
             ])
         }
         let widths = (0..<5).map { column in lines.map { $0[column].count }.max() ?? 0 }
@@ -27,14 +31,17 @@ enum HARText {
 
     /// Request and answer as messages, bodies as text where they are text.
     static func whole(_ row: HARCommands.Row) -> TerminalText {
-        let (request, record) = (row.record.designatedRequest, row.record)
+        let record = redaction.redactedAsDecoded(row.record)
+        let request = record.designatedRequest
         var text: TerminalText = "\(Terminal.bold("\(request.method) \(request.url)"))\n"
-        text += headers(request.headers) + body(request.body, record.bodies.designated)
+        text += headers(request.headers)
+        text += body(request.body, missing(row.record.designatedRequest.body, record.bodies.designated))
         text += "\n\(Terminal.bold("\(status(record))"))"
         text += row.entry.duration.map { " after \(milliseconds($0)) ms\n" } ?? "\n"
         if let failure = record.failure { text += "\(RecordedFailure(failure).reason)\n" }
         if let response = record.response {
-            text += headers(response.headers) + body(response.body, record.bodies.response)
+            text += headers(response.headers)
+            text += body(response.body, missing(row.record.response?.body ?? .empty, record.bodies.response))
         }
         return text
     }
@@ -44,13 +51,19 @@ enum HARText {
             "entry": .number(row.number), "started": .string(row.entry.started.map(RFC3339.string) ?? ""),
             "milliseconds": row.entry.duration.map { .number(milliseconds($0)) } ?? .null,
             "method": .string(row.record.designatedRequest.method.rawValue),
-            "url": .string(row.record.designatedRequest.url),
+            "url": .string(url(of: row)),
             "status": row.record.response.map { .number($0.status) } ?? .null,
             "bytes": row.record.bodies.response.map { .number($0.byteCount) } ?? .null,
         ]
-        if let failure = row.record.failure { members["error"] = .string(RecordedFailure(failure).reason) }
-        if isWhole { members["har"] = row.entry.json }
+        if let failure = row.record.failure {
+            members["error"] = .string(redaction.redacted(RecordedFailure(failure).reason))
+        }
+        if isWhole { members["har"] = redaction.redacted(row.entry).json }
         return .object(members)
+    }
+
+    private static func url(of row: HARCommands.Row) -> String {
+        redaction.redacted(url: row.record.designatedRequest.url)
     }
 
     static func status(_ record: Record) -> String {
@@ -64,9 +77,13 @@ enum HARText {
         headers.fields.map { field -> TerminalText in "\(Terminal.dim("\(field.name):")) \(field.value)\n" }.joined()
     }
 
-    private static func body(_ body: HTTPBody, _ passage: Record.Passage?) -> TerminalText {
+    /// How many bytes of a body are not in the file.
+    private static func missing(_ body: HTTPBody, _ passage: Record.Passage?) -> Int {
+        (passage?.byteCount ?? 0) - (body.buffered ?? []).count
+    }
+
+    private static func body(_ body: HTTPBody, _ missing: Int) -> TerminalText {
         let bytes = body.buffered ?? []
-        let missing = (passage?.byteCount ?? 0) - bytes.count
         var text: TerminalText = ""
         if !bytes.isEmpty {
             if let json = try? JSONValue(parsing: bytes) {

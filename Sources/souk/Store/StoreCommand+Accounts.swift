@@ -113,13 +113,13 @@ extension Arguments {
         switch text {
         case "on", "true", "yes": return true
         case "off", "false", "no": return false
-        default: throw Misuse("--\(name) is on or off, not \"\(text)\"")
+        default: throw Misuse("--\(name) is on or off, not \(text.quoted)")
         }
     }
 
     func uuid(_ name: String) throws -> UUID? {
         try text(name).map { text in
-            guard let uuid = UUID(text: text) else { throw Misuse("--\(name) is a UUID, not \"\(text)\"") }
+            guard let uuid = UUID(text: text) else { throw Misuse("--\(name) is a UUID, not \(text.quoted)") }
             return uuid
         }
     }

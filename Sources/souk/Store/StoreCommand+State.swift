@@ -58,7 +58,8 @@ extension StoreCommand {
     private static func advance(_ text: String) throws -> StoreControlWire.Advance {
         guard let advance = StoreControlWire.Advance(text) else {
             throw Misuse(
-                "a duration is written 90s, 15m, 6h, 40d, 1y or P1M, an instant 2026-11-20T14:40:00Z, not \"\(text)\"")
+                "a duration is written 90s, 15m, 6h, 40d, 1y or P1M, an instant 2026-11-20T14:40:00Z, not \(text.quoted)"
+            )
         }
         return advance
     }

@@ -70,6 +70,13 @@ import Testing
         #expect(try await again.untilAnswered("/2").data["records"]?.arrayValue?.isEmpty == false)
     }
 
+    @Test(arguments: ["abc", "", "9223372036854775808", "x-y", "x-18446744073709551616"])
+    func `a position that no feed has written is refused`(_ since: String) async throws {
+        let answer = try await InspectorWorld().ask("/api/updates?since=\(since)")
+        #expect(answer.status == 422)
+        #expect(try await answer.body.json()["detail"]?.stringValue?.hasPrefix("since is a position") == true)
+    }
+
     @Test func `what is not known any more is said to be lost`() async throws {
         let world = InspectorWorld()
         var events = try await Events(world, lastID: "another-1")

@@ -33,7 +33,10 @@ import Testing
         "set(\"token\",", "(\"",
         "a[\"token\"]=", "(token:\n", "(token:\n\"", "token: a = \"", "$token:A=\"", "data:\n\"token\":\n",
         "4111+1111+",
-        "token_v2=", "a_v2: ",
+        "token_v2=", "a_v2: ", "<pin><a>", "<pin><", "<pin>\n<value>", "pin:\n a: ", "pin:\n value: ",
+        "- pin:\n  - value: ",
+        "378282246310005 ", "[378282246310005,", "378282246310005,", "\"id\":[378282246310005,", "ZXlK", "ZXlK ",
+        "//a:b", "//a:", "--token\",\"", "tokens = [\n", "token=(\"", "token=b\"",
         "/token", "/token/", "token=a          ", "          ", "\n\n", "\u{0}t", "a", "é",
     ]
 

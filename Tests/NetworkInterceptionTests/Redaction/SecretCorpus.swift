@@ -99,7 +99,7 @@ enum SecretCorpus {
         X-Amz-Security-Token X-Goog-Api-Key X-Shopify-Access-Token X-Plex-Token X-Figma-Token Circle-Token DD-API-KEY
         DD-APPLICATION-KEY X-Algolia-API-Key X-RapidAPI-Key Ocp-Apim-Subscription-Key X-Functions-Key
         CF-Access-Client-Secret X-Parse-REST-API-Key X-Parse-Master-Key X-Redmine-API-Key X-NuGet-ApiKey X-License-Key
-        X-Password X-User-Password X-OTP X-GitHub-OTP X-Webhook-Secret X-Hub-Signature-256 X-Slack-Signature
+        X-Password Tokens X-Tokens Access-Tokens X-User-Password X-OTP X-GitHub-OTP X-Webhook-Secret X-Hub-Signature-256 X-Slack-Signature
         Stripe-Signature X-Twilio-Signature Signature X-Forwarded-Authorization X-Original-Authorization X-Sentry-Auth
         Souk-Customer-Token X-Postmark-Server-Token X-JWT-Assertion X-Client-Secret Authentication-Info X-HMAC
         Authentication
@@ -199,6 +199,13 @@ enum SecretCorpus {
     static let nested = list(
         .body("application/json"),
         [
+            #"{"text":"password=b\"§\""}"#, #"{"text":"x = 1\npassword = @\"§\";"}"#,
+            #"{"text":"f(password=(\"§\"))"}"#,
+            #"{"args":["run","--password","§"]}"#, #"{"args":["--api-key" , "§"]}"#, #"{"a":"[\"--token\", \"§\"]"}"#,
+            #"{"name":"Authorization","values":["§","b"]}"#, #"{"field":"password","oldValue":"a","newValue":"§"}"#,
+            #"{"attributeName":"otp","attributeValue":"§"}"#, #"{"param":"token","val":"§"}"#,
+            #"{"pin":{"plain":"§"}}"#, #"{"password_enc":"§"}"#, #"{"tokenRaw":"§"}"#, #"{"jwt_string":"§"}"#,
+            #"{"verification_value":"¤"}"#,
             #"{"a":[{"b":{"password":"§"}}]}"#, #"{"credentials":{"user":"a","x":"§"}}"#, #"{"tokens":["§","b"]}"#,
             #"{"recoveryCodes":["§"]}"#, #"{"inner":"{\"password\":\"§\"}"}"#,
             #"{"inner":"{\"deep\":\"{\\\"token\\\":\\\"§\\\"}\"}"}"#,
@@ -328,7 +335,9 @@ enum SecretCorpus {
             "<c><add key=\"password\" name=\"x\" value=\"§\"/></c>",
             "<r><password value=\"§\"/></r>", "<r><accessToken id=\"1\" value=\"§\"/></r>",
             "<r><wsse:Password Type=\"T\" Value=\"§\"/></r>", "<r><password hint='a>b' value='§'/></r>",
-            "<r><pin value=\"¤\"></pin></r>",
+            "<r><pin value=\"¤\"></pin></r>", "<r><pin><value>¤</value></pin></r>",
+            "<r><pin kind=\"a\">\n  <kind><of>x</of></kind>\n  <value>¤</value>\n</pin></r>",
+            "<c:cvv><c:raw>§</c:raw></c:cvv>", "<c:session><id>7</id><value><![CDATA[§]]></value></c:session>",
             "<r><user password=\n\"§\"/></r>", "<r><user a=\"b\" token = \n  '/§'/></r>",
         ])
 
@@ -365,7 +374,11 @@ enum SecretCorpus {
                 "passwords: !!seq\n- §\n", "password: &a !!str |\n  §\nb: 2\n", "password: !!str\n  §\n",
                 "passwords: &all # mine\n  anna: §\n", "authorization: &a\n  §\n",
                 "env:\n- name: ADMIN_PASSWORD\n  # c\n  value: §\n", "\"passwords\":\n  - a\n  - §\nb: 1\n",
-                "\"tokens\" :\n# c\n- §\n",
+                "\"tokens\" :\n# c\n- §\n", "card:\n  cvv: ¤\n", "pin:\n  value: ¤\n",
+                "a: 1\npin:\n  kind: x\n  value: ¤\nb: 2\n",
+                "pin:\n  # mine\n  \"value\": ¤\n", "session:\n  of:\n    id: 7\n  raw: §\n",
+                "password:\n  value: §\nb: 2\n",
+                "a:\n- pin:\n    value: ¤\n",
             ])
         + list(
             .body("text/plain"),
@@ -377,6 +390,8 @@ enum SecretCorpus {
                 "os.environ[\"DB_PASSWORD\"] = \"§\"", "$config['password'] = '§';", "this[\"token\"]='§'",
                 "define('DB_PASSWORD','§');", "define(\"API_KEY\", \"§\");", "localStorage.setItem('token', '§')",
                 "r.setRequestHeader(\"X-Api-Key\", \"§\")", "print(1); setenv(\"DB_PASS\", \"§\", 1)",
+                "password=b\"§\"", "password = rb'§'", "password = @\"§\";", "f(password=(\"§\"))", "password=(\"§\")",
+                "[a]\ntokens = [\n  \"a\",\n  \"§\",\n]\nb = 1\n", "<a href=\"//anna:§@h/x\">", "see //anna:§@h/x",
                 "password=§", "PASSWORD=§\nA=b", "export API_KEY=§\nA=b", "DB_PASS=\"§\"", "db.password=§&#x\nb=1",
                 "token = §\n", "password = \"§\"", "user=anna password=§ ok", "user=anna, token=§, x=1",
                 "login failed, password: § for anna", "Authorization: Bearer §", "> authorization: Basic §",
@@ -469,10 +484,12 @@ enum SecretCorpus {
             "shpat_§", "dckr_pat_§", "v4.local.§", "$2b$10$§§", "$argon2id$v=19$m=65536,t=3,p=4$§", "hf_§", "lin_api_§",
             "glsa_§", "ntn_§", "pscale_tkn_§", "dp.pt.§", "vcp_§", "fo1_§", "123456789:AA§§",
             "https://api.example.com/bot123456789:AA§§/getMe", "$apr1$a1b2c3d4$§", "pbkdf2_sha256$600000$a1b2$§§",
-            "IHsidG9rZW4iOiI§", "W3sidG9rZW4iOiI§", "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t§§",
+            "IHsidG9rZW4iOiI§", "W3sidG9rZW4iOiI§", "WyB7InRva2VuIjoi§", "Wwp7InRva2Vu§", "WwogIHsidG9rZW4i§",
+            "IFsgeyJ0b2tlbiI6§", "IFt7InRva2VuIjoi§", "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t§§",
             "-----BEGIN PRIVATE KEY-----\n§\n-----END PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----\n§",
             "-----BEGIN PGP PRIVATE KEY BLOCK-----\n§\n-----END PGP PRIVATE KEY BLOCK-----",
-            "eyJhbGciOiJIUzI1NiJ9.§.§", "eyAiYWxnIjoiSFMyNTYifQ.§",
+            "eyJhbGciOiJIUzI1NiJ9.§.§", "eyAiYWxnIjoiSFMyNTYifQ.§", "ZXlKaGJHY2lPaUpGVXpJMU5pSjku§",
+            "ZXlKaGJHY2lPaUpGVXpJ/+§==",
             "MIIUVQYJKoZIhvcNAQcCoIIURjCCFEICAQExDzANBglghkgBZQMEAgEFADCCA4s§",
         ].map { "see \($0) here" })
 
@@ -513,6 +530,14 @@ enum SecretCorpus {
     static let cards = [
         "see 4111111111111111 here", "{\"n\":\"4242424242424242\"}", "5555 5555 5555 4444", "4111-1111-1111-1111",
         "3782 822463 10005", "x=4111+1111+1111+1111", "https://h/?x=4111+1111+1111+1111&y=2",
-        "<pan>5105105105105100</pan>",
+        "<pan>5105105105105100</pan>", "see 378282246310005 here", #"{"n":"371449635398431"}"#,
+        "pan=378734493671000&y=2",
+        "<pan>378282246310005</pan>", #"{"n":4111111111111111}"#, #"{"n": 378282246310005, "m": 1}"#,
+        #"{"a":[5555555555554444,1]}"#, #"{"a":[1,6011000990139424]}"#, #"{"n":2223003122003222}"#,
+        #"{"n":"30569309025904"}"#, #"{"n":3530111333300000}"#, #"{"n":6200000000000000000}"#, "3056 930902 5904",
+        #"{"card":{"id":"x","n":4111111111111111}}"#,
+        #"{"a":"[4111111111111111,1]"}"#, #"{"a":"{\"n\":[1,4111111111111111]}"}"#, #"{"a":["x",4111111111111111]}"#,
+        #"{"a":"[\"x\",4111111111111111]","b":[[4111111111111111]]}"#, "4111111111111111 1226",
+        "4111 1111 1111 1111 1226",
     ]
 }

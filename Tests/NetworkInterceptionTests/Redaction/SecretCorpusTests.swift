@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCore
 import NetworkInterception
+import Primitives
 import Testing
 
 /// Each secret of a corpus is taken out, and nothing of the other corpus is.
@@ -42,7 +43,10 @@ import Testing
     @Test(arguments: SecretCorpus.cards)
     func `the number of a payment card is taken out`(_ text: String) {
         let redacted = Redaction.standard.redacted(text)
-        #expect(redacted.contains("[redacted]") && !redacted.contains("1111"), "\(redacted)")
+        #expect(redacted.contains("[redacted]") && redacted.filter(\.isNumber).count < 8, "\(redacted)")
+        if text.hasPrefix("{") {
+            #expect(throws: Never.self) { try JSONValue(parsing: Array(redacted.utf8)) }
+        }
     }
 
     @Test(arguments: SecretCorpus.beforeHexadecimal)

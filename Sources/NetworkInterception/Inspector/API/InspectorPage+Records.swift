@@ -131,8 +131,7 @@ extension InspectorPage {
     func updates(_ request: HTTPRequest) throws -> HTTPResponse {
         let query = try Self.query(of: request)
         let filter = RecordQuery(query)
-        let since = request.headers["Last-Event-ID"] ?? query["since"]
-        let position = Locked(since.flatMap { InspectorFeed.Position($0) } ?? feed.position)
+        let position = Locked(try Self.position(request.headers["Last-Event-ID"], query["since"]) ?? feed.position)
         let greeting = Locked("retry: 1000\n\n" as String?)
         let (feed, storage, silence) = (feed, interceptor.storage, configuration.silence)
         let wait = interceptor.configuration.wait
@@ -157,6 +156,16 @@ extension InspectorPage {
         }
         return HTTPResponse(
             status: 200, headers: ["Content-Type": "text/event-stream"], body: .stream(stream))
+    }
+
+    /// Where a stream goes on; `nil` where nothing says so. A browser repeats what it was given in `Last-Event-ID`.
+    private static func position(_ lastID: String?, _ since: String?) throws -> InspectorFeed.Position? {
+        if let lastID { return InspectorFeed.Position(lastID) }
+        guard let since else { return nil }
+        guard let position = InspectorFeed.Position(since) else {
+            throw HTTPProblem.invalid("since", "since is a position as GET api/records gives it.")
+        }
+        return position
     }
 
     private static func event(_ name: String, _ json: JSONValue, _ position: InspectorFeed.Position) -> [UInt8] {
