@@ -8,6 +8,8 @@ public struct EntitlementServerError: Error, Equatable, Sendable, CustomStringCo
 
         /// The configuration names no app, no environment, or one of them twice, or says what cannot be done.
         public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
+        /// Rules of an app were active once and are no more; the later ones are used.
+        public static let supersededRules = Code(rawValue: "supersededRules")
         /// The ledger has no such app.
         public static let unknownApp = Code(rawValue: "unknownApp")
         /// The ledger has no such API key.

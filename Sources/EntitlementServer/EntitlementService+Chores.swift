@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import StoreModel
 
 extension EntitlementService {
@@ -13,6 +14,7 @@ extension EntitlementService {
             chores.append(Chore(name: "feed", pause: 0.1, followsCommits: true) { try await sequencer.step() })
         }
         if let registry = parts.registry {
+            chores += ruling(configuration, parts)
             chores.append(
                 Chore(name: "servers", pause: ServerRegistry.pause) {
                     try await registry.step()
@@ -58,6 +60,34 @@ extension EntitlementService {
             let oldest = ledger.clock.now().addingTimeInterval(-retention)
             return try await ledger.expireEvents(before: oldest, keptFor: webhooks, limit: batch) == batch
         }
+    }
+
+    /// Takes over rules that another server made active, and looks for answers of former ones.
+    private static func ruling(_ configuration: Configuration, _ parts: Parts) -> [Chore] {
+        let (ledger, database) = (parts.ledger, configuration.database)
+        let books = configuration.apps.flatMap { app in
+            configuration.environments.map { Book(app: app.bundleID, environment: $0) }
+        }
+        // How far each book was looked through, and for which epoch.
+        let progress = Locked<[Book: (epoch: Int64?, last: String?)]>([:])
+        return [
+            Chore(name: "rules", pause: 1) {
+                try await ledger.rules.refresh(from: database)
+                return false
+            },
+            Chore(name: "answers of former rules", pause: 1, isShared: true) {
+                for book in books {
+                    let epoch = ledger.rules[book.app].epoch
+                    let known = progress.withLock { $0[book] }
+                    let isSame = known.map { $0.epoch == epoch } ?? false
+                    guard let after = isSame ? known?.last : "" else { continue }
+                    let last = try await ledger.expireFormerAnswers(in: book, after: after)
+                    progress.withLock { $0[book] = (epoch, last) }
+                    return true
+                }
+                return false
+            },
+        ]
     }
 
     private static func forgetting(_ configuration: Configuration, _ parts: Parts) -> Chore {

@@ -46,6 +46,10 @@ extension EntitlementService {
         public var apps: [App]
         /// The environments whose facts are accepted; the first answers requests that name none.
         public var environments: [StoreEnvironment]
+        /// Whether rules of an app (features, credits, transfer mode) that were replaced by later ones become active again
+        /// with this start. Servers that share a database otherwise go on with the later ones, so that one that is started
+        /// with an older file undoes nothing. A server that has its database alone always uses its own.
+        public var activatesFormerRules = false
         /// The version of the program, for GET `/`; left out when `nil`.
         public var version: String?
         /// Shops on the web that tell what they sold.

@@ -49,7 +49,7 @@ public final class EntitlementService: HTTPHandler {
         try configuration.check()
         let database = configuration.database
         try database.migrate(Schema.migrations(for: database.dialect))
-        let secrets = try await Self.enter(configuration, into: database)
+        let (secrets, rules) = try await Self.enter(configuration, into: database)
         let tokens = try CustomerTokens(secrets: secrets, realClock: configuration.realClock)
         self.configuration = configuration
         date = DateField(clock: configuration.clock)
@@ -61,8 +61,7 @@ public final class EntitlementService: HTTPHandler {
         let answerMemory = database.dialect == .sqlite ? configuration.answerMemory : 0
         let ledger = Ledger(
             database: database, clock: configuration.clock, cache: AnswerCache(bytes: answerMemory),
-            metrics: metrics, news: news,
-            rules: AppRules.of(configuration.apps))
+            metrics: metrics, news: news, rules: rules)
         try await ledger.sealOpenFacts()
         try await ledger.assignOldRedemptions()
         let readers = Dictionary(
@@ -129,14 +128,17 @@ public final class EntitlementService: HTTPHandler {
 
     private func newKey(_ kind: KeyKind) -> String { KeyText.make(kind, from: configuration.randomBytes(32)) }
 
-    /// Remembers the apps, and returns the secret of each for its customers' tokens. Where an app's features are mapped
-    /// otherwise than before, its stored answers are no longer true.
+    /// Remembers the apps, and returns the secret of each for its customers' tokens, and the rules that are active. Where an
+    /// app's features are mapped otherwise than before, its stored answers are no longer true.
     private static func enter(
         _ configuration: Configuration, into database: any SQLDatabase
-    ) async throws -> [BundleID: [UInt8]] {
+    ) async throws -> (secrets: [BundleID: [UInt8]], rules: ActiveRules) {
         let now = configuration.clock.now().milliseconds
-        return try await database.write { connection in
+        let isShared = database.dialect != .sqlite
+        let (secrets, entries, superseded) = try await database.write { connection in
             var secrets: [BundleID: [UInt8]] = [:]
+            var entries = AppRules.of(configuration.apps).mapValues { ActiveRules.Entry(rules: $0) }
+            var superseded: [BundleID] = []
             for app in configuration.apps {
                 let digest = rulesDigest(app.features)
                 let name = SQLValue.text(app.bundleID.rawValue)
@@ -147,7 +149,12 @@ public final class EntitlementService: HTTPHandler {
                     """, [name, .blob(digest), .integer(now)])
                 let row = try connection.first(
                     "SELECT rules_digest, token_secret FROM app WHERE bundle_id = ?1", [name])
-                if let row, try row["rules_digest"] != digest {
+                if isShared {
+                    let entered = try ActiveRules.enter(
+                        app, isReturning: configuration.activatesFormerRules, connection)
+                    entries[app.bundleID] = entered.entry
+                    if entered.isSuperseded { superseded.append(app.bundleID) }
+                } else if let row, try row["rules_digest"] != digest {
                     try connection.perform(
                         "UPDATE app SET rules_digest = ?2 WHERE bundle_id = ?1", [name, .blob(digest)])
                     try connection.perform("UPDATE customer SET valid_until = 0 WHERE app = ?1", [name])
@@ -162,16 +169,25 @@ public final class EntitlementService: HTTPHandler {
                     secrets[app.bundleID] = try kept.flatMap { try $0["token_secret"] }
                 }
             }
-            return secrets
+            return (secrets, entries, superseded)
         }
+        for app in superseded {
+            configuration.reportFailure(
+                "features",
+                EntitlementServerError(
+                    .supersededRules,
+                    "The features, credits or transfer mode of \(app) were replaced by later ones; those are used. "
+                        + "Start with --former-features activate to return to these."))
+        }
+        return (secrets, ActiveRules(entries))
     }
 
-    /// What stored answers depend on beside the facts. The number goes up when the reducer decides otherwise than before.
+    /// What stored answers depend on beside the facts.
     static func rulesDigest(_ features: FeatureMap) -> [UInt8] {
         let products = features.features.mapValues { products in
             JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })
         }
-        return SHA256.hash(JSONValue.array([3, .object(products)]).encoded())
+        return SHA256.hash(JSONValue.array([.number(AppRules.reducerNumber), .object(products)]).encoded())
     }
 
     private static func router(
@@ -226,8 +242,7 @@ public final class EntitlementService: HTTPHandler {
             ledger: ledger, idempotent: idempotent, tokens: parts.tokens, realClock: configuration.realClock,
             makePseudonym: configuration.makeGrantID)
         let credits = CreditRoutes(
-            ledger: ledger, idempotent: idempotent,
-            credits: Dictionary(uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, $0.credits) }))
+            ledger: ledger, idempotent: idempotent)
         let promotions = PromotionRoutes(
             ledger: ledger, idempotent: idempotent, makeGrantID: configuration.makeGrantID,
             randomBytes: configuration.randomBytes)

@@ -8,7 +8,8 @@ import Testing
 /// What is worked out before the transaction, and rests on a guess.
 @Suite struct FirstPurchasesTests {
     private let book = Book(app: ServerBench.app, environment: .sandbox)
-    private let rules = AppRules(reducer: EntitlementReducer(features: ServerBench.map))
+    private let rules = ActiveRules.Entry(
+        rules: AppRules(reducer: EntitlementReducer(features: ServerBench.map)), epoch: 1)
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
 
     private func fact(_ id: String) -> PresentedFact {
@@ -25,9 +26,12 @@ import Testing
         let facts = [fact("1"), fact("2")]
         let foreseen = FirstPurchases(of: "anna", facts, in: book, by: rules, at: now)
         let contents = facts.map(\.content)
-        func isForeseen(_ customer: CustomerID, _ facts: [PresentedFact.Content], _ seconds: Double) -> Bool {
-            foreseen.answer(of: customer, with: facts, at: now.addingTimeInterval(seconds)) != nil
+        func isForeseen(
+            _ customer: CustomerID, _ facts: [PresentedFact.Content], _ seconds: Double, epoch: Int64? = 1
+        ) -> Bool {
+            foreseen.answer(of: customer, with: facts, in: epoch, at: now.addingTimeInterval(seconds)) != nil
         }
+        #expect(!isForeseen("anna", contents, 0, epoch: 2), "Other rules are active.")
         #expect(isForeseen("anna", contents, 0))
         #expect(isForeseen("anna", contents.reversed(), 59))
         #expect(!isForeseen("anna", contents, 60), "The period is over.")

@@ -234,7 +234,7 @@ import Testing
         let source = Array("\(header).\(Base64.encodeURL(payload)).AA".utf8)
         try await bench.database.write { connection in
             let book = Book(app: ServerBench.app, environment: .sandbox)
-            var transaction = LedgerTransaction(connection, book: book, rules: AppRules(), now: signedAt)
+            var transaction = LedgerTransaction(connection, book: book, rules: ActiveRules.Entry(), now: signedAt)
             try transaction.append(
                 PresentedFact(content: .transaction(fact), environment: .sandbox, source: source, index: 0))
         }

@@ -215,7 +215,7 @@ import Testing
             let customer = CustomerID(unchecked: "customer-\(index)")
             let answer = try await bench.get(customer.rawValue).customer()
             let state = try bench.database.read { connection in
-                try LedgerTransaction(connection, book: book, rules: AppRules(), now: bench.clock.now())
+                try LedgerTransaction(connection, book: book, rules: ActiveRules.Entry(), now: bench.clock.now())
                     .state(of: customer)
             }
             let expected = EntitlementReducer(features: ServerBench.map).customer(

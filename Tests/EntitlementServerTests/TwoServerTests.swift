@@ -457,4 +457,91 @@ struct TwoServerTests {
             #expect(!text.contains("id: \(seen.id)\n") && text.contains("two"), "\(text)")
         }
     }
+
+    // MARK: - Rules
+
+    /// Opens a server on the database of a pair, with another feature map.
+    private static func server(
+        beside bench: ServerBench, features: FeatureMap = ServerBench.map, isReturning: Bool = false,
+        clock: ManualClock? = nil
+    ) async throws -> ServerBench {
+        try await ServerBench(
+            folder: bench.folder, keys: bench.keys,
+            configure: { configuration in
+                configuration.clock = clock ?? bench.clock
+                configuration.apps[0].features = features
+                configuration.apps[0].credits = CreditTests.table
+                configuration.activatesFormerRules = isReturning
+            })
+    }
+
+    @Test func `a server with other features changes the answers of all, at once`() async throws {
+        try await Self.withPair(.serializable) { pair in
+            let first = pair.first
+            _ = try await first.post(first.period("1"))
+            #expect(try await first.get().active() == ["pro"])
+            let later = try await Self.server(beside: first, features: FeatureMap(features: ["gold": ["pro.monthly"]]))
+            for bench in [later, first, pair.second] { #expect(try await bench.get().active() == ["gold"]) }
+            // Of its own accord the first takes the rules over within a second.
+            let chore = try #require(first.service.chores.first { $0.name == "rules" })
+            _ = try await chore.step()
+            _ = try await first.post(first.period("2"), for: "ben")
+            #expect(try await first.get("ben").active() == ["gold"])
+            #expect(try await first.get("ben").customer().features == later.get("ben").customer().features)
+            await later.close()
+        }
+    }
+
+    @Test func `a server that starts late with former features undoes nothing, unless it should`() async throws {
+        try await Self.withPair(.serializable) { pair in
+            let first = pair.first
+            _ = try await first.post(first.period("1"))
+            let later = try await Self.server(beside: first, features: FeatureMap(features: ["gold": ["pro.monthly"]]))
+            let late = try await Self.server(beside: first, features: ServerBench.map)
+            #expect(late.failures.withLock { $0.count { $0.contains("replaced by later ones") } } == 1)
+            for bench in [first, late, later] { #expect(try await bench.get().active() == ["gold"]) }
+            let back = try await Self.server(beside: first, features: ServerBench.map, isReturning: true)
+            #expect(back.failures.withLock { $0.isEmpty })
+            for bench in [first, late, later, back] { #expect(try await bench.get().active() == ["pro"]) }
+            for bench in [later, late, back] { await bench.close() }
+        }
+    }
+
+    @Test func `answers of former rules are computed anew although no client asks`() async throws {
+        try await Self.withPair(.serializable) { pair in
+            let first = pair.first
+            for (id, name) in [("1", "anna"), ("2", "ben"), ("3", "zoe")] {
+                _ = try await first.post(first.period(id), for: name)
+            }
+            try await first.numberEvents()
+            let book = Book(app: ServerBench.app, environment: .sandbox)
+            let last = try #require(try first.service.ledger.events(of: book, after: 0, limit: 10).last?.sequence)
+            let later = try await Self.server(beside: first, features: FeatureMap(features: ["gold": ["pro.monthly"]]))
+            for name in ["answers of former rules", "sweeper"] {
+                let chore = try #require(later.service.chores.first { $0.name == name })
+                while try await chore.step() {}
+            }
+            try await later.numberEvents()
+            let events = try later.service.ledger.events(of: book, after: last, limit: 10)
+            #expect(events.map(\.customer.rawValue).sorted() == ["anna", "ben", "zoe"])
+            #expect(events.allSatisfy { String(decoding: $0.body, as: UTF8.self).contains("gold") })
+            await later.close()
+        }
+    }
+
+    @Test func `a server whose clock is behind sends the answers of others, and goes on from them`() async throws {
+        try await Self.withPair(.serializable) { pair in
+            let first = pair.first
+            let behind = try await Self.server(beside: first, clock: ManualClock())
+            first.clock.advance(by: 2)
+            let answer = try await first.post(first.period("1"))
+            let revision = try answer.customer().asOf
+            let read = try await behind.get()
+            #expect(read.bytes == (try await first.get()).bytes)
+            let later = try await behind.post(first.purchase("2")).customer()
+            #expect(later.asOf >= revision && later.features.count == 2)
+            #expect(try await first.get().customer() == later)
+            await behind.close()
+        }
+    }
 }

@@ -10,7 +10,6 @@ struct CreditRoutes: Sendable {
 
     let ledger: Ledger
     let idempotent: IdempotentRequests
-    let credits: [BundleID: CreditTable]
 
     var endpoints: [Endpoint] {
         [
@@ -25,7 +24,9 @@ struct CreditRoutes: Sendable {
 
     private func credit(_ visit: Visit) throws -> (type: String, credit: CreditTable.Credit) {
         let type = visit.path["type"]
-        guard let credit = credits[visit.caller.app]?.credits[exactly: type] else { throw Refusal.unknownCredit }
+        guard let credit = ledger.rules[visit.caller.app].rules.credits.credits[exactly: type] else {
+            throw Refusal.unknownCredit
+        }
         return (type, credit)
     }
 

@@ -30,9 +30,13 @@ struct StoredAnswer: Hashable, Sendable {
     /// Exclusive; `nil` when nothing changes by itself.
     let validUntil: Date?
 
-    func isValid(at instant: Date) -> Bool {
-        instant >= validFrom && validUntil.map { instant < $0 } ?? true
+    /// - Parameter skew: by how many seconds the clock of another server that computed the answer may be ahead of ours.
+    func isValid(at instant: Date, skew: TimeInterval = 0) -> Bool {
+        instant.addingTimeInterval(skew) >= validFrom && validUntil.map { instant < $0 } ?? true
     }
+
+    /// How far the clocks of servers that share a database may differ, in seconds.
+    static let clockSkew: TimeInterval = 10
 }
 
 /// How a fact's source bytes are to be read.

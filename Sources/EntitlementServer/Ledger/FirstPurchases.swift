@@ -27,23 +27,29 @@ struct FirstPurchases: Sendable {
     private let token: UUID
     private let digests: Set<[UInt8]>
     private let answer: FirstAnswer
+    /// Of the rules that it follows from.
+    private let epoch: Int64?
 
     /// - Parameter facts: All that the request says in the book.
-    init(of customer: CustomerID, _ facts: [PresentedFact], in book: Book, by rules: AppRules, at now: Date) {
+    init(of customer: CustomerID, _ facts: [PresentedFact], in book: Book, by entry: ActiveRules.Entry, at now: Date) {
         self.customer = customer
         token = customer.appAccountToken
         digests = Set(facts.map(\.row.digest))
         var state = CustomerState()
         for fact in facts { state.apply(fact.content) }
-        answer = FirstAnswer(rules.reducer.customer(customer, in: book.environment, state, at: now))
+        epoch = entry.epoch
+        answer = FirstAnswer(entry.rules.reducer.customer(customer, in: book.environment, state, at: now))
     }
 
     /// The token of purchases, if it is that of `customer`.
     func token(of customer: CustomerID) -> UUID? { customer == self.customer ? token : nil }
 
-    /// The answer, if it is that of `customer` with these facts and still true.
-    func answer(of customer: CustomerID, with facts: [PresentedFact.Content], at now: Date) -> FirstAnswer? {
-        guard customer == self.customer, answer.stored.isValid(at: now), facts.count == digests.count,
+    /// The answer, if it is that of `customer` with these facts, by the rules of this epoch, and still true.
+    func answer(
+        of customer: CustomerID, with facts: [PresentedFact.Content], in epoch: Int64?, at now: Date
+    ) -> FirstAnswer? {
+        guard customer == self.customer, epoch == self.epoch, answer.stored.isValid(at: now),
+            facts.count == digests.count,
             facts.allSatisfy({ digests.contains($0.digest) })
         else { return nil }
         return answer

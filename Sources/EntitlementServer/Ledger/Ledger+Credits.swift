@@ -45,7 +45,7 @@ extension Ledger {
     /// Assigns redemptions from before the migration `spending` to purchases that their customers have or presented, the
     /// oldest first. What no purchase gave stays the customer's debt. Can be interrupted and run again.
     func assignOldRedemptions() async throws {
-        for app in rules.keys { while try await assignSomeOldRedemptions(of: app) {} }
+        for app in rules.apps { while try await assignSomeOldRedemptions(of: app) {} }
     }
 
     private func assignSomeOldRedemptions(of app: BundleID) async throws -> Bool {

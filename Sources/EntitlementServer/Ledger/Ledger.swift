@@ -18,11 +18,11 @@ struct Ledger: Sendable {
     let compacted = Locked<ContinuousClock.Instant?>(nil)
     private let metrics: ServerMetrics
     private let news: News
-    let rules: [BundleID: AppRules]
+    let rules: ActiveRules
 
     init(
         database: any SQLDatabase, clock: any WallClock, cache: AnswerCache, metrics: ServerMetrics, news: News,
-        rules: [BundleID: AppRules]
+        rules: ActiveRules
     ) {
         self.database = database
         self.clock = clock
@@ -32,6 +32,8 @@ struct Ledger: Sendable {
         self.news = news
         self.rules = rules
     }
+
+    private var skew: TimeInterval { database.dialect == .sqlite ? 0 : StoredAnswer.clockSkew }
 
     /// What a write of this ledger returns: the caller's result, and what the cache is to know.
     private struct Settled<Result: Sendable>: Sendable {
@@ -104,8 +106,7 @@ struct Ledger: Sendable {
     }
 
     func transaction(_ connection: any SQLConnection, on book: Book) -> LedgerTransaction {
-        LedgerTransaction(
-            connection, book: book, rules: rules[book.app] ?? AppRules(), now: clock.now().wholeMillisecond)
+        LedgerTransaction(connection, book: book, rules: rules[book.app], now: clock.now().wholeMillisecond)
     }
 
     // MARK: - Reading
@@ -121,20 +122,20 @@ struct Ledger: Sendable {
     func read(_ key: CustomerKey) throws -> Reading {
         let now = clock.now().wholeMillisecond
         if let answer = cache.answer(for: key) {
-            return answer.isValid(at: now) ? .answer(answer) : .needsRefresh
+            return answer.isValid(at: now, skew: skew) ? .answer(answer) : .needsRefresh
         }
         let ticket = cache.ticket(for: key)
         return try database.read { connection in
             let transaction = transaction(connection, on: key.book)
             if let stored = try transaction.stored(key.customer) {
-                guard stored.isValid(at: now) else { return .needsRefresh }
+                guard stored.isValid(at: now, skew: skew) else { return .needsRefresh }
                 cache.keep(stored, for: key, ticket: ticket)
                 return .answer(stored)
             }
             if let customer = try transaction.customer(named: key.customer) {
                 // Kept under one name only, so that no name's answer outlives its truth.
                 let stored = try transaction.stored(customer)
-                return stored.flatMap { $0.isValid(at: now) ? .answer($0) : nil } ?? .needsRefresh
+                return stored.flatMap { $0.isValid(at: now, skew: skew) ? .answer($0) : nil } ?? .needsRefresh
             }
             if try transaction.hasPurchaseWaiting(for: key.customer) { return .needsRefresh }
             return .answer(StoredAnswer(ofUnknown: key.customer, in: key.book.environment, at: now))
@@ -143,7 +144,8 @@ struct Ledger: Sendable {
 
     /// Computes the answer of a customer anew where it has to be, and keeps it.
     func refresh(_ key: CustomerKey) async throws -> StoredAnswer {
-        try await write { connection, outcome in
+        try await rules.refresh(from: database)
+        return try await write { connection, outcome in
             var transaction = transaction(connection, on: key.book)
             let customer = try transaction.register(key.customer, isReading: true)
             return try finish(transaction, asking: customer, &outcome)
@@ -222,7 +224,7 @@ struct Ledger: Sendable {
             facts.allSatisfy({ $0.environment == book.environment })
         else { return (nil, facts) }
         let foreseen = FirstPurchases(
-            of: customer, facts, in: book, by: rules[book.app] ?? AppRules(), at: clock.now().wholeMillisecond)
+            of: customer, facts, in: book, by: rules[book.app], at: clock.now().wholeMillisecond)
         let sealed = try facts.map { fact in
             var fact = fact
             fact.sealedSource = try SealedSource(fact.sourceBehindHeader, authenticating: fact.row.digest)

@@ -81,7 +81,7 @@ public struct LedgerReplay: Sendable {
         ledger = Ledger(
             database: database, clock: clock, cache: AnswerCache(bytes: 0), metrics: ServerMetrics(),
             news: News(clock: SystemClock()),
-            rules: AppRules.of(apps))
+            rules: ActiveRules(AppRules.of(apps)))
     }
 
     /// The apps that a ledger keeps.
@@ -241,6 +241,14 @@ public struct LedgerReplay: Sendable {
         }
     }
 
+    /// Whether the answer of a customer follows from rules that the servers have replaced.
+    private func isOfFormerRules(_ row: SQLRow, _ connection: any SQLConnection) throws -> Bool {
+        guard database.dialect != .sqlite else { return false }
+        let app = try connection.first(
+            "SELECT rules_epoch FROM app WHERE bundle_id = ?1", [.text(try row["app"])])
+        return try app.map { try $0["rules_epoch"] as Int64 != row["rules_epoch"] } ?? false
+    }
+
     private func check(customer row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
         let transaction = try transaction(connection, row)
         report.customers += 1
@@ -261,7 +269,7 @@ public struct LedgerReplay: Sendable {
             }
             return
         }
-        if stored.validUntil == Date(milliseconds: 0) {
+        if try stored.validUntil == Date(milliseconds: 0) || isOfFormerRules(row, connection) {
             report.staleAnswers += 1
             return
         }

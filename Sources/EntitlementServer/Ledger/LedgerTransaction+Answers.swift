@@ -15,14 +15,28 @@ extension LedgerTransaction {
     func written(_ customer: CustomerID) throws -> (answer: StoredAnswer, isWhole: Bool)? {
         try connection.first(
             """
-            SELECT revision, answer, etag, content_digest, valid_from, valid_until FROM customer
+            SELECT revision, answer, etag, content_digest, valid_from, valid_until\(isFormer) FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue))
         ).map { row in
+            if epoch != nil, try row["is_former"] { return (.none, true) }
             let answer = try StoredAnswer(row)
             return (answer, answer.isWhole(around: try row["content_digest"]))
         }
     }
+
+    /// A column that says whether an answer follows from rules that are no longer active.
+    private var isFormer: String {
+        epoch == nil
+            ? ""
+            : ", rules_epoch <> (SELECT rules_epoch FROM app WHERE bundle_id = ?1) AS is_former"
+    }
+
+    /// By how many seconds the clock of another server may be ahead.
+    private var skew: TimeInterval { epoch == nil ? 0 : StoredAnswer.clockSkew }
+
+    /// The epoch of an answer that is written, for the list of an `UPDATE`. A number of our own.
+    private var withEpoch: String { epoch.map { ", rules_epoch = \($0)" } ?? "" }
 
     /// Whether there is a purchase that becomes this customer's, never seen before, as soon as they are.
     func hasPurchaseWaiting(for customer: CustomerID) throws -> Bool {
@@ -48,7 +62,7 @@ extension LedgerTransaction {
         if let asked, answers[asked] == nil {
             let present = try stored(asked)
             answers[asked] =
-                if let present, present.isValid(at: now) { present } else { try recompute(asked) }
+                if let present, present.isValid(at: now, skew: skew) { present } else { try recompute(asked) }
         }
         return answers
     }
@@ -60,21 +74,25 @@ extension LedgerTransaction {
             if !first.isEmpty { try tell(.updated, of: customer, first.stored.bytes) }
             return first.stored
         }
-        let answer = try answer(of: customer)
-        let content = answer.wireContent()
-        let digest = MessageDigest.sha256(content)
         let row = try connection.first(
             """
             SELECT revision, answer, etag, content_digest, valid_from, valid_until FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue)))
+        // A customer's answers do not go back in time because the server's clock is behind that of another.
+        let from: Date? = try row.map { Date(milliseconds: try $0["valid_from"]) }
+        let isAhead = from.map { $0 > now && $0 <= now.addingTimeInterval(skew) } ?? false
+        let instant = isAhead ? from ?? now : now
+        let answer = try answer(of: customer, at: instant)
+        let content = answer.wireContent()
+        let digest = MessageDigest.sha256(content)
         let revision: Int64 = try row.map { try $0["revision"] } ?? 0
-        let saysTheSame = try row.map { try $0["content_digest"] == digest && $0["valid_from"] <= now.milliseconds }
+        let saysTheSame = try row.map { try $0["content_digest"] == digest && $0["valid_from"] <= instant.milliseconds }
         if let row, saysTheSame == true {
             let present = try StoredAnswer(row)
             if present.isWhole(around: digest) {
                 try connection.perform(
-                    "UPDATE customer SET valid_until = ?4 WHERE app = ?1 AND environment = ?2 AND id = ?3",
+                    "UPDATE customer SET valid_until = ?4\(withEpoch) WHERE app = ?1 AND environment = ?2 AND id = ?3",
                     values(.text(customer.rawValue), SQLValue(answer.validUntil?.milliseconds)))
                 return StoredAnswer(
                     revision: revision, bytes: present.bytes, etag: present.etag, validFrom: present.validFrom,
@@ -90,7 +108,7 @@ extension LedgerTransaction {
         try connection.perform(
             """
             UPDATE customer SET revision = ?4, answer = ?5, etag = ?6, content_digest = ?7, valid_from = ?8,
-                valid_until = ?9 WHERE app = ?1 AND environment = ?2 AND id = ?3
+                valid_until = ?9\(withEpoch) WHERE app = ?1 AND environment = ?2 AND id = ?3
             """,
             values(
                 .text(customer.rawValue), .integer(fresh.revision), .blob(fresh.bytes), .text(fresh.etag),
@@ -100,17 +118,17 @@ extension LedgerTransaction {
         return fresh
     }
 
-    private func answer(of customer: CustomerID) throws -> Customer {
-        rules.reducer.customer(customer, in: book.environment, try state(of: customer), at: now)
+    private func answer(of customer: CustomerID, at instant: Date) throws -> Customer {
+        rules.reducer.customer(customer, in: book.environment, try state(of: customer), at: instant)
     }
 
     private func firstAnswer(of customer: CustomerID) throws -> FirstAnswer {
         if let foreseen, let facts = factsOfNewcomer(customer),
-            let answer = foreseen.answer(of: customer, with: facts, at: now)
+            let answer = foreseen.answer(of: customer, with: facts, in: epoch, at: now)
         {
             return answer
         }
-        return FirstAnswer(try answer(of: customer))
+        return FirstAnswer(try answer(of: customer, at: now))
     }
 
     /// What others are told about customers, in the transaction that made it so.

@@ -103,7 +103,8 @@ extension LedgerTransaction {
         try connection.perform(
             """
             INSERT INTO customer (app, environment, id, app_account_token, first_seen_at, revision, answer, etag,
-                content_digest, valid_from, valid_until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+                content_digest, valid_from, valid_until\(epoch == nil ? "" : ", rules_epoch"))
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11\(epoch.map { ", \($0)" } ?? ""))
             """,
             values(
                 .text(customer.rawValue), .text(token(of: customer).wireText), .integer(now.milliseconds),

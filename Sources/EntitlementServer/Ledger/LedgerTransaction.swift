@@ -10,6 +10,8 @@ struct LedgerTransaction {
     let connection: any SQLConnection
     let book: Book
     let rules: AppRules
+    /// Of the rules; `nil` where one server alone has the database.
+    let epoch: Int64?
     let now: Date
     var affected: Set<CustomerID> = []
     /// Customers that are none any more: merged into another one, or erased.
@@ -31,10 +33,11 @@ struct LedgerTransaction {
     /// Purchases that have a row for the lock alone: nothing of them is in the book yet.
     var unwritten: Set<TransactionID> = []
 
-    init(_ connection: any SQLConnection, book: Book, rules: AppRules, now: Date) {
+    init(_ connection: any SQLConnection, book: Book, rules: ActiveRules.Entry, now: Date) {
         self.connection = connection
         self.book = book
-        self.rules = rules
+        self.rules = rules.rules
+        epoch = rules.epoch
         self.now = now
     }
 
@@ -460,13 +463,7 @@ struct AppRules: Sendable {
     var credits = CreditTable()
 
     static func of(_ apps: [EntitlementService.Configuration.App]) -> [BundleID: AppRules] {
-        Dictionary(
-            uniqueKeysWithValues: apps.map { app in
-                let reducer = EntitlementReducer(features: app.features)
-                return (
-                    app.bundleID, AppRules(reducer: reducer, transferMode: app.transferMode, credits: app.credits)
-                )
-            })
+        Dictionary(uniqueKeysWithValues: apps.map { ($0.bundleID, AppRules($0)) })
     }
 }
 

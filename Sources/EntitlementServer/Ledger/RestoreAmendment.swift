@@ -77,7 +77,7 @@ public struct RestoreAmendment: Sendable {
         try database.migrate(Schema.migrations(for: database.dialect))
         let ledger = Ledger(
             database: database, clock: SystemClock(), cache: AnswerCache(bytes: 0), metrics: ServerMetrics(),
-            news: News(clock: SystemClock()), rules: [:])
+            news: News(clock: SystemClock()), rules: ActiveRules([BundleID: AppRules]()))
         try await ledger.sealOpenFacts()
         let (changes, hasForgotten) = try await database.write { connection in
             var changes = Changes()
@@ -227,7 +227,8 @@ public struct RestoreAmendment: Sendable {
             }
             // A purchase that waits for a customer whom the backup does not know.
             for (token, name) in try index.tokens(in: book, connection) {
-                var transaction = LedgerTransaction(connection, book: book, rules: AppRules(), now: name.erasedAt)
+                var transaction = LedgerTransaction(
+                    connection, book: book, rules: ActiveRules.Entry(), now: name.erasedAt)
                 guard try transaction.bearer(of: token) == nil else { continue }
                 let customer = try transaction.register(CustomerID(unchecked: token.wireText))
                 // Who had it by a claim has it no more. The server computes their answers anew.
@@ -249,7 +250,7 @@ public struct RestoreAmendment: Sendable {
 
     private static func erase(_ customer: CustomerID, as name: ErasedName, _ connection: any SQLConnection) throws {
         let pseudonym = try unused(name.pseudonym, in: name.book, connection)
-        var transaction = LedgerTransaction(connection, book: name.book, rules: AppRules(), now: name.erasedAt)
+        var transaction = LedgerTransaction(connection, book: name.book, rules: ActiveRules.Entry(), now: name.erasedAt)
         _ = try transaction.erase(customer, leaving: pseudonym)
         // The answer names the customer. The server computes it anew when it is asked for.
         try connection.execute(

@@ -14,7 +14,16 @@ extension Schema {
                 rules_digest BYTEA NOT NULL,
                 created_at BIGINT NOT NULL,
                 token_secret BYTEA,
-                erasure_salt BYTEA
+                erasure_salt BYTEA,
+                rules_epoch BIGINT NOT NULL DEFAULT 0
+            );
+
+            CREATE TABLE app_rules (
+                app TEXT COLLATE "C" NOT NULL REFERENCES app (bundle_id),
+                digest BYTEA NOT NULL,
+                rules BYTEA NOT NULL,
+                epoch BIGINT NOT NULL,
+                PRIMARY KEY (app, digest)
             );
 
             CREATE TABLE api_key (
@@ -111,6 +120,7 @@ extension Schema {
                 valid_from BIGINT NOT NULL,
                 valid_until BIGINT,
                 erased_at BIGINT,
+                rules_epoch BIGINT NOT NULL DEFAULT 0,
                 PRIMARY KEY (app, environment, id)
             );
             CREATE INDEX customer_due ON customer (app, environment, valid_until);

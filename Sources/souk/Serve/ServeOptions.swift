@@ -22,8 +22,13 @@ enum ServeOptions {
                 help: "how many may be open; the one idle for longest gives way to one more (10000)"),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
+            formerFeatures,
             .init(name: "event-retention", value: "DURATION", help: "how long events can be asked for (30d)"),
         ] + ServiceOptions.options
+
+    static let formerFeatures = Command.Option(
+        name: "former-features", value: "WHAT",
+        help: "PostgreSQL: ignore or activate features that were replaced by later ones (ignore)")
 
     /// Of each app; the file may say them for one app alone.
     static let ofApp: [Command.Option] =

@@ -78,6 +78,7 @@ struct ServePlan {
         return app
     }
 
+    private enum Former: String, CaseIterable { case ignore, activate }
     private enum Tokens: String, CaseIterable { case required, optional }
 
     private static func credits(in path: String) throws -> CreditTable {
@@ -99,6 +100,7 @@ struct ServePlan {
         configuration.makeRequestID = makeRequestID
         configuration.webPurchases = file.webPurchases
         configuration.webhooks = file.webhooks
+        configuration.activatesFormerRules = try arguments.choice(ServeOptions.formerFeatures.name) == Former.activate
         if let eventRetention { configuration.eventRetention = eventRetention }
         options.apply(to: &configuration)
         do {

@@ -1,0 +1,157 @@
+import Foundation
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// The rules by which answers are computed: those that this server was started with, or those that all servers of a
+/// database have agreed on.
+///
+/// Servers that share a database keep the rules in it, by their digest, with a pointer to the active ones. Each change of
+/// the pointer has a number, the epoch, and so has each answer. An answer of another epoch than the active one is computed
+/// anew before it is sent, so servers that were started with different rules do not contradict each other.
+final class ActiveRules: Sendable {
+    /// The rules of one app.
+    struct Entry: Sendable {
+        var rules = AppRules()
+        /// The number of the last change; `nil` where this server alone has the database.
+        var epoch: Int64?
+    }
+
+    private let entries: Locked<[BundleID: Entry]>
+
+    init(_ entries: [BundleID: Entry]) { self.entries = Locked(entries) }
+
+    /// Rules of one server alone.
+    convenience init(_ rules: [BundleID: AppRules]) { self.init(rules.mapValues { Entry(rules: $0) }) }
+
+    subscript(app: BundleID) -> Entry { entries.withLock { $0[app] } ?? Entry() }
+
+    var apps: [BundleID] { entries.withLock { Array($0.keys) } }
+
+    /// Takes over what another server made active since.
+    func refresh(from database: any SQLDatabase) async throws {
+        for (app, entry) in entries.withLock({ $0 }) {
+            guard let epoch = entry.epoch else { continue }
+            let name = SQLValue.text(app.rawValue)
+            let pointer = try await database.lookup("SELECT rules_epoch FROM app WHERE bundle_id = ?1", [name])
+            guard let pointer, try pointer["rules_epoch"] != epoch else { continue }
+            let row = try await database.lookup(Self.active, [name])
+            guard let row else { continue }
+            let new = try Self.entry(row, insteadOf: entry.rules)
+            entries.withLock { entries in
+                // Another caller may have taken over later ones meanwhile.
+                guard let known = entries[app]?.epoch, let found = new.epoch, found > known else { return }
+                entries[app] = new
+            }
+        }
+    }
+
+    private static let active = """
+        SELECT app.rules_epoch AS epoch, app_rules.rules AS rules FROM app CROSS JOIN app_rules
+        WHERE app.bundle_id = ?1 AND app_rules.app = ?1 AND app_rules.epoch = app.rules_epoch
+        """
+
+    /// Makes the rules of an app active when the database has never seen them, and returns those that are active.
+    ///
+    /// Rules that were active once and are no more stay as they are, so that a server which starts late with an older file
+    /// undoes nothing. `isReturning` makes them active again.
+    static func enter(
+        _ app: EntitlementService.Configuration.App, isReturning: Bool, _ connection: any SQLConnection
+    ) throws -> (entry: Entry, isSuperseded: Bool) {
+        let name = SQLValue.text(app.bundleID.rawValue)
+        let text = app.rulesText
+        let digest = SQLValue.blob(SHA256.hash(text))
+        try connection.lockRows("SELECT 1 FROM app WHERE bundle_id = ?1", [name])
+        let row = try connection.first("SELECT rules_epoch FROM app WHERE bundle_id = ?1", [name])
+        let epoch: Int64 = try row.map { try $0["rules_epoch"] } ?? 0
+        let known = try connection.first(
+            "SELECT epoch FROM app_rules WHERE app = ?1 AND digest = ?2", [name, digest])
+        let isActive = try known.map { try $0["epoch"] == epoch } ?? false
+        let isNew = known == nil || isReturning && !isActive
+        if isNew {
+            let next = SQLValue.integer(epoch + 1)
+            try connection.perform(
+                """
+                INSERT INTO app_rules (app, digest, rules, epoch) VALUES (?1, ?2, ?3, ?4)
+                ON CONFLICT (app, digest) DO UPDATE SET epoch = excluded.epoch
+                """, [name, digest, .blob(text), next])
+            try connection.perform(
+                "UPDATE app SET rules_epoch = ?2, rules_digest = ?3 WHERE bundle_id = ?1",
+                [name, next, .blob(EntitlementService.rulesDigest(app.features))])
+        }
+        let own = AppRules(app)
+        guard let active = try connection.first(Self.active, [name]) else {
+            throw EntitlementServerError(.internalInconsistency, "The ledger has no active rules of an app.")
+        }
+        return (try entry(active, insteadOf: own), !isNew && !isActive)
+    }
+
+    /// From the columns `epoch` and `rules`. Rules of a later program than this one are not known here: answers by `own`
+    /// rules then have no epoch that is ever active, and the later program computes them anew.
+    private static func entry(_ row: SQLRow, insteadOf own: AppRules) throws -> Entry {
+        guard let rules = AppRules(text: try row["rules"]) else { return Entry(rules: own, epoch: -1) }
+        return Entry(rules: rules, epoch: try row["epoch"])
+    }
+}
+
+extension EntitlementService.Configuration.App {
+    /// What answers and credits depend on beside the facts.
+    fileprivate var rulesText: [UInt8] {
+        let features = features.features.mapValues { products in
+            JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })
+        }
+        let credits = credits.credits.mapValues { credit -> JSONValue in
+            [
+                "products": .object(
+                    Dictionary(uniqueKeysWithValues: credit.products.map { ($0.key.rawValue, .number($0.value)) })),
+                "prices": .object(credit.prices.mapValues { .number($0) }),
+            ]
+        }
+        let text: JSONValue = [
+            "reducer": .number(AppRules.reducerNumber), "features": .object(features), "credits": .object(credits),
+            "transferMode": .string(transferMode.rawValue),
+        ]
+        return text.encoded()
+    }
+}
+
+extension AppRules {
+    /// Goes up when the reducer decides otherwise than before.
+    static let reducerNumber = 3
+
+    init(_ app: EntitlementService.Configuration.App) {
+        self.init(
+            reducer: EntitlementReducer(features: app.features), transferMode: app.transferMode, credits: app.credits)
+    }
+
+    /// From what a server keeps for others; `nil` for what a later program wrote.
+    fileprivate init?(text: [UInt8]) {
+        guard let json = try? JSONValue(parsing: text), json["reducer"]?.intValue == Self.reducerNumber,
+            let mode = json["transferMode"]?.stringValue.flatMap(TransferMode.init(rawValue:)),
+            let features = try? FeatureMap(json: json), let credits = try? CreditTable(json: json)
+        else { return nil }
+        self.init(reducer: EntitlementReducer(features: features), transferMode: mode, credits: credits)
+    }
+}
+
+extension Ledger {
+    /// Marks answers of an epoch that is no longer active as overdue, from after `customer` on, so that what changed is
+    /// noticed although no client asks. Returns the last customer that was looked at; `nil` at the end.
+    func expireFormerAnswers(in book: Book, after customer: String) async throws -> String? {
+        guard let epoch = rules[book.app].epoch else { return nil }
+        let page = try database.read { connection in
+            try connection.query(
+                "SELECT id FROM customer WHERE app = ?1 AND environment = ?2 AND id > ?3 ORDER BY id LIMIT 1000",
+                book.values + [.text(customer)])
+        }
+        guard let last: String = try page.last.map({ try $0["id"] }) else { return nil }
+        try await database.write { connection in
+            try connection.perform(
+                """
+                UPDATE customer SET valid_until = 0 WHERE app = ?1 AND environment = ?2 AND id > ?3 AND id <= ?4
+                    AND rules_epoch <> ?5 AND (valid_until IS NULL OR valid_until > 0)
+                """, book.values + [.text(customer), .text(last), .integer(epoch)])
+        }
+        return last
+    }
+}
