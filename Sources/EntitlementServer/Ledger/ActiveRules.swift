@@ -95,7 +95,7 @@ final class ActiveRules: Sendable {
 }
 
 extension EntitlementService.Configuration.App {
-    /// What answers and credits depend on beside the facts.
+    /// All that answers and credits depend on beside the facts.
     fileprivate var rulesText: [UInt8] {
         let features = features.features.mapValues { products in
             JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })
