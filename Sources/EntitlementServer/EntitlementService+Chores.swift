@@ -13,6 +13,13 @@ extension EntitlementService {
             // Servers beside this one commit without telling it.
             chores.append(Chore(name: "feed", pause: 0.1, followsCommits: true) { try await sequencer.step() })
         }
+        if let standby = parts.ledger.standby {
+            chores.append(
+                Chore(name: "standby", pause: Standby.pause) {
+                    try await standby.look()
+                    return false
+                })
+        }
         if let registry = parts.registry {
             chores += ruling(configuration, parts)
             chores.append(

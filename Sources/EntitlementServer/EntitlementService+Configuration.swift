@@ -43,6 +43,11 @@ extension EntitlementService {
         /// Where the ledger lies. The service migrates it when it starts and does not close it. While answers are kept in
         /// memory (`answerMemory`), no other process may write it: open a SQLite file with `isExclusive`.
         public var database: any SQLDatabase
+        /// A copy that follows the database, where servers share one: customers are read in it when the request allows it, or
+        /// the database cannot be reached. The service does not close it.
+        public var standby: (any SQLDatabase)?
+        /// By how many seconds the copy may be behind to be read.
+        public var standbyLag: TimeInterval = 10
         public var apps: [App]
         /// The environments whose facts are accepted; the first answers requests that name none.
         public var environments: [StoreEnvironment]

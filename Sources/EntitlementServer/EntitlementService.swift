@@ -53,7 +53,8 @@ public final class EntitlementService: HTTPHandler {
         let tokens = try CustomerTokens(secrets: secrets, realClock: configuration.realClock)
         self.configuration = configuration
         date = DateField(clock: configuration.clock)
-        let keys = KeyRing(database: database, clock: configuration.monotonicClock)
+        let keys = KeyRing(
+            database: database, standby: configuration.standby, clock: configuration.monotonicClock)
         self.keys = keys
         let metrics = ServerMetrics()
         let news = News(clock: configuration.realClock, monotonicClock: configuration.monotonicClock)
@@ -61,7 +62,10 @@ public final class EntitlementService: HTTPHandler {
         let answerMemory = database.dialect == .sqlite ? configuration.answerMemory : 0
         let ledger = Ledger(
             database: database, clock: configuration.clock, cache: AnswerCache(bytes: answerMemory),
-            metrics: metrics, news: news, rules: rules)
+            metrics: metrics, news: news, rules: rules,
+            standby: configuration.standby.map {
+                Standby($0, limit: configuration.standbyLag, clock: configuration.monotonicClock)
+            })
         try await ledger.sealOpenFacts()
         try await ledger.assignOldRedemptions()
         let readers = Dictionary(

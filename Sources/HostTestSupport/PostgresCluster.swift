@@ -40,15 +40,27 @@ public final class PostgresCluster: Sendable {
 
     /// Begins a new cluster, which lives as long as this object and the process.
     ///
-    /// - Parameter settings: more of the server's settings, such as `max_prepared_transactions=1`.
-    public init(settings: [String] = []) async throws {
+    /// - Parameters:
+    ///   - primary: the cluster that this one follows as a standby; `nil` for one of its own.
+    ///   - settings: more of the server's settings, such as `max_prepared_transactions=1`.
+    public init(standbyOf primary: PostgresCluster? = nil, settings: [String] = []) async throws {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Scripts/support/postgres-cluster")
         program = try ChildProgram(
-            "/bin/sh", [script.path, "fsync=off", "full_page_writes=off"] + settings, input: .captured,
-            output: .captured)
+            "/bin/sh",
+            [script.path] + (primary.map { ["standby-of=\($0.folder)"] } ?? []) + ["fsync=off", "full_page_writes=off"]
+                + settings, input: .captured, output: .captured)
         guard let line = await program.output.firstLine(), !line.isEmpty else { throw POSIXError(.ECHILD) }
         folder = line
+    }
+
+    /// Ends the server as a crash would. Throws `POSIXError` when it has no process any more.
+    public func kill() throws {
+        let file = try String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)
+        guard let id = file.split(separator: "\n").first.flatMap({ Int32($0) }), Foundation.kill(id, SIGKILL) == 0
+        else {
+            throw POSIXError(.ESRCH)
+        }
     }
 
     /// Makes an empty database and returns its URL.

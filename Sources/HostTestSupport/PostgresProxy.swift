@@ -7,11 +7,18 @@ import Primitives
 ///     proxy.cutAnswer(to: "COMMIT")
 ///     let database = try PostgresDatabase(url: proxy.url)
 public final class PostgresProxy: Sendable {
+    private struct Cuts {
+        /// Texts whose answer is cut off, or which are not sent on, each once and in this order.
+        var texts: [(text: [UInt8], isLost: Bool)] = []
+        var count = 0
+        var isRefusing = false
+    }
+
     /// The database behind the proxy.
     public let url: String
     private let folder: URL
     private let listener: Int32
-    private let cut = Locked<(text: [UInt8]?, count: Int)>((nil, 0))
+    private let cut = Locked(Cuts())
 
     /// Listens on a socket in a folder of its own. Throws `POSIXError` where that cannot be made.
     ///
@@ -33,7 +40,9 @@ public final class PostgresProxy: Sendable {
             while true {
                 let client = accept(listener, nil, nil)
                 guard client >= 0 else { return }
-                guard let server = try? Self.socket(), Self.withAddress(target, { connect(server, $0, $1) }) == 0 else {
+                guard !cut.withLock({ $0.isRefusing }), let server = try? Self.socket(),
+                    Self.withAddress(target, { connect(server, $0, $1) }) == 0
+                else {
                     Foundation.close(client)
                     continue
                 }
@@ -43,7 +52,13 @@ public final class PostgresProxy: Sendable {
     }
 
     /// Ends the next connection whose client sends `text`, after the server has answered and before the client sees it.
-    public func cutAnswer(to text: String) { cut.withLock { $0.text = Array(text.utf8) } }
+    public func cutAnswer(to text: String) { cut.withLock { $0.texts.append((Array(text.utf8), false)) } }
+
+    /// Ends the next connection whose client sends `text`, and sends nothing of that on.
+    public func loseNext(_ text: String) { cut.withLock { $0.texts.append((Array(text.utf8), true)) } }
+
+    /// Ends each new connection at once, or no longer.
+    public func refuse(_ isRefusing: Bool) { cut.withLock { $0.isRefusing = isRefusing } }
 
     /// How many answers were cut off.
     public var cuts: Int { cut.withLock { $0.count } }
@@ -66,8 +81,10 @@ public final class PostgresProxy: Sendable {
             var items = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             guard poll(&items, 2, -1) > 0 else { return }
             if items[0].revents != 0 {
-                guard let sent = Self.read(client), Self.write(sent, to: server) else { return }
-                isCutting = isCutting || takeCut(for: sent)
+                guard let sent = Self.read(client) else { return }
+                let isDue = isCutting ? nil : takeCut(for: sent)
+                guard isDue != true, Self.write(sent, to: server) else { return }
+                isCutting = isCutting || isDue != nil
             }
             if items[1].revents != 0 {
                 guard let said = Self.read(server) else { return }
@@ -82,11 +99,13 @@ public final class PostgresProxy: Sendable {
         }
     }
 
-    private func takeCut(for sent: [UInt8]) -> Bool {
+    /// Whether what was sent is to be lost, or its answer; `nil` for neither.
+    private func takeCut(for sent: [UInt8]) -> Bool? {
         cut.withLock { cut in
-            guard let text = cut.text, Data(sent).range(of: Data(text)) != nil else { return false }
-            cut = (nil, cut.count + 1)
-            return true
+            guard let next = cut.texts.first, Data(sent).range(of: Data(next.text)) != nil else { return nil }
+            cut.texts.removeFirst()
+            cut.count += 1
+            return next.isLost
         }
     }
 

@@ -6,7 +6,9 @@ import SQLStorage
 ///
 /// Marks are in the order of time, so that old ones are deleted by one range of their index.
 struct CommitMark: Sendable {
-    static let table = "CREATE TABLE IF NOT EXISTS commit_mark (id BYTEA PRIMARY KEY)"
+    static let table = """
+        CREATE TABLE IF NOT EXISTS commit_mark (id BYTEA PRIMARY KEY, is_settled BOOLEAN NOT NULL DEFAULT FALSE)
+        """
 
     /// How long a mark is kept, in seconds: longer than anyone tries to find out, on clocks that differ.
     private static let lifetime = 3600.0
@@ -32,13 +34,13 @@ struct CommitMark: Sendable {
     /// Asks whether the mark is there, and waits for a transaction that is about to leave it. Where it is missing it is
     /// left now, so that the other transaction can no longer commit.
     ///
-    /// Its own commit says that what the other wrote before it is as safe: the log is replicated in its order.
+    /// The row says who left it, so that this may be asked again when its own answer is lost. Its own commit says that what the other wrote before it is as safe: the log is replicated in its order.
     func settling() throws(SQLError) -> PostgresQuery {
         PostgresQuery(
             statement: try Self.statement(
                 """
-                INSERT INTO commit_mark (id) VALUES (?1)
-                ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING CAST(xmax AS TEXT) <> '0' AS is_left
+                INSERT INTO commit_mark (id, is_settled) VALUES (?1, TRUE)
+                ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING NOT is_settled AS is_left
                 """), values: [.blob(id)], isKept: false)
     }
 

@@ -31,6 +31,9 @@ public final class PostgresDatabase: SQLDatabase {
         public var retryTimeout: Duration = .seconds(10)
         /// How transactions that write are kept apart.
         public var isolation = Isolation.serializable
+        /// Whether the database is a copy that follows another and takes no writes. It may become the primary, and is
+        /// connected to when it is first read.
+        public var isStandby = false
         /// Whether connections keep statements prepared. `false` behind a pooler that shares connections between
         /// transactions, such as PgBouncer.
         public var keepsStatements = true
@@ -55,14 +58,15 @@ public final class PostgresDatabase: SQLDatabase {
     private let writers: PostgresWriters
     private let lookups: PostgresLookups
     let statements = PostgresStatements()
+    private let waiting = DispatchQueue(label: "PostgreSQL reads", attributes: .concurrent)
 
     /// Connects to the database that `url` names.
     ///
     /// Throws `SQLError` with `cannotOpen` for a malformed URL, a refused password, a server that is missing or too old, or
-    /// a database of another encoding; with `readOnly` when no server takes writes.
+    /// a database of another encoding; with `readOnly` when no server takes writes. A standby is not connected to yet.
     public init(url: String, configuration: Configuration = Configuration()) throws {
         let settings = try PostgresSettings(url: url, configuration)
-        let first = try PostgresConnection(settings, for: .transactions)
+        let first = configuration.isStandby ? nil : try PostgresConnection(settings, for: .transactions)
         self.settings = settings
         readers = try PostgresReaders(settings, statements, first: first)
         writers = try PostgresWriters(settings, statements)
@@ -89,6 +93,15 @@ public final class PostgresDatabase: SQLDatabase {
     /// Waits for the server on this thread.
     public func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
         try readers.read(body)
+    }
+
+    /// Waits for the server on a thread of its own.
+    public func readAsync<T: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> T
+    ) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            waiting.async { [self] in continuation.resume(with: Result { try read(body) }) }
+        }
     }
 
     /// Sends what many callers ask at the same time together, over a few connections.

@@ -107,9 +107,7 @@ final class PostgresLookups: Sendable {
                     defer { state.queue.removeAll(keepingCapacity: true) }
                     return .send(state.queue)
                 }
-                if state.isClosing, isIdle { return .end }
-                state.isAsleep = true
-                return .sleep
+                return state.isClosing && isIdle ? .end : .sleep
             }
             switch next {
             case .send(let lookups): distribute(lookups, over: &lines)
@@ -154,7 +152,11 @@ final class PostgresLookups: Sendable {
     private func wait(for lines: [LookupLine]) {
         var items = lines.map { pollfd(fd: $0.socket, events: $0.events, revents: 0) }
         items.append(pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0))
-        let hasMore = state.withLock { !$0.queue.isEmpty }
+        // From here on a caller wakes this thread, whatever it waits for.
+        let hasMore = state.withLock { state in
+            state.isAsleep = state.queue.isEmpty
+            return !state.isAsleep
+        }
         poll(&items, nfds_t(items.count), hasMore ? 0 : lines.allSatisfy { $0.isIdle } ? -1 : 1000)
         state.withLock { $0.isAsleep = false }
         if items[lines.count].revents != 0 { wakeUp.clear() }

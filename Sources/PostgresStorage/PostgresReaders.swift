@@ -16,10 +16,10 @@ final class PostgresReaders: Sendable {
     private let begin: PostgresStatement
     private let commit: PostgresStatement
 
-    init(_ settings: PostgresSettings, _ statements: PostgresStatements, first: PostgresConnection) throws(SQLError) {
+    init(_ settings: PostgresSettings, _ statements: PostgresStatements, first: PostgresConnection?) throws(SQLError) {
         self.settings = settings
         self.statements = statements
-        state = Locked(State(idle: [first]))
+        state = Locked(State(idle: first.map { [$0] } ?? []))
         begin = try PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         commit = try PostgresStatement("COMMIT")
     }

@@ -40,6 +40,11 @@ final class PostgresSettings: Sendable {
         options = parts["options"] ?? ""
     }
 
+    /// A copy may become the primary.
+    private var standby: [(String, String)] {
+        configuration.isStandby ? [("target_session_attrs", "any")] : []
+    }
+
     /// At least one: 0 would be no limit.
     private var lockMilliseconds: Int64 {
         let (seconds, attoseconds) = configuration.lockTimeout.components
@@ -51,7 +56,7 @@ final class PostgresSettings: Sendable {
         switch use {
         case .transactions:
             // A program that stops in the middle of a transaction keeps its rows locked for no longer.
-            parameters + [
+            parameters + standby + [
                 (
                     "options",
                     "-c idle_in_transaction_session_timeout=60000 -c lock_timeout=\(lockMilliseconds) \(options)"
@@ -59,8 +64,8 @@ final class PostgresSettings: Sendable {
             ]
         case .lookups:
             // Each statement is a transaction of its own, which can change nothing.
-            parameters + [
-                ("target_session_attrs", "primary"), ("options", "-c default_transaction_read_only=on \(options)"),
+            parameters + [("target_session_attrs", "primary")] + standby + [
+                ("options", "-c default_transaction_read_only=on \(options)")
             ]
         }
     }

@@ -159,7 +159,10 @@ final class PostgresWriters: Sendable {
                         if .now < deadline { continue }
                         return write.answer(commitFailedWith: SQLError.lost(settings.place, "\(error.message)"))
                     }
-                    if error.mayRunAgain, .now < deadline {
+                    // Of two that insert the same row at once, one can get this in place of a conflict, and sees the
+                    // row the next time.
+                    let mayBeConflict = error.code == .uniqueViolation && attempt <= Self.attemptsBesideOthers
+                    if error.mayRunAgain || mayBeConflict, .now < deadline {
                         pause(after: attempt, error)
                         continue
                     }

@@ -28,6 +28,9 @@ public protocol SQLDatabase: Sendable {
     /// Throws what `body` throws; `closed` after `close()`; `readOnly` when a statement would change something.
     func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T
 
+    /// `read` for callers whose thread must not wait, where the database is on another machine.
+    func readAsync<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T
+
     /// The first row of one `SELECT`, nil when it has none, of the newest state. What many callers look up at the same time
     /// goes together where the database is on another machine, and no thread waits for it.
     ///
@@ -67,6 +70,11 @@ public protocol SQLDatabase: Sendable {
 }
 
 extension SQLDatabase {
+    /// Of a database in this process.
+    public func readAsync<T: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> T
+    ) async throws -> T { try read(body) }
+
     /// Of a database in this process.
     public func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow? {
         try read { try $0.first(sql, values) }

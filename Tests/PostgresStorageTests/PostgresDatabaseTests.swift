@@ -341,6 +341,29 @@ struct PostgresDatabaseTests {
         }
     }
 
+    @Test(arguments: [1, 2, 3])
+    func `a transaction that never reached its commit is not taken for committed, however often the answer is lost`(
+        cuts: Int
+    ) async throws {
+        try await Self.withDatabase { database, url, _ in
+            let proxy = try PostgresProxy(to: url)
+            let cut = try PostgresDatabase(url: proxy.url)
+            let runs = Locked(0)
+            // The transaction's commit is lost on its way, and the answers to those who look for its mark.
+            proxy.loseNext("COMMIT")
+            for _ in 1..<cuts { proxy.cutAnswer(to: "is_settled") }
+            try await cut.write { connection in
+                runs.withLock { $0 += 1 }
+                try connection.perform("UPDATE account SET balance = balance + 1 WHERE name = 'a'", [])
+            }
+            #expect(runs.withLock(\.self) == 2)
+            #expect(proxy.cuts == cuts)
+            #expect(try Self.balance("a", in: database) == 1)
+            await cut.close()
+            proxy.close()
+        }
+    }
+
     @Test func `a server that does not answer in time is given up`() async throws {
         var configuration = PostgresDatabase.Configuration()
         configuration.timeout = .milliseconds(300)
@@ -350,6 +373,22 @@ struct PostgresDatabaseTests {
                 try database.read { try $0.query("SELECT CAST(pg_sleep(30) AS TEXT)") }
             }
             try #expect(Self.balance("a", in: database) == 0)
+        }
+    }
+
+    @Test func `a look-up after one that found no server is asked when there is one again`() async throws {
+        try await Self.withDatabase { database, url, _ in
+            let proxy = try PostgresProxy(to: url)
+            let cut = try PostgresDatabase(url: proxy.url)
+            proxy.refuse(true)
+            await #expect(throws: SQLError.self) {
+                _ = try await cut.lookup("SELECT balance FROM account WHERE name = 'a'", [])
+            }
+            proxy.refuse(false)
+            let row = try await cut.lookup("SELECT balance FROM account WHERE name = 'a'", [])
+            #expect(try row?["balance"] == 0)
+            await cut.close()
+            proxy.close()
         }
     }
 

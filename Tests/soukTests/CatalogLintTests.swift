@@ -60,6 +60,12 @@ import Testing
         let empty = try folder.write(
             "empty.storekit", #"{"products": [], "subscriptionGroups": [], "version": {"major": 4, "minor": 0}}"#)
         let list = try folder.write("empty.json", "[]")
+        let unknown = try folder.write(
+            "unknown.storekit",
+            #"{"products": [{"productID": "a", "displayPrice": "1", "type": "Nonsense"}], "version": {"major": 4, "minor": 0}}"#
+        )
+        let nonsense = try await SoukExecutable.run(["catalog", "lint", unknown, "--json"])
+        #expect(nonsense.status == 1 && nonsense.json?["ok"] == false, "\(nonsense)")
         for file in [empty, list] {
             let lint = try await SoukExecutable.run(["catalog", "lint", file, "--json"])
             #expect(lint.status == 1 && lint.json?["ok"] == false, "\(lint)")
@@ -67,7 +73,8 @@ import Testing
         }
         let key = ["--key", String(repeating: "0a", count: 32)]
         for arguments in [
-            ["catalog", "convert", empty], ["catalog", "lint", TestFiles.darkroom, "--catalog", empty],
+            ["catalog", "convert", empty], ["catalog", "convert", unknown], ["simulate", "--catalog", unknown],
+            ["catalog", "lint", TestFiles.darkroom, "--catalog", empty],
             ["catalog", "encrypt", list] + key, ["simulate", "--catalog", empty], ["demo", "--catalog", empty],
             ["serve", "--bundle-id", "b", "--catalog", empty, "--database", "sqlite:\(folder.file("ledger.sqlite"))"],
         ] {

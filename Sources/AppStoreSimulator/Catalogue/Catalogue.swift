@@ -127,6 +127,12 @@ extension Catalogue {
             })
     }
 
+    /// Whether anything of a kind that is known is sold.
+    public var isEmpty: Bool { !items.contains(where: Self.isSold) }
+
+    /// Whether an item is of a kind that is known.
+    static func isSold(_ item: CatalogueItem) -> Bool { productTypes[item.kind] != nil }
+
     private static let productTypes: [StoreProduct.Kind: String] = [
         .consumable: "consumable", .nonConsumable: "nonConsumable",
         .autoRenewableSubscription: "renewableSubscription", .nonRenewingSubscription: "nonRenewingSubscription",

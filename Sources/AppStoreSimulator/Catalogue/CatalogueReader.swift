@@ -57,7 +57,9 @@ struct CatalogueReader {
         for place in list(root, "products") { readProduct(place, expected: nil) }
         for place in list(root, "nonRenewingSubscriptions") { readProduct(place, expected: .nonRenewingSubscription) }
         readGroups(list(root, "subscriptionGroups"))
-        if items.isEmpty, !hasErrors { warn(.noProducts, "", "the catalogue sells nothing") }
+        if !items.contains(where: Catalogue.isSold), !hasErrors {
+            warn(.noProducts, "", "the catalogue sells nothing")
+        }
         guard !hasErrors else { return nil }
         return Catalogue(self, document: document, source: bytes)
     }

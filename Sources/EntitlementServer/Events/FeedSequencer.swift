@@ -41,14 +41,16 @@ final class FeedSequencer: Sendable {
         guard isWaiting else { return false }
         let count = try await database.write { connection in
             try connection.lockRows("SELECT 1 FROM feed WHERE id = 1", [])
+            // Locked before they are counted: an event that is erased at the same time gets no number.
             let count = try connection.execute(
                 """
+                WITH waiting AS (
+                    SELECT sequence AS arrival FROM event WHERE sequence < 0 ORDER BY sequence DESC LIMIT ?1 FOR UPDATE
+                ), numbered AS (
+                    SELECT arrival, row_number() OVER (ORDER BY arrival DESC) AS place FROM waiting
+                )
                 UPDATE event SET sequence = feed.last + numbered.place
-                FROM feed, (
-                    SELECT sequence AS arrival, row_number() OVER (ORDER BY sequence DESC) AS place
-                    FROM (SELECT sequence FROM event WHERE sequence < 0 ORDER BY sequence DESC LIMIT ?1) AS waiting
-                ) AS numbered
-                WHERE event.sequence = numbered.arrival
+                FROM feed, numbered WHERE event.sequence = numbered.arrival
                 """, [.integer(Self.batch)])
             try connection.perform("UPDATE feed SET last = last + ?1 WHERE id = 1", [.integer(Int64(count))])
             return count

@@ -81,6 +81,7 @@ extension Ledger {
             try transaction.lock(customers: [overdue.customer])
             guard try transaction.isKnown(overdue.customer) else { return }
             transaction.affected.insert(overdue.customer)
+            transaction.continuing.insert(overdue.customer)
             try settle(transaction, asking: nil, &outcome)
         }
     }
@@ -94,7 +95,9 @@ extension Ledger {
         return try await write { connection, outcome in
             var transaction = transaction(connection, on: book)
             let overdue = try transaction.overdue(limit: limit)
-            transaction.affected.formUnion(try transaction.lockedCustomers(among: overdue))
+            let customers = try transaction.lockedCustomers(among: overdue)
+            transaction.affected.formUnion(customers)
+            transaction.continuing.formUnion(customers)
             try settle(transaction, asking: nil, &outcome)
             return overdue.count
         }

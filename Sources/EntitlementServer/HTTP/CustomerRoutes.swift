@@ -26,6 +26,15 @@ struct CustomerRoutes: Sendable {
             throw Refusal.malformedQuery
         }
         let condition = visit.request.headers["If-None-Match"]
+        if ledger.isShared {
+            let revision = try visit.request.headers["Souk-Min-Revision"].map { text in
+                guard let revision = Int64(digits: text) else {
+                    throw Refusal.invalid("Souk-Min-Revision", "should be the Souk-Revision of an earlier answer")
+                }
+                return revision
+            }
+            return visit.later { try await ledger.find(customer, atLeast: revision).response(unless: condition) }
+        }
         switch try ledger.read(customer) {
         case .answer(let answer): return .ready(answer.response(unless: condition))
         case .needsRefresh:
@@ -69,6 +78,16 @@ extension Int64 {
 extension Refusal {
     static let unknownCursor = invalid("cursor", "should be the nextCursor of the answer before")
     static let malformedQuery = malformed("A percent-escape in the query is incomplete or is not UTF-8.")
+}
+
+extension Ledger.Found {
+    /// The answer with its revision, which `Souk-Min-Revision` takes, and how old it may be where a copy gave it.
+    fileprivate func response(unless condition: String?) -> HTTPResponse {
+        var response = answer.response(unless: condition)
+        response.headers.add("Souk-Revision", String(answer.revision))
+        if let staleness { response.headers.add("Souk-Staleness", String(Int(staleness.rounded(.up)))) }
+        return response
+    }
 }
 
 extension StoredAnswer {

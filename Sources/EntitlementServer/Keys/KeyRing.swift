@@ -35,6 +35,8 @@ final class KeyRing: Sendable {
     static let belief = Duration.seconds(1)
 
     private let database: any SQLDatabase
+    /// Asked when the database cannot be.
+    private let standby: (any SQLDatabase)?
     private let clock: MonotonicClock
     /// By the hash of the key under a seed of this process, which tells a sender as little as a digest would.
     private let known = Locked<[Int: Known]>([:])
@@ -45,8 +47,9 @@ final class KeyRing: Sendable {
         let since: ContinuousClock.Instant
     }
 
-    init(database: any SQLDatabase, clock: MonotonicClock) {
+    init(database: any SQLDatabase, standby: (any SQLDatabase)? = nil, clock: MonotonicClock) {
         self.database = database
+        self.standby = standby
         self.clock = clock
     }
 
@@ -64,7 +67,7 @@ final class KeyRing: Sendable {
             return known.caller
         }
         let digest = SHA256.hash(key.utf8)
-        let row = try database.read { connection in
+        let row = try read { connection in
             try connection.first(
                 "SELECT digest, app, kind FROM api_key WHERE digest = ?1 AND revoked_at IS NULL", [.blob(digest)])
         }
@@ -77,6 +80,15 @@ final class KeyRing: Sendable {
         let caller = Caller(app: app, kind: kind, keyDigest: digest)
         known.withLock { $0[hash] = Known(key: Array(key.utf8), caller: caller, since: now) }
         return caller
+    }
+
+    private func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
+        do {
+            return try database.read(body)
+        } catch let error as SQLError {
+            guard let standby, let value = try? standby.read(body) else { throw error }
+            return value
+        }
     }
 
     /// Whether the key of `caller` still has the rights that it had. Asks the ledger each time.

@@ -19,10 +19,15 @@ struct Ledger: Sendable {
     private let metrics: ServerMetrics
     private let news: News
     let rules: ActiveRules
+    /// A copy of the database that can be read instead.
+    let standby: Standby?
+
+    /// Whether other servers write the same database.
+    var isShared: Bool { database.dialect != .sqlite }
 
     init(
         database: any SQLDatabase, clock: any WallClock, cache: AnswerCache, metrics: ServerMetrics, news: News,
-        rules: ActiveRules
+        rules: ActiveRules, standby: Standby? = nil
     ) {
         self.database = database
         self.clock = clock
@@ -31,9 +36,10 @@ struct Ledger: Sendable {
         self.metrics = metrics
         self.news = news
         self.rules = rules
+        self.standby = standby
     }
 
-    private var skew: TimeInterval { database.dialect == .sqlite ? 0 : StoredAnswer.clockSkew }
+    private var skew: TimeInterval { isShared ? StoredAnswer.clockSkew : 0 }
 
     /// What a write of this ledger returns: the caller's result, and what the cache is to know.
     private struct Settled<Result: Sendable>: Sendable {
@@ -126,20 +132,30 @@ struct Ledger: Sendable {
         }
         let ticket = cache.ticket(for: key)
         return try database.read { connection in
-            let transaction = transaction(connection, on: key.book)
-            if let stored = try transaction.stored(key.customer) {
-                guard stored.isValid(at: now, skew: skew) else { return .needsRefresh }
-                cache.keep(stored, for: key, ticket: ticket)
+            try reading(of: key, at: now, connection) { cache.keep($0, for: key, ticket: ticket) }
+        }
+    }
+
+    /// The answer that a database has of a customer. `keep` is called with a stored answer that is true.
+    func reading(
+        of key: CustomerKey, at now: Date, _ connection: any SQLConnection, keep: (StoredAnswer) -> Void
+    ) throws -> Reading {
+        let transaction = transaction(connection, on: key.book)
+        if let stored = try transaction.stored(key.customer) {
+            if stored.isValid(at: now, skew: skew) {
+                keep(stored)
                 return .answer(stored)
             }
-            if let customer = try transaction.customer(named: key.customer) {
-                // Kept under one name only, so that no name's answer outlives its truth.
-                let stored = try transaction.stored(customer)
-                return stored.flatMap { $0.isValid(at: now, skew: skew) ? .answer($0) : nil } ?? .needsRefresh
-            }
-            if try transaction.hasPurchaseWaiting(for: key.customer) { return .needsRefresh }
-            return .answer(StoredAnswer(ofUnknown: key.customer, in: key.book.environment, at: now))
+            return try transaction.continued(stored, of: key.customer).map { .answer($0) } ?? .needsRefresh
         }
+        if let customer = try transaction.customer(named: key.customer) {
+            // Kept under one name only, so that no name's answer outlives its truth.
+            guard let stored = try transaction.stored(customer) else { return .needsRefresh }
+            if stored.isValid(at: now, skew: skew) { return .answer(stored) }
+            return try transaction.continued(stored, of: customer).map { .answer($0) } ?? .needsRefresh
+        }
+        if try transaction.hasPurchaseWaiting(for: key.customer) { return .needsRefresh }
+        return .answer(StoredAnswer(ofUnknown: key.customer, in: key.book.environment, at: now))
     }
 
     /// Computes the answer of a customer anew where it has to be, and keeps it.
@@ -148,6 +164,7 @@ struct Ledger: Sendable {
         return try await write { connection, outcome in
             var transaction = transaction(connection, on: key.book)
             let customer = try transaction.register(key.customer, isReading: true)
+            transaction.continuing.insert(customer)
             return try finish(transaction, asking: customer, &outcome)
         }
     }

@@ -82,8 +82,12 @@ extension LedgerTransaction {
         // A customer's answers do not go back in time because the server's clock is behind that of another.
         let from: Date? = try row.map { Date(milliseconds: try $0["valid_from"]) }
         let isAhead = from.map { $0 > now && $0 <= now.addingTimeInterval(skew) } ?? false
-        let instant = isAhead ? from ?? now : now
-        let answer = try answer(of: customer, at: instant)
+        let end: Int64? = try row.flatMap { try $0["valid_until"] }
+        let state = try state(of: customer)
+        let lastEnd =
+            isContinuing(customer) ? self.lastEnd(after: end.map(Date.init(milliseconds:)), customer, state) : nil
+        let instant = lastEnd ?? (isAhead ? from : nil) ?? now
+        let answer = rules.reducer.customer(customer, in: book.environment, state, at: instant)
         let content = answer.wireContent()
         let digest = MessageDigest.sha256(content)
         let revision: Int64 = try row.map { try $0["revision"] } ?? 0
@@ -116,6 +120,40 @@ extension LedgerTransaction {
         // Somebody who was only asked about has nothing that could have changed, nor has an answer that was damaged.
         if saysTheSame != true, revision > 0 || !answer.isEmpty { try tell(.updated, of: customer, fresh.bytes) }
         return fresh
+    }
+
+    /// Whether the answer of a customer changes by the passing of time alone, and is the same on every server.
+    private func isContinuing(_ customer: CustomerID) -> Bool { epoch != nil && continuing.contains(customer) }
+
+    /// The last instant up to now at which a customer's answer changed by itself, from one such on. `nil` where that is
+    /// none, as of an answer that was marked as former.
+    private func lastEnd(after first: Date?, _ customer: CustomerID, _ state: CustomerState) -> Date? {
+        guard var instant = first, instant > Date(milliseconds: 0), instant <= now else { return nil }
+        // A bound, in case facts say ends without end.
+        for _ in 0..<1000 {
+            let answer = rules.reducer.customer(customer, in: book.environment, state, at: instant)
+            guard let next = answer.validUntil, next > instant, next <= now else { return instant }
+            instant = next
+        }
+        return nil
+    }
+
+    /// The answer that follows a stored one whose time has passed, computed without writing: every server and every copy
+    /// of a database that servers share computes the same bytes, and so does who writes it down later. `nil` where
+    /// something has to be written first.
+    func continued(_ stored: StoredAnswer, of customer: CustomerID) throws -> StoredAnswer? {
+        guard epoch != nil, stored.revision > 0 else { return nil }
+        let state = try state(of: customer)
+        guard let instant = lastEnd(after: stored.validUntil, customer, state) else { return nil }
+        let answer = rules.reducer.customer(customer, in: book.environment, state, at: instant)
+        let content = answer.wireContent()
+        let digest = MessageDigest.sha256(content)
+        guard !stored.isWhole(around: digest) else {
+            return StoredAnswer(
+                revision: stored.revision, bytes: stored.bytes, etag: stored.etag, validFrom: stored.validFrom,
+                validUntil: answer.validUntil)
+        }
+        return StoredAnswer(answer, around: content, digest, revision: stored.revision)
     }
 
     private func answer(of customer: CustomerID, at instant: Date) throws -> Customer {
@@ -281,6 +319,21 @@ extension StoredAnswer {
         let start = Array("{\"asOf\":\"\(RFC3339.string(from: validFrom))\"".utf8)
         return bytes.starts(with: start) && MessageDigest.sha256(Array(bytes[start.count...])) == digest
             && etag == Self.etag(digest, from: validFrom)
+    }
+
+    /// The one row that a read asks for where servers share a database.
+    static let sharedQuery = """
+        SELECT revision, answer, etag, content_digest, valid_from, valid_until,
+            rules_epoch <> (SELECT rules_epoch FROM app WHERE bundle_id = ?1) AS is_former
+        FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3
+        """
+
+    /// From a row of `sharedQuery`; `nil` for an answer that follows from former rules or is damaged.
+    init?(shared row: SQLRow) throws {
+        guard try !row["is_former"] else { return nil }
+        let answer = try StoredAnswer(row)
+        guard try answer.isWhole(around: row["content_digest"]) else { return nil }
+        self = answer
     }
 
     fileprivate init(_ row: SQLRow) throws {

@@ -14,6 +14,8 @@ struct LedgerTransaction {
     let epoch: Int64?
     let now: Date
     var affected: Set<CustomerID> = []
+    /// Customers of whom nothing new is known, so that their answer changes by the passing of time alone.
+    var continuing: Set<CustomerID> = []
     /// Customers that are none any more: merged into another one, or erased.
     var departed: Set<CustomerID> = []
     /// How many facts were new, by kind.
@@ -218,9 +220,11 @@ struct LedgerTransaction {
     mutating func refuses(_ fact: TransactionFact, presentedBy claimant: Claimant) throws -> Bool {
         let token =
             try claimant.purchase == nil ? fact.appAccountToken : newestToken(of: fact.originalID, with: fact)
+        let bearer = try token.flatMap { try customer(bearing: $0) }
         let isExcluded = Attribution.excludes(
-            claimant.customer, as: claimant.asked, token: token, claims: claimant.others.map(\.claim),
-            bearer: try token.flatMap { try customer(bearing: $0) })
+            claimant.customer, as: claimant.asked, token: token,
+            claims: try withoutGiftsToErased(claimant.others).map(\.claim),
+            bearer: try bearer.flatMap { try isErased($0.customer) ? nil : $0 })
         if let isExcluded { return isExcluded }
         // Where every claim is accepted, nobody needs to be asked.
         guard rules.transferMode != .transfer, rules.transferMode != .share else { return false }
@@ -240,12 +244,36 @@ struct LedgerTransaction {
         let joined = claimant.others[(claimant.others.lastIndex { $0.claim.kind != .shared } ?? 0)...]
         let isKnown = joined.contains { $0.presenter == asked && $0.claim.kind == .shared }
         guard kind == .presented || !isKnown else { return nil }
-        var others = claimant.others
+        var others = try withoutGiftsToErased(claimant.others)
+        if others.count < claimant.others.count { try forgetGifts(claimant.others, except: others, of: original) }
         if kind == .shared { others = try withoutFirstSharers(others, for: asked, on: original) }
         try add(kind, on: original, by: asked, isErased: claimant.purchase?.isErased ?? false)
         if kind == .presented { try forgetOvertaken(claimant, on: original) }
         let claim = Attribution.Claim(by: claimant.customer, as: asked, token: token(of: asked), kind)
         return others + [(asked, claim)]
+    }
+
+    /// Claims without what was given by hand to customers who were erased since: it keeps a purchase with their pseudonym,
+    /// and keeps no customer from presenting it.
+    private func withoutGiftsToErased(_ claims: [StatedClaim]) throws -> [StatedClaim] {
+        guard claims.contains(where: { $0.claim.kind == .transferred }) else { return claims }
+        return try claims.filter { try $0.claim.kind != .transferred || !isErased($0.claim.customer) }
+    }
+
+    private func forgetGifts(
+        _ claims: [StatedClaim], except others: [StatedClaim], of original: TransactionID
+    ) throws {
+        let left = Set(others.filter { $0.claim.kind == .transferred }.map(\.presenter))
+        for presenter in Set(claims.filter { $0.claim.kind == .transferred }.map(\.presenter)).subtracting(left) {
+            try connection.perform(
+                """
+                DELETE FROM claim WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND customer = ?4
+                    AND kind = ?5
+                """,
+                values(
+                    .text(original.rawValue), .text(presenter.rawValue),
+                    .text(Attribution.Claim.Kind.transferred.rawValue)))
+        }
     }
 
     /// How many customers share a purchase at most: each new fact about it changes the answers of all of them.

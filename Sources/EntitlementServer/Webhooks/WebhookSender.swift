@@ -5,8 +5,10 @@ import Primitives
 /// Posts an app's events to one webhook: each at least once, those of a customer in their order, again with growing pauses
 /// while the receiver fails, until the last attempt makes a delivery dead.
 struct WebhookSender: Sendable {
-    /// Attempts under way at once, each for another customer.
+    /// Attempts under way at once that have not waited for a second yet, each for another customer.
     private static let width = 16
+    /// Attempts under way at once, however long they have waited.
+    private static let mostHanging = 512
     private static let timeout = Duration.seconds(15)
     /// After how many seconds is looked for what is due, while attempts are under way.
     private static let look = 1.0
@@ -40,6 +42,9 @@ struct WebhookSender: Sendable {
         let hasBegun = !claimed.isEmpty
         try await withThrowingTaskGroup(of: Ended.self) { group in
             var (running, failure, isLooking) = (0, nil as (any Error)?, false)
+            // Attempts that were under way at the last mark, a second ago at most. They make room, so that a receiver which
+            // hangs for some customers keeps no others waiting.
+            var (hanging, mark) = (0, news.now)
             while true {
                 for delivery in claimed {
                     group.addTask { .attempt(await Self.result { try await attempt(delivery) }) }
@@ -55,15 +60,20 @@ struct WebhookSender: Sendable {
                     }
                     isLooking = true
                 }
-                var room = Self.width - running
+                var room = 0
                 switch try await group.next() {
                 case .attempt(let result):
                     running -= 1
+                    hanging = min(hanging, running)
                     // Several at once, so that they share a transaction.
-                    room = running <= Self.width / 2 ? Self.width - running : 0
+                    room = running - hanging <= Self.width / 2 ? Self.width - (running - hanging) : 0
                     if case .failure(let error) = result { failure = failure ?? error }
-                case .look, nil: isLooking = false
+                case .look, nil:
+                    isLooking = false
+                    if news.now - mark >= .seconds(Self.look) { (hanging, mark) = (running, news.now) }
+                    room = Self.width - (running - hanging)
                 }
+                room = min(room, Self.mostHanging - running)
                 try Task.checkCancellation()
                 // After a failure of the ledger's what is under way ends, and nothing else begins.
                 guard failure == nil, room > 0 else { continue }

@@ -72,6 +72,7 @@ final class SQLiteConnection: @unchecked Sendable {
         isClosed = true
         cache.removeAll()
         for statement in controls.values { sqlite3_finalize(statement) }
+        if DamagedFiles.contains(path) { _ = csqlite_keep_log(handle) }
         sqlite3_close_v2(handle)
     }
 

@@ -105,6 +105,7 @@ public final class SQLiteDatabase: SQLDatabase {
             // While the file is open still: a number that a removed file gives up belongs to the next one at once.
             file.release()
             connection.close()
+            file.closeDescriptor()
             lock?.release()
             if let folderToRemove { TemporaryFolder.remove(folderToRemove) }
         }

@@ -1,5 +1,6 @@
 import CSQLite
 import Foundation
+import Primitives
 
 extension SQLError {
     static func closed(_ path: String) -> SQLError {
@@ -32,8 +33,10 @@ extension SQLError {
         case SQLITE_CONSTRAINT:
             self.init(.constraint, "The database \(path) refused a change: \(said).")
         case SQLITE_NOTADB:
+            DamagedFiles.note(path)
             self.init(.notADatabase, "The file \(path) is not a database; name another file.")
         case SQLITE_CORRUPT:
+            DamagedFiles.note(path)
             self.init(.corrupt, "The database \(path) is damaged (\(said)); restore it from a backup.")
         case SQLITE_BUSY, SQLITE_LOCKED:
             self.init(.busy, "The database \(path) is locked by another process; try again.")
@@ -57,4 +60,13 @@ extension SQLError {
             self.init(.failed, "The database \(path) failed: \(reason) (SQLite result \(extended)).")
         }
     }
+}
+
+/// Files in which SQLite found something that is no database. Their log is not folded in any more: it may hold what the
+/// file has lost, such as one that was cut off beside its log.
+enum DamagedFiles {
+    private static let paths = Locked<Set<String>>([])
+
+    static func note(_ path: String) { paths.withLock { _ = $0.insert(path) } }
+    static func contains(_ path: String) -> Bool { paths.withLock { $0.contains(path) } }
 }

@@ -11,11 +11,15 @@ struct OpenFile: Sendable {
         let inode: UInt64
     }
 
-    private static let open = Locked<Set<Identity>>([])
+    private static let claimed = Locked<Set<Identity>>([])
     private let path: String
     /// SQLite keeps it beside the file that links lead to.
     private let logPath: String
     private let database: Identity
+    /// Reads the beginning of the file. Closed when all connections are, because closing it releases SQLite's own locks.
+    private let descriptor: CInt
+    /// Whether the file has begun as a database does.
+    private let isFounded = Locked(false)
     /// From the first commit on, which makes it, until all connections are closed.
     private let log = Locked<Identity?>(nil)
 
@@ -25,29 +29,46 @@ struct OpenFile: Sendable {
             throw SQLError(
                 .cannotOpen, "The database \(path) cannot be opened: \(String(cString: strerror(errno))).")
         }
-        guard Self.open.withLock({ $0.insert(identity).inserted }) else {
+        guard Self.claimed.withLock({ $0.insert(identity).inserted }) else {
             throw SQLError(
                 .alreadyOpen, "The database \(path) is open in this process already; share it or close it first.")
         }
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
         self.path = path
         logPath = SQLiteFile.resolvingLinks(path) + "-wal"
         database = identity
     }
 
     func release() {
-        _ = Self.open.withLock { $0.remove(database) }
+        _ = Self.claimed.withLock { $0.remove(database) }
     }
+
+    /// After the last connection.
+    func closeDescriptor() { if descriptor >= 0 { close(descriptor) } }
 
     /// Throws `storageFailed` when the database or its log is no longer at its path. Writes would be lost then, and a new
     /// connection would open another file.
     func check() throws(SQLError) {
         guard Self.identity(of: path) == database else { throw lost("The database \(path)") }
+        let begins = beginsAsDatabase
+        let wasFounded = isFounded.withLock { isFounded in
+            defer { isFounded = isFounded || begins }
+            return isFounded
+        }
+        guard begins || !wasFounded else { throw lost("What the database \(path) held") }
         let present = Self.identity(of: logPath)
         let known = log.withLock { log in
             log = log ?? present
             return log
         }
         guard present == known else { throw lost("The log \(logPath) of the database") }
+    }
+
+    /// Whether the file has the first bytes of a database (https://www.sqlite.org/fileformat.html section 1.3).
+    private var beginsAsDatabase: Bool {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        guard descriptor >= 0, pread(descriptor, &bytes, 16, 0) == 16 else { return false }
+        return bytes.elementsEqual("SQLite format 3\0".utf8)
     }
 
     private func lost(_ what: String) -> SQLError {

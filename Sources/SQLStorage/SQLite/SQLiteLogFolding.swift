@@ -89,6 +89,7 @@ extension SQLiteConnection {
     /// Copies what it can of the log into the file, without waiting for anybody. What fails is tried again with the next
     /// pages: until then the log has them.
     fileprivate func foldLog() {
+        guard !DamagedFiles.contains(path) else { return }
         sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     }
 

@@ -69,7 +69,7 @@ enum CatalogCommands {
     static func catalogue(in file: String) throws -> Catalogue {
         do {
             let catalogue = try Catalogue(parsing: try InputFile.read(file), file: file)
-            guard !catalogue.items.isEmpty else { throw Misuse("\(file): \(sellsNothing)") }
+            guard !catalogue.isEmpty else { throw Misuse("\(file): \(sellsNothing)") }
             return catalogue
         } catch let error as CatalogError {
             throw Misuse(error.errors.first?.description ?? error.description)

@@ -16,6 +16,11 @@ enum LedgerPlace: Sendable {
         name: "database-isolation", value: "LEVEL",
         help: "PostgreSQL: serializable or read-committed, which is right too and runs again less (serializable)")
 
+    static let standby = Command.Option(
+        name: "standby", value: "URL", help: "PostgreSQL: a copy that is read when the database cannot be, or may be")
+    static let standbyLag = Command.Option(
+        name: "standby-lag", value: "DURATION", help: "how far the copy may be behind to be read (10s)")
+
     /// A PostgreSQL database, by its URL.
     struct Postgres: Sendable {
         let url: String
@@ -32,9 +37,10 @@ enum LedgerPlace: Sendable {
             address = try LedgerFile.refusing { try PostgresDatabase.address(of: url) }
         }
 
-        func open() throws -> PostgresDatabase {
+        func open(isStandby: Bool = false) throws -> PostgresDatabase {
             var configuration = PostgresDatabase.Configuration()
             configuration.isolation = isolation
+            configuration.isStandby = isStandby
             configuration.allowsPasswordInURL = allowsPassword
             return try LedgerFile.refusing { try PostgresDatabase(url: url, configuration: configuration) }
         }
@@ -58,6 +64,16 @@ enum LedgerPlace: Sendable {
     }
 
     init(_ arguments: Arguments) throws { try self.init(arguments, typed: arguments) }
+
+    /// Opens the copy that `--standby` names; `nil` where none is named. Throws `Misuse`.
+    func standby(_ arguments: Arguments, typed: Arguments) throws -> PostgresDatabase? {
+        guard let url = arguments.text(Self.standby.name) else { return nil }
+        guard case .postgres = self,
+            case .postgres(let copy) = try LedgerPlace(
+                naming: url, allowsPassword: typed.text(Self.standby.name) == nil)
+        else { throw Misuse("--standby is postgres://user@host/name, beside a --database that is one") }
+        return try copy.open(isStandby: true)
+    }
 
     init(naming text: String, allowsPassword: Bool = false) throws {
         self =

@@ -42,9 +42,10 @@ enum ServeCommand {
             try plan.options.metrics.map { try Doorway($0) }
         }
         let database = try await doorway.whileClosed { try ledger.open(exclusively: true) }
+        let standby = try await doorway.whileClosed { try ledger.standby(arguments, typed: typed) }
         let (service, keys) = try await doorway.whileClosed {
             let service = try await plan.service(
-                database: database, clock: clock ?? SystemClock(), makeRequestID: makeRequestID)
+                database: database, standby: standby, clock: clock ?? SystemClock(), makeRequestID: makeRequestID)
             doorway.open(to: service)
             figures?.open(to: service.metricsHandler)
             return (service, try await service.createMissingKeys { try save($0, beside: path) })
@@ -59,6 +60,7 @@ enum ServeCommand {
         await doorway.close()
         await figures?.close()
         await clock?.stop()
+        await standby?.close()
         await database.close()
         try announced.check()
         return .success

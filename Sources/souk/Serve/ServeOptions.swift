@@ -22,7 +22,7 @@ enum ServeOptions {
                 help: "how many may be open; the one idle for longest gives way to one more (10000)"),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
-            formerFeatures,
+            formerFeatures, LedgerPlace.standby, LedgerPlace.standbyLag,
             .init(name: "event-retention", value: "DURATION", help: "how long events can be asked for (30d)"),
         ] + ServiceOptions.options
 

@@ -46,10 +46,12 @@ struct ServePlan {
         let roots = arguments.texts("root")
         anchors = roots.isEmpty ? TrustAnchor.apple : try SignedDataOptions.anchors(in: roots)
         options = try ServiceOptions(arguments, bundles: apps.map(\.bundleID))
-        eventRetention = try arguments.text("event-retention").map { text in
-            let start = Date(timeIntervalSince1970: 0)
-            return try Arguments.period(text).end(from: start).timeIntervalSince(start)
-        }
+        eventRetention = try arguments.text("event-retention").map(Self.seconds)
+    }
+
+    private static func seconds(_ text: String) throws -> TimeInterval {
+        let start = Date(timeIntervalSince1970: 0)
+        return try Arguments.period(text).end(from: start).timeIntervalSince(start)
     }
 
     private static func app(
@@ -90,11 +92,16 @@ struct ServePlan {
     }
 
     func service(
-        database: any SQLDatabase, clock: any WallClock, makeRequestID: @escaping @Sendable () -> String
+        database: any SQLDatabase, standby: (any SQLDatabase)? = nil, clock: any WallClock,
+        makeRequestID: @escaping @Sendable () -> String
     ) async throws -> EntitlementService {
         var configuration = EntitlementService.Configuration(
             database: database, apps: apps, environments: environments)
         configuration.version = VersionCommand.version
+        configuration.standby = standby
+        if let text = arguments.text(LedgerPlace.standbyLag.name) {
+            configuration.standbyLag = try Self.seconds(text)
+        }
         configuration.trustAnchors = anchors
         configuration.clock = clock
         configuration.makeRequestID = makeRequestID

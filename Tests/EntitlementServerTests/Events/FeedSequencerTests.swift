@@ -10,8 +10,11 @@ import Testing
 
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
 struct FeedSequencerTests {
-    private static func withDatabase(_ body: (PostgresDatabase) async throws -> Void) async throws {
-        let database = try PostgresDatabase(url: try await PostgresCluster.shared().makeDatabase())
+    private static func withDatabase(
+        _ configuration: PostgresDatabase.Configuration = .init(), _ body: (PostgresDatabase) async throws -> Void
+    ) async throws {
+        let database = try PostgresDatabase(
+            url: try await PostgresCluster.shared().makeDatabase(), configuration: configuration)
         try database.migrate(Schema.migrations(for: .postgreSQL))
         try await database.write { connection in
             try connection.perform("INSERT INTO app (bundle_id, rules_digest, created_at) VALUES ('a', '', 0)", [])
@@ -61,6 +64,44 @@ struct FeedSequencerTests {
             try await slow.value
             #expect(try await !sequencer.step())
             #expect(try Self.numbered(database) == [1: "quick", 2: "slow"])
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `an event that is erased while it gets its number leaves no gap, and the feed goes on`(isCommitted: Bool)
+        async throws
+    {
+        var configuration = PostgresDatabase.Configuration()
+        configuration.isolation = isCommitted ? .readCommitted : .serializable
+        try await Self.withDatabase(configuration) { database in
+            let sequencer = FeedSequencer(database: database, news: News(clock: SystemClock()))
+            for customer in ["a", "b", "c"] { try await database.write { try Self.insert(customer, $0) } }
+            let (began, goOn) = (Locked(false), DispatchSemaphore(value: 0))
+            let erasing = Task {
+                try await database.write { connection in
+                    try connection.execute("DELETE FROM event WHERE customer = 'b'")
+                    began.withLock { $0 = true }
+                    goOn.wait()
+                }
+            }
+            try await until("the event is erased") { began.withLock(\.self) }
+            let numbering = Task { try await sequencer.step() }
+            try await until("the sequencer waits") {
+                try database.read { connection in
+                    try connection.first(
+                        """
+                        SELECT 1 AS one FROM pg_stat_activity
+                        WHERE datname = current_database() AND wait_event_type = 'Lock'
+                        """) != nil
+                }
+            }
+            goOn.signal()
+            try await erasing.value
+            _ = try await numbering.value
+            #expect(try Self.numbered(database) == [1: "a", 2: "c"])
+            try await database.write { try Self.insert("d", $0) }
+            _ = try await sequencer.step()
+            #expect(try Self.numbered(database) == [1: "a", 2: "c", 3: "d"])
         }
     }
 

@@ -399,6 +399,28 @@ extension ServerBench {
         await bench.close()
     }
 
+    @Test func `a receiver that hangs for more customers than are attempted at once delays no others`() async throws {
+        let mayEnd = BaseTestSupport.Gate()
+        let receiver = WebhookReceiver { received, _ in
+            if received.customer?.hasPrefix("slow") == true { try await mayEnd.pass() }
+            return 200
+        }
+        let bench = try await ServerBench.telling(receiver)
+        let running = Task { await bench.service.run() }
+        for number in 0..<40 { _ = try await bench.grant(to: "slow\(number)") }
+        _ = try await bench.grant(to: "quick")
+        try await until("the quick one is told") {
+            // A second after the other, all that hangs makes room.
+            bench.realClock.advance(by: 1)
+            return receiver.all.contains { $0.customer == "quick" }
+        }
+        mayEnd.open()
+        try await until("everything is delivered") { receiver.all.count >= 41 }
+        running.cancel()
+        await running.value
+        await bench.close()
+    }
+
     @Test func `metrics say how late deliveries are, and how many are dead`() async throws {
         let receiver = WebhookReceiver { _, before in before == 0 ? 200 : 500 }
         let bench = try await ServerBench.telling(receiver)

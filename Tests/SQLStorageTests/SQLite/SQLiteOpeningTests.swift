@@ -173,6 +173,61 @@ import Testing
         await damaged.close()
     }
 
+    @Test(arguments: [0, 2048, 4096])
+    func `a damaged file leaves the log beside it as it is`(kept: Int) async throws {
+        let database = try SQLiteDatabase(path: folder.file())
+        try await database.write { connection in
+            try connection.execute("CREATE TABLE t (v TEXT)")
+            for _ in 0..<100 {
+                try connection.execute("INSERT INTO t VALUES (?1)", [.text(String(repeating: "x", count: 1000))])
+            }
+        }
+        _ = try await database.removeDeleted()
+        try await database.write { try $0.execute("UPDATE t SET v = 'y' WHERE rowid = 90") }
+        let folder = try TestFolder()
+        // As after a crash: the log was not folded in.
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(
+                atPath: self.folder.file() + suffix, toPath: folder.file() + suffix)
+        }
+        await database.close()
+        let log = try Data(contentsOf: URL(fileURLWithPath: folder.file() + "-wal"))
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file()))
+        let cut = kept == 0 ? Data(repeating: 0, count: 4096) : bytes.prefix(kept)
+        try cut.write(to: URL(fileURLWithPath: folder.file()))
+        if let damaged = try? SQLiteDatabase(path: folder.file()) {
+            #expect(throws: SQLError.self) { try damaged.read { try $0.query("SELECT count(*) FROM t WHERE v > 'a'") } }
+            await damaged.close()
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file() + "-wal")) == log)
+        // The file that was lost, put back.
+        try bytes.write(to: URL(fileURLWithPath: folder.file()))
+        let whole = try SQLiteDatabase(path: folder.file())
+        let changed: Int? = try whole.read { try $0.first("SELECT count(*) AS n FROM t WHERE v = 'y'")?["n"] }
+        #expect(changed == 1)
+        await whole.close()
+    }
+
+    @Test(arguments: [false, true])
+    func `a file whose bytes are gone while it is open is noticed`(isCut: Bool) async throws {
+        let database = try SQLiteDatabase(path: folder.file())
+        try await database.write { try $0.execute("CREATE TABLE t (v TEXT)") }
+        _ = try await database.removeDeleted()
+        try database.checkFiles()
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.file()))
+        if isCut {
+            try handle.truncate(atOffset: 0)
+        } else {
+            try handle.write(contentsOf: Data(repeating: 0, count: 4096))
+        }
+        #expect(throws: SQLError(.storageFailed, "")) { try database.checkFiles() }
+        await #expect(throws: SQLError(.storageFailed, "")) {
+            try await database.write { try $0.execute("INSERT INTO t VALUES ('a')") }
+        }
+        await database.close()
+        try handle.close()
+    }
+
     @Test func `a file is open once in a process, by whatever path`() async throws {
         let first = try SQLiteDatabase(path: folder.file())
         try FileManager.default.createSymbolicLink(

@@ -1,0 +1,141 @@
+import BaseTestSupport
+import Foundation
+import HTTPCore
+import HostTestSupport
+import PostgresStorage
+import Primitives
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// Servers on a PostgreSQL that a standby follows.
+@Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"), .serialized)
+struct StandbyTests {
+    struct Place {
+        let primary: PostgresCluster
+        let standby: PostgresCluster
+        let bench: ServerBench
+        /// The same ledger, as another server opens it.
+        let url: String
+
+        /// Waits until the copy has what was committed, and lets the service look how far it is behind.
+        func follow() async throws {
+            try await step("servers")
+            try await catchUp()
+            try await step("standby")
+        }
+
+        private func step(_ name: String) async throws {
+            let chore = try #require(bench.service.chores.first { $0.name == name })
+            _ = try await chore.step()
+        }
+
+        private func catchUp() async throws {
+            let position = try await primary.run("SELECT pg_current_wal_lsn()")
+            try await until("the standby has caught up") {
+                try await standby.run("SELECT pg_last_wal_replay_lsn() >= '\(position)'") == "t"
+            }
+        }
+    }
+
+    private static func withPlace(_ settings: [String] = [], _ body: (Place) async throws -> Void) async throws {
+        let primary = try await PostgresCluster()
+        _ = try await primary.makeDatabase()
+        let standby = try await PostgresCluster(standbyOf: primary)
+        let url = "postgres://souk@/test1?host=\(primary.folder),\(standby.folder)&port=5432,5432"
+        var copy = PostgresDatabase.Configuration()
+        copy.isStandby = true
+        let database = try PostgresDatabase(
+            url: "postgres://souk@/test1?host=\(standby.folder)", configuration: copy)
+        try await ServerBench.$engine.withValue(.postgreSQL) {
+            let bench = try await ServerBench(
+                folder: try ServerBench.Folder(url: url), configure: { $0.standby = database })
+            try await body(Place(primary: primary, standby: standby, bench: bench, url: url))
+            await bench.close()
+        }
+        await database.close()
+    }
+
+    @Test func `a copy answers who may be answered by one, and says how old that may be`() async throws {
+        try await Self.withPlace { place in
+            let bench = place.bench
+            let first = try await bench.post(bench.purchase("1"))
+            #expect(first.status == 200)
+            try await place.follow()
+            let own = try await bench.get()
+            #expect(own.headers["Souk-Revision"] == "1" && own.headers["Souk-Staleness"] == nil)
+            let copied = try await bench.get(headers: ["Souk-Min-Revision": "1"])
+            #expect(copied.bytes == own.bytes && copied.headers["ETag"] == own.headers["ETag"])
+            #expect(copied.headers["Souk-Staleness"] != nil, "\(copied.headers)")
+            // Behind what the client has seen, the copy is not asked.
+            try await place.standby.run("SELECT pg_wal_replay_pause()")
+            try await until("the standby stands still") {
+                try await place.standby.run("SELECT pg_get_wal_replay_pause_state()") == "paused"
+            }
+            _ = try await bench.post(bench.purchase("2", product: "brushes"))
+            let seen = try await bench.get(headers: ["Souk-Min-Revision": "2"])
+            #expect(seen.headers["Souk-Staleness"] == nil && seen.headers["Souk-Revision"] == "2")
+            #expect(try seen.active().sorted() == ["brushes", "tools"])
+            let older = try await bench.get(headers: ["Souk-Min-Revision": "1"])
+            #expect(try older.active() == ["tools"] && older.headers["Souk-Staleness"] != nil)
+            #expect(try await bench.get("nobody", headers: ["Souk-Min-Revision": "0"]).headers["Souk-Staleness"] == nil)
+            #expect(try await bench.get(headers: ["Souk-Min-Revision": "-1"]).field == "Souk-Min-Revision")
+            try await place.standby.run("SELECT pg_wal_replay_resume()")
+        }
+    }
+
+    @Test func `an answer whose time has passed has the same bytes everywhere, and is written later`() async throws {
+        try await Self.withPlace { place in
+            let bench = place.bench
+            _ = try await bench.post(bench.period("1"))
+            _ = try await bench.get()
+            let other = try await ServerBench(
+                folder: bench.folder, keys: bench.keys, configure: { $0.clock = bench.clock })
+            // Past the end of the period, by different times on the two servers.
+            bench.clock.advance(by: 31 * 86400)
+            let revision = try Self.revision(bench)
+            let first = try await bench.get()
+            bench.clock.advance(by: 3600)
+            let second = try await other.get()
+            #expect(try first.active() == [])
+            #expect(first.bytes == second.bytes && first.headers["ETag"] == second.headers["ETag"])
+            try await place.follow()
+            let copied = try await bench.get(headers: ["Souk-Min-Revision": "0"])
+            #expect(copied.headers["Souk-Staleness"] != nil && copied.bytes == first.bytes)
+            #expect(try Self.revision(bench) == revision, "Reading wrote nothing.")
+            let sweeper = try #require(bench.service.chores.first { $0.name == "sweeper" })
+            while try await sweeper.step() {}
+            #expect(try Self.revision(bench) == revision + 1)
+            for server in [bench, other] { #expect(try await server.get().bytes == first.bytes) }
+            await other.close()
+        }
+    }
+
+    private static func revision(_ bench: ServerBench) throws -> Int {
+        try bench.database.read {
+            try #require(try $0.first("SELECT revision FROM customer WHERE id = 'anna'"))["revision"]
+        }
+    }
+
+    @Test func `while the primary is gone the copy is read, and its promotion brings the writes back`() async throws {
+        try await Self.withPlace { place in
+            let bench = place.bench
+            _ = try await bench.post(bench.purchase("1"))
+            try await place.follow()
+            try place.primary.kill()
+            try await until("the connections to the primary have ended") {
+                (try? bench.database.read { try $0.first("SELECT 1 AS one") }) == nil
+            }
+            let read = try await bench.get()
+            #expect(try read.status == 200 && read.active() == ["tools"] && read.headers["Souk-Staleness"] != nil)
+            let bought = try bench.purchase("2", product: "brushes")
+            let waiting = Task { try await bench.post(bought) }
+            try await place.standby.run("SELECT pg_promote()")
+            var reply = try await waiting.value
+            if reply.status == 503 { reply = try await bench.post(bought) }
+            #expect(reply.status == 200, "\(reply)")
+            #expect(try await bench.get().active().sorted() == ["brushes", "tools"])
+        }
+    }
+}
