@@ -22,8 +22,8 @@ import random
 import sys
 
 SOCKET = ".s.PGSQL.5432"
-# ReadyForQuery outside a transaction: everything that was sent is answered.
-READY = b"Z\x00\x00\x00\x05I"
+# ReadyForQuery, before a byte that says whether a transaction is open: everything that was sent is answered.
+READY = b"Z\x00\x00\x00\x05"
 # What happens to a transaction whose COMMIT comes by: it never arrives; it is answered and the answer is lost, at once or
 # after a while; or the connection ends while PostgreSQL reads it.
 PLANS = ("before", "after", "late", "race")
@@ -79,8 +79,8 @@ class Connection:
         answer = b""
         while data := await read(self.server[0]):
             if self.plan in ("after", "late"):
-                answer = (answer + data)[-len(READY):]
-                if answer == READY:
+                answer = (answer + data)[-len(READY) - 1:]
+                if answer.startswith(READY):
                     await asyncio.sleep(random.uniform(0.5, 3) if self.plan == "late" else 0)
                     return
                 continue

@@ -142,12 +142,12 @@ def processes_in(folder):
     return found
 
 
-def until(what, condition, patience=60):
+def until(what, condition, patience=60, pause=0.02):
     end = time.monotonic() + patience
     while not condition():
         if time.monotonic() > end:
             raise WorldFailure(f"waited {patience} s until {what}")
-        time.sleep(0.02)
+        time.sleep(pause)
 
 
 class LineProgram:
