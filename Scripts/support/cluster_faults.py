@@ -21,19 +21,24 @@ class Faults:
         self.cluster, self.history, self.gap = cluster, history, gap
         self.random, self.counts, self.sessions, self.revivals = random.Random(f"{seed}/faults"), {}, [], []
 
-    def run(self, count, kinds=None, say=lambda text: None):
+    def run(self, count, kinds=None, failover=None):
+        """Does so many faults.
+
+        - failover: in the middle the standby takes over, "plain" or after "cancelled" commits.
+        """
         weights = {kind: weight for kind, weight in WEIGHTS.items() if kinds is None or kind in kinds}
         # Each kind once, as far as there are so many; then by chance.
         kinds = self.random.sample(list(weights), len(weights))[:count]
         kinds += self.random.choices(list(weights), list(weights.values()), k=max(0, count - len(kinds)))
         self.random.shuffle(kinds)
         for number, kind in enumerate(kinds):
+            if failover and number == len(kinds) // 2:
+                self.fail_over(failover == "cancelled")
             time.sleep(self.random.uniform(0.3, 1.7) * self.gap)
             begin = time.monotonic()
             self.do(kind)
             self.counts[kind] = self.counts.get(kind, 0) + 1
             self.history.add("fault", what=kind, begin=begin, end=time.monotonic())
-            say(f"{number + 1} of {len(kinds)} faults")
 
     def do(self, kind):
         proxy = self.random.randrange(len(self.cluster.servers))
@@ -90,6 +95,28 @@ class Faults:
                 f"SELECT 1 FROM (SELECT 1 FROM purchase WHERE original_transaction_id IN (SELECT id FROM chosen) "
                 f"ORDER BY original_transaction_id {order} FOR UPDATE) t; "
                 f"SELECT 1 FROM (SELECT 1 FROM customer ORDER BY id {order} LIMIT 20 FOR UPDATE) t; ROLLBACK;")
+
+    def fail_over(self, cancels):
+        """Kills the primary and promotes the standby. With `cancels` the standby is gone for a while before, and the commits
+        that wait for it are cancelled: PostgreSQL answers them with a warning, and they go with the primary."""
+        postgres = self.cluster.postgres
+        self.cluster.proxies.order("calm")
+        begin = time.monotonic()
+        postgres.wait_for_standby()
+        if cancels:
+            postgres.stop_standby()
+            end = time.monotonic() + 3
+            while time.monotonic() < end:
+                postgres.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+                time.sleep(0.05)
+        postgres.kill()
+        if cancels:
+            postgres.start_standby()
+        postgres.promote()
+        self.cluster.proxies.order("retarget", to=postgres.socket)
+        self.cluster.proxies.order("cut", share=1)
+        self.counts["fail over"] = self.counts.get("fail over", 0) + 1
+        self.history.add("fault", what="fail over", begin=begin, end=time.monotonic())
 
     def session(self, text):
         self.sessions = [session for session in self.sessions if session.poll() is None]

@@ -49,6 +49,7 @@ class Postgres:
         if not self.folder:
             raise WorldFailure("PostgreSQL did not start")
         self.socket_folder, self.data, self.own = self.folder, f"{self.folder}/data", []
+        self.standby, self.standby_process = None, None
         self.sql(f"CREATE DATABASE {DATABASE} TEMPLATE template0", database="postgres")
 
     @property
@@ -101,22 +102,65 @@ class Postgres:
                 os.kill(process, signal.SIGKILL)
         return not left
 
-    def start(self, data=None):
-        """Starts the server that was killed, again until the memory of the one before is free."""
+    def start(self):
+        """Starts the server that was killed."""
+        self.own.append(self.started(self.data, self.socket_folder))
+
+    def started(self, data, socket_folder):
+        """A server on a folder of data, tried again until the memory of the one before is free."""
+        log = f"{self.folder}/log-again"
         for _ in range(100):
             process = subprocess.Popen(
-                as_postgres([str(programs() / "postgres"), "-D", data or self.data]), stdin=subprocess.DEVNULL,
-                stdout=open(f"{self.folder}/log-again", "a"), stderr=subprocess.STDOUT, cwd="/")
+                as_postgres([str(programs() / "postgres"), "-D", data, "-c", f"unix_socket_directories={socket_folder}"]),
+                stdin=subprocess.DEVNULL, stdout=open(log, "a"), stderr=subprocess.STDOUT, cwd="/")
             while process.poll() is None:
-                ready = subprocess.run([str(programs() / "pg_isready"), "-q", "-h", self.socket_folder])
+                ready = subprocess.run([str(programs() / "pg_isready"), "-q", "-h", socket_folder])
                 if ready.returncode == 0 and process.poll() is None:
-                    self.own.append(process)
-                    return
+                    return process
                 time.sleep(0.05)
             time.sleep(0.1)
-        raise WorldFailure(f"PostgreSQL did not start again: {pathlib.Path(self.folder, 'log-again').read_text()[-600:]}")
+        raise WorldFailure(f"PostgreSQL did not start again: {pathlib.Path(log).read_text()[-600:]}")
+
+    # A standby
+
+    def add_standby(self):
+        """Starts a standby. From now on a commit is answered when the standby has applied it."""
+        with open(f"{self.data}/pg_hba.conf", "a") as rules:
+            rules.write("local replication all trust\n")
+        self.sql("SELECT pg_reload_conf()")
+        self.standby = f"{self.folder}/standby"
+        subprocess.run(as_postgres(
+            [str(programs() / "pg_basebackup"), "-D", self.standby, "-R", "-c", "fast", "-d",
+             f"host={self.folder} user=souk application_name=standby"]), check=True, cwd="/")
+        subprocess.run(as_postgres(["mkdir", f"{self.folder}/other"]), check=True)
+        self.start_standby()
+        for setting in ("synchronous_standby_names = 'standby'", "synchronous_commit = 'remote_apply'"):
+            self.sql(f"ALTER SYSTEM SET {setting}")
+        self.sql("SELECT pg_reload_conf()")
+        self.wait_for_standby()
+
+    def start_standby(self):
+        self.standby_process = self.started(self.standby, f"{self.folder}/other")
+
+    def stop_standby(self):
+        self.standby_process.send_signal(signal.SIGINT)
+        self.standby_process.wait()
+
+    def wait_for_standby(self):
+        until("the standby has what the primary has", lambda: self.sql(
+            "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND replay_lsn >= "
+            "(SELECT min(flush_lsn) FROM pg_stat_replication)") == "1")
+
+    def promote(self):
+        """The standby takes the place of the primary, which is dead."""
+        self.socket_folder, self.data = f"{self.folder}/other", self.standby
+        self.sql("SELECT pg_promote()", database="postgres")
+        self.own.append(self.standby_process)
+        self.standby = None
 
     def close(self):
+        if self.standby:
+            self.stop_standby()
         for process in self.own:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
@@ -293,9 +337,10 @@ class History:
 class Cluster:
     """PostgreSQL, the proxies and the servers before it, and what they need."""
 
-    def __init__(self, folder, history, isolation, mode, program, tool, fault=None, servers=3, settings=(), options=""):
+    def __init__(self, folder, history, isolation, mode, program, tool, fault=None, servers=3, options="",
+                 has_standby=False):
         self.folder, self.fault, self.program = folder, fault, program
-        self.postgres = Postgres(settings)
+        self.postgres = Postgres()
         self.receiver = Receiver(history)
         self.store = Store(tool, f"{folder}/root.der")
         # Written by the store as its first act, which the first signature proves.
@@ -316,6 +361,8 @@ class Cluster:
         rules = ["rules=remove"] if fault else []
         if not self.servers[0].start(rules) or not all(server.start() for server in self.servers[1:]):
             raise WorldFailure(f"a server did not start, see {folder}")
+        if has_standby:
+            self.postgres.add_standby()
         self.secret = pathlib.Path(folder, f"souk.{APP}.secret-key").read_text().strip()
 
     def words(self, url, isolation, mode, tool):
