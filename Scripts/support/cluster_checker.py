@@ -17,7 +17,7 @@ GIVEN = 100
 
 
 def observe(cluster):
-    """What the ledger holds when everything is quiet."""
+    """Returns the contents of the ledger, once everything is quiet."""
     postgres = cluster.postgres
     return {
         "facts": postgres.rows("SELECT encode(digest, 'hex') AS digest, original_transaction_id AS id, count(*) AS count "
@@ -144,7 +144,7 @@ class Checker:
     # Reads
 
     def sights(self):
-        """What answers say that a customer has: the answer, the customer, and the purchases by id."""
+        """Yields each answer about a customer, the customer, and the purchases in it by id."""
         for answer in self.of("read", "present", "grant", "alias"):
             if answer["status"] in (200, 201) and "purchases" in answer["json"]:
                 purchases = {one["originalTransactionID"]: one for one in answer["json"]["purchases"]}
@@ -179,7 +179,7 @@ class Checker:
         for name in first:
             about = names[name]
             tokens = {customer for customer in about if len(customer) == 36}
-            # The customer of a token has the purchase, whoever else presented it.
+            # The customer of a token has the purchase, even when others presented it.
             owners[name] = tokens if tokens else about
         by_owner = collections.defaultdict(list)
         for name, about in owners.items():
@@ -260,7 +260,7 @@ class Checker:
     # Order
 
     def order_of_answers(self):
-        """What a customer is answered never gets older."""
+        """The answers to a customer never get older."""
         by_customer = collections.defaultdict(list)
         for answer, customer, purchases in self.sights():
             is_kept = answer["key"] and answer["tried"] > answer["begin"]

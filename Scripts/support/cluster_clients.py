@@ -36,7 +36,7 @@ def together(*works):
 
 
 class Client:
-    """Lives scenes from a seed until it is told to stop."""
+    """Lives scenes from a seed until it has to stop."""
 
     def __init__(self, number, cluster, history, seed, mode):
         self.number, self.cluster, self.history, self.mode = number, cluster, history, mode

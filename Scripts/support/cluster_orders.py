@@ -30,7 +30,7 @@ class Sight:
 
 
 def after(holder, one, mode):
-    """Who has the purchase after a step; `False` where the step cannot be at this place."""
+    """Returns the holder after a step, or `False` where the step cannot be at this place."""
     if isinstance(one, Sight):
         return holder if (holder == one.customer) == one.has_it else False
     may = mode == "transfer" or holder in (None, one.customer)

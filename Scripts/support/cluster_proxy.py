@@ -4,13 +4,15 @@
 A process of its own, so that it relays while the clients are busy. It takes one JSON object in each line of standard
 input and answers each with a line; it ends with its input.
 
-    {"do": "delay", "proxy": 0, "most": 0.005}            each piece waits for up to so many seconds, in both directions
-    {"do": "cut", "proxy": 0, "share": 0.5}                ends so many of the connections at once
-    {"do": "hold", "proxy": 0, "seconds": 1}               relays nothing for a while
-    {"do": "half", "proxy": 0, "side": "server", "seconds": 2}   ends one side of each connection, and the other later
-    {"do": "commit", "proxy": 0, "plan": "after", "count": 3}    harms the next transactions at their COMMIT, see `PLANS`
-    {"do": "retarget", "to": PATH}                         new connections go to another socket
-    {"do": "calm"}                                         forgets delays, holds and plans
+- `{"do": "delay", "most": 0.005}`: each piece waits for up to so many seconds, in both directions.
+- `{"do": "cut", "share": 0.5}`: ends so many of the connections at once.
+- `{"do": "hold", "seconds": 1}`: relays nothing for a while.
+- `{"do": "half", "side": "server", "share": 0.5, "seconds": 2}`: ends one side of connections, and the other later.
+- `{"do": "commit", "plan": "after", "count": 3}`: harms the next transactions at their COMMIT, see `PLANS`.
+- `{"do": "retarget", "to": PATH}`: new connections go to another socket.
+- `{"do": "calm"}`: forgets delays, holds and plans.
+
+Each is for all proxies, or for the one that `"proxy": 0` names.
 
 Usage: cluster_proxy.py SOCKET FOLDER…
 """

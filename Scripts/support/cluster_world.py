@@ -1,5 +1,5 @@
-"""What a run of Scripts/chaos-cluster starts and ends: PostgreSQL, proxies before it, servers, a store that signs, and a
-receiver of webhooks. Everything is in one temporary folder; whatever listens has a socket there or a port that the system
+"""The parts of a run of Scripts/chaos-cluster: PostgreSQL, proxies before it, servers, a store that signs, and a receiver
+of webhooks. Everything is in one temporary folder; whatever listens has a socket there or a port that the system
 chose.
 """
 
@@ -61,7 +61,7 @@ class Postgres:
                 "-U", "souk", "-d", database]
 
     def sql(self, text, database=DATABASE, patience=60):
-        """What psql prints. Tries again while the server does not answer."""
+        """Returns the output of psql. Tries again while the server does not answer."""
         end = time.monotonic() + patience
         while True:
             done = subprocess.run(self.psql(database), input=text, capture_output=True, text=True)
@@ -391,7 +391,7 @@ class Cluster:
             connection.close()
 
     def replay(self):
-        """What `souk ledger replay` says of the ledger."""
+        """Returns the judgement of `souk ledger replay`."""
         url = f"postgres://souk@/{DATABASE}?host={self.postgres.socket_folder}"
         words = ["ledger", "replay", "--database", url, "--features", f"{self.folder}/credits.json", "--json"]
         done = subprocess.run([self.program, *words], capture_output=True, text=True, cwd=self.folder)

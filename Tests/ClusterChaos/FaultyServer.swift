@@ -40,9 +40,9 @@ struct FaultyServer {
         let listener = HTTPListener(handler: service)
         let line: JSONValue = ["listening": .string(try listener.start().url)]
         FileHandle.standardOutput.write(Data("\(line.text())\n".utf8))
-        let chores = Task { await service.run() }
+        let backgroundJobs = Task { await service.run() }
         await Self.endOfInput()
-        chores.cancel()
+        backgroundJobs.cancel()
     }
 
     private func configuration(_ database: SteeredDatabase) throws -> EntitlementService.Configuration {
