@@ -7,8 +7,9 @@ import time
 # How often each comes, beside the others.
 WEIGHTS = {
     "kill a server": 5, "end backends": 5, "cut": 3, "cut before the commit": 2, "cut after the commit": 7,
-    "cut late after the commit": 3, "cut during the commit": 3, "half-open to the server": 2,
-    "half-open to the database": 2, "hold": 2, "delay": 4, "lock rows": 4, "deadlock": 4, "kill PostgreSQL": 1,
+    "cut late after the commit": 3, "cut during the commit": 3, "cut commits in a row": 4,
+    "half-open to the server": 2, "half-open to the database": 2, "hold": 2, "delay": 4, "lock rows": 4,
+    "deadlock": 4, "kill PostgreSQL": 1,
 }
 PLANS = {"cut before the commit": "before", "cut after the commit": "after", "cut late after the commit": "late",
          "cut during the commit": "race"}
@@ -56,6 +57,10 @@ class Faults:
                 order("cut", proxy=proxy, share=self.random.choice((0.2, 1)))
             case _ if kind in PLANS:
                 order("commit", proxy=proxy, plan=PLANS[kind], count=self.random.randint(1, 6))
+            case "cut commits in a row":
+                # A commit that is lost, and what is asked about its outcome next.
+                for _ in range(8):
+                    order("commit", proxy=proxy, plan=self.random.choice(("before", "race", "after", "after")), count=1)
             case "half-open to the server":
                 # PostgreSQL's side stays open, with its transactions and their locks.
                 order("half", proxy=proxy, side="client", seconds=self.random.uniform(0.2, 4), share=0.5)

@@ -4,6 +4,7 @@ chose.
 """
 
 import contextlib
+import datetime
 import http.client
 import http.server
 import json
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 
 SUPPORT = pathlib.Path(__file__).resolve().parent
 APP = "com.example.chaos"
@@ -240,7 +242,8 @@ class Store(LineProgram):
 
     def transaction(self, number, product, token=None, revoked=False, original=None):
         """A signed transaction, and the digest by which a ledger knows the fact."""
-        now = int(time.time() * 1000) - 1000
+        # In the past of every server's clock.
+        now = int(time.time() * 1000) - 10_000
         payload = {
             "transactionId": number, "originalTransactionId": original or number, "bundleId": APP, "productId": product,
             "purchaseDate": now, "originalPurchaseDate": now, "quantity": 1, "inAppOwnershipType": "PURCHASED",
@@ -255,7 +258,7 @@ class Store(LineProgram):
     def notification(self, signed, kind):
         name = f"n-{self.number()}"
         payload = {
-            "notificationType": kind, "notificationUUID": name, "version": "2.0", "signedDate": int(time.time() * 1000),
+            "notificationType": kind, "notificationUUID": name, "version": "2.0", "signedDate": int(time.time() * 1000) - 9_000,
             "data": {"bundleId": APP, "environment": "Sandbox", "signedTransactionInfo": signed}}
         return self.ask(json.dumps(payload))
 
@@ -323,6 +326,40 @@ class Receiver:
         self.server.server_close()
 
 
+class Clock:
+    """Serves a clock that is wrong by some seconds, in the place of a simulator's."""
+
+    def __init__(self, seconds):
+        clock = self
+        self.is_closed = threading.Event()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+                clock.is_closed.wait(float(query.get("wait", ["0"])[0]))
+                now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
+                text = json.dumps({"now": f"{now:%Y-%m-%dT%H:%M:%S.%fZ}", "rate": 1, "revision": 1}).encode()
+                with contextlib.suppress(OSError):
+                    self.send_response(200)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(text)))
+                    self.end_headers()
+                    self.wfile.write(text)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.is_closed.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+
 class History:
     """Everything that was asked and answered, in the order in which it was written down. Times are of one monotonic clock."""
 
@@ -338,7 +375,7 @@ class Cluster:
     """PostgreSQL, the proxies and the servers before it, and what they need."""
 
     def __init__(self, folder, history, isolation, mode, program, tool, fault=None, servers=3, options="",
-                 has_standby=False):
+                 has_standby=False, clocks=()):
         self.folder, self.fault, self.program = folder, fault, program
         self.postgres = Postgres()
         self.receiver = Receiver(history)
@@ -358,6 +395,9 @@ class Cluster:
         self.servers = [
             Server(number, self.words(f"postgres://souk@/{DATABASE}?host={place}{options}", isolation, mode, tool),
                    folder) for number, place in enumerate(proxied)]
+        self.clocks = [Clock(seconds) for seconds in clocks]
+        for server, clock in zip(self.servers, self.clocks):
+            server.words += ["--clock", clock.url]
         rules = ["rules=remove"] if fault else []
         if not self.servers[0].start(rules) or not all(server.start() for server in self.servers[1:]):
             raise WorldFailure(f"a server did not start, see {folder}")
@@ -401,5 +441,5 @@ class Cluster:
         for server in self.servers:
             if server.address:
                 server.kill()
-        for part in (self.proxies, self.store, self.receiver, self.postgres):
+        for part in (self.proxies, self.store, self.receiver, *self.clocks, self.postgres):
             part.close()
