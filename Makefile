@@ -15,10 +15,10 @@ GATES := check-format check-imports check-waiting check-language check-build che
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-all self-test format bench crash chaos api lives archives secrets values extremes identities fuzz shake clean $(GATES)
+.PHONY: help run test check check-all self-test format bench crash chaos chaos-cluster api lives archives secrets values extremes identities fuzz shake clean $(GATES)
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 run: ## Build Souk and watch a purchase travel the whole way (ARGS="--keep" leaves the servers running)
 	@Scripts/install-dependencies run
@@ -63,6 +63,12 @@ chaos: ## Kill souk serve KILLS=200 times while everybody talks to it, and fail 
 	swift build --product souk -j $(JOBS)
 	@"$$(swift build --show-bin-path)/CrashLoop" chaos $(or $(KILLS),200)
 	@SOUK_DISK_EVERY=1 Scripts/run-tests --filter DurabilityTests
+
+chaos-cluster: ## Kill, cut and lock among three servers on one PostgreSQL, FAULTS=1000 at each isolation level (ARGS="--planted all")
+	@Scripts/install-dependencies test
+	swift build --product ClusterChaos -j $(JOBS)
+	swift build --product souk -j $(JOBS)
+	@Scripts/chaos-cluster --programs "$$(swift build --show-bin-path)" --faults $(or $(FAULTS),1000) $(ARGS)
 
 api: ## Ask server and simulator what their OpenAPI documents allow and forbid, EXAMPLES=200 of each operation
 	@Scripts/install-dependencies test

@@ -168,6 +168,13 @@ let package = Package(
                     "SignedData",
                     "StoreKitAdapter", "StoreModel", "ZipExtraction",
                 ], path: "Tests/CrashLoop", swiftSettings: strict),
+            // Signs for Scripts/chaos-cluster, and is the server with a planted fault there.
+            .executableTarget(
+                name: "ClusterChaos",
+                dependencies: [
+                    "CurlTransport", "EntitlementServer", "HTTPListener", "HostTestSupport", "PostgresStorage",
+                    "Primitives", "SQLStorage", "SignedData", "StoreModel",
+                ], path: "Tests/ClusterChaos", swiftSettings: strict),
             // The app of the guide "From zero to the first purchase", compiled here as well so that a test follows the guide.
             .executableTarget(
                 name: "FirstPurchase",

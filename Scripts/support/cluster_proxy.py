@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Relays connections between servers and PostgreSQL, one proxy for each server, and harms them as it is asked to.
+
+A process of its own, so that it relays while the clients are busy. It takes one JSON object in each line of standard
+input and answers each with a line; it ends with its input.
+
+- `{"do": "delay", "most": 0.005}`: each piece waits for up to so many seconds, in both directions.
+- `{"do": "cut", "share": 0.5}`: ends so many of the connections at once.
+- `{"do": "hold", "seconds": 1}`: relays nothing for a while.
+- `{"do": "half", "side": "server", "share": 0.5, "seconds": 2}`: ends one side of connections, and the other later.
+- `{"do": "commit", "plan": "after", "count": 3}`: harms the next transactions at their COMMIT, see `PLANS`.
+- `{"do": "retarget", "to": PATH}`: new connections go to another socket.
+- `{"do": "calm"}`: forgets delays, holds and plans.
+
+Each is for all proxies, or for the one that `"proxy": 0` names.
+
+Usage: cluster_proxy.py SOCKET FOLDER…
+"""
+
+import asyncio
+import json
+import os
+import random
+import sys
+
+SOCKET = ".s.PGSQL.5432"
+# ReadyForQuery, before a byte that says whether a transaction is open: everything that was sent is answered.
+READY = b"Z\x00\x00\x00\x05"
+# What happens to a transaction whose COMMIT comes by: it never arrives; it is answered and the answer is lost, at once or
+# after a while; or the connection ends while PostgreSQL reads it.
+PLANS = ("before", "after", "late", "race")
+
+
+class Proxy:
+    def __init__(self, folder):
+        self.folder, self.delay, self.plans, self.connections = folder, 0.0, [], set()
+        self.open = asyncio.Event()
+        self.open.set()
+
+
+class Connection:
+    """A client's connection and its own to PostgreSQL."""
+
+    def __init__(self, proxy, client, server, counts):
+        self.proxy, self.client, self.server, self.counts = proxy, client, server, counts
+        self.plan, self.silent = None, False
+
+    async def run(self):
+        self.proxy.connections.add(self)
+        pumps = [asyncio.ensure_future(pump) for pump in (self.up(), self.down())]
+        try:
+            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+            while self.silent:
+                await asyncio.sleep(0.02)
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            self.proxy.connections.discard(self)
+            self.end()
+
+    def end(self):
+        for _, writer in (self.client, self.server):
+            writer.transport.abort()
+
+    async def up(self):
+        while data := await read(self.client[0]):
+            await self.wait()
+            if b"COMMIT" in data and self.proxy.plans and self.plan is None:
+                self.plan = self.proxy.plans.pop(0)
+                self.counts[self.plan] = self.counts.get(self.plan, 0) + 1
+                if self.plan == "before":
+                    return
+            if not await write(self.server[1], data):
+                return
+            if self.plan == "race":
+                # Some of these arrive, some do not.
+                await asyncio.sleep(random.choice((0, 0.001, 0.005)))
+                return
+
+    async def down(self):
+        answer = b""
+        while data := await read(self.server[0]):
+            if self.plan in ("after", "late"):
+                answer = (answer + data)[-len(READY) - 1:]
+                if answer.startswith(READY):
+                    await asyncio.sleep(random.uniform(0.5, 3) if self.plan == "late" else 0)
+                    return
+                continue
+            await self.wait()
+            if not await write(self.client[1], data):
+                return
+
+    async def wait(self):
+        await self.proxy.open.wait()
+        if self.proxy.delay:
+            await asyncio.sleep(random.uniform(0, self.proxy.delay))
+
+    async def half(self, side, seconds):
+        """Ends one side, and the other after a while. Nothing is relayed meanwhile."""
+        self.silent = True
+        (self.server if side == "server" else self.client)[1].transport.abort()
+        await asyncio.sleep(seconds)
+        self.silent = False
+        self.end()
+
+
+async def read(reader):
+    try:
+        return await reader.read(1 << 16)
+    except OSError:
+        return b""
+
+
+async def write(writer, data):
+    try:
+        writer.write(data)
+        await writer.drain()
+        return True
+    except OSError:
+        return False
+
+
+class Proxies:
+    def __init__(self, target, folders):
+        self.target, self.proxies, self.counts, self.tasks = target, [Proxy(folder) for folder in folders], {}, set()
+
+    async def run(self):
+        servers = []
+        for proxy in self.proxies:
+            servers.append(await asyncio.start_unix_server(self.accept(proxy), os.path.join(proxy.folder, SOCKET)))
+        lines = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+        print("{}", flush=True)
+        while line := await lines.readline():
+            self.obey(json.loads(line))
+            print(json.dumps(self.counts), flush=True)
+
+    def accept(self, proxy):
+        async def accepted(*client):
+            try:
+                await proxy.open.wait()
+                server = await asyncio.open_unix_connection(self.target)
+            except OSError:
+                client[1].transport.abort()
+                return
+            # A task of its own: asyncio complains of a handler that is cancelled at the end.
+            self.start(Connection(proxy, client, server, self.counts).run())
+        return accepted
+
+    def obey(self, order):
+        chosen = [self.proxies[order["proxy"]]] if "proxy" in order else self.proxies
+        for proxy in chosen:
+            match order["do"]:
+                case "delay":
+                    proxy.delay = order["most"]
+                case "cut":
+                    for connection in list(proxy.connections):
+                        if random.random() < order["share"]:
+                            connection.silent = False
+                            connection.end()
+                case "hold":
+                    proxy.open.clear()
+                    asyncio.get_running_loop().call_later(order["seconds"], proxy.open.set)
+                case "half":
+                    for connection in list(proxy.connections):
+                        if random.random() < order.get("share", 1):
+                            self.start(connection.half(order["side"], order["seconds"]))
+                case "commit":
+                    proxy.plans += [order["plan"]] * order["count"]
+                case "calm":
+                    proxy.delay, proxy.plans = 0.0, []
+                    proxy.open.set()
+        if order["do"] == "retarget":
+            self.target = order["to"]
+
+    def start(self, work):
+        task = asyncio.ensure_future(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+
+if __name__ == "__main__":
+    asyncio.run(Proxies(sys.argv[1], sys.argv[2:]).run())
