@@ -15,7 +15,7 @@ GATES := check-format check-imports check-waiting check-language check-build che
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-all self-test format bench crash chaos chaos-cluster api lives archives secrets values extremes identities fuzz shake clean $(GATES)
+.PHONY: help run test check check-all self-test format bench cluster crash chaos chaos-cluster api lives archives secrets values extremes identities fuzz shake clean $(GATES)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,11 @@ chaos: ## Kill souk serve KILLS=200 times while everybody talks to it, and fail 
 	swift build --product souk -j $(JOBS)
 	@"$$(swift build --show-bin-path)/CrashLoop" chaos $(or $(KILLS),200)
 	@SOUK_DISK_EVERY=1 Scripts/run-tests --filter DurabilityTests
+
+cluster: ## Start PostgreSQL, three servers and HAProxy on this machine, and read a purchase from each (ARGS=--keep leaves them running)
+	@Scripts/install-dependencies test
+	swift build --product souk -j $(JOBS)
+	@Scripts/cluster --programs "$$(swift build --show-bin-path)" $(ARGS)
 
 chaos-cluster: ## Kill, cut and lock among three servers on one PostgreSQL, FAULTS=1000 at each isolation level (ARGS="--planted all")
 	@Scripts/install-dependencies test
