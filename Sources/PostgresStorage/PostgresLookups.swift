@@ -14,7 +14,7 @@ import SQLStorage
 /// Single queries of many callers, over a few connections: one thread sends what has come together, and reads the answers
 /// as they arrive. No caller's thread waits.
 ///
-/// Nothing is changed, so a query whose connection is lost is asked once more on another.
+/// Nothing is changed, so a query whose connection is lost is asked again on another.
 final class PostgresLookups: Sendable {
     fileprivate struct Lookup: Sendable {
         let query: PostgresQuery
@@ -164,9 +164,11 @@ final class PostgresLookups: Sendable {
 
     private func askAgain(_ lookups: [Lookup]) {
         guard !lookups.isEmpty else { return }
-        let error = SQLError.lost(settings.place, "it ended twice during a look-up")
-        for lookup in lookups where lookup.attempts > 1 { lookup.continuation.resume(throwing: error) }
-        state.withLock { $0.queue += lookups.filter { $0.attempts <= 1 } }
+        let error = SQLError.lost(settings.place, "each connection for look-ups ended during one")
+        // All of the connections can have ended before, and each shows it when it is used.
+        let most = max(1, settings.configuration.lookupConnections)
+        for lookup in lookups where lookup.attempts > most { lookup.continuation.resume(throwing: error) }
+        state.withLock { $0.queue += lookups.filter { $0.attempts <= most } }
     }
 }
 

@@ -127,7 +127,7 @@ struct CatalogueLintTests {
         for type in ["\u{1B}[2J\u{7}", loud] {
             var document = try JSONValue(parsing: CatalogueFixtures.version2)
             document.apply(["products", "0", "type"], .string(type))
-            let reasons = Catalogue.lint(document.encoded(), file: "f").map(\.reason)
+            let reasons = Catalogue.lint(document.encoded(), file: "f").filter { $0.code != .noProducts }.map(\.reason)
             #expect(reasons.count == 1)
             #expect(reasons.allSatisfy { $0.count <= 301 && !$0.contains("\u{1B}") && !$0.contains("\u{7}") })
         }

@@ -224,7 +224,10 @@ struct LedgerTransaction {
         let isExcluded = Attribution.excludes(
             claimant.customer, as: claimant.asked, token: token,
             claims: try withoutGiftsToErased(claimant.others).map(\.claim),
-            bearer: try bearer.flatMap { try isErased($0.customer) ? nil : $0 })
+            bearer: try bearer.flatMap { bearer in
+                // Who presents is not erased, and costs no question.
+                try bearer.customer != claimant.customer && isErased(bearer.customer) ? nil : bearer
+            })
         if let isExcluded { return isExcluded }
         // Where every claim is accepted, nobody needs to be asked.
         guard rules.transferMode != .transfer, rules.transferMode != .share else { return false }
