@@ -18,7 +18,7 @@ import SQLStorage
 final class PostgresLookups: Sendable {
     fileprivate struct Lookup: Sendable {
         let query: PostgresQuery
-        let continuation: CheckedContinuation<SQLRow?, any Error>
+        let continuation: Handover<SQLRow?>
         var attempts = 0
 
         var unprepared: Lookup {
@@ -54,7 +54,7 @@ final class PostgresLookups: Sendable {
     // MARK: - Asking
 
     func first(_ query: PostgresQuery) async throws -> SQLRow? {
-        try await withCheckedThrowingContinuation { continuation in
+        try await Handover.wait { continuation in
             let (isRefused, mustStart, mustWake) = state.withLock { state in
                 guard !state.isClosing else { return (true, false, false) }
                 state.queue.append(Lookup(query: query, continuation: continuation))
@@ -170,6 +170,36 @@ final class PostgresLookups: Sendable {
         for lookup in lookups where lookup.attempts > most { lookup.continuation.resume(throwing: error) }
         state.withLock { $0.queue += lookups.filter { $0.attempts <= most } }
     }
+}
+
+/// Brings a result from a thread to a task that waits. The result is under a lock, which Thread Sanitizer sees; a
+/// continuation by itself it does not.
+struct Handover<Value: Sendable>: Sendable {
+    private let result = Locked<Result<Value, any Error>?>(nil)
+    private let continuation: CheckedContinuation<Void, Never>
+
+    private init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = continuation }
+
+    /// Calls `body` and returns when the result is there. Throws what was resumed with.
+    static func wait(_ body: (Handover<Value>) -> Void) async throws -> Value {
+        var handover: Handover<Value>?
+        await withCheckedContinuation { continuation in
+            let new = Handover(continuation)
+            handover = new
+            body(new)
+        }
+        guard let result = handover?.result.withLock(\.self) else { throw CancellationError() }
+        return try result.get()
+    }
+
+    func resume(with result: Result<Value, any Error>) {
+        self.result.withLock { $0 = result }
+        continuation.resume()
+    }
+
+    func resume(returning value: Value) { resume(with: .success(value)) }
+
+    func resume(throwing error: any Error) { resume(with: .failure(error)) }
 }
 
 /// One connection of the look-ups, and what it was asked.
