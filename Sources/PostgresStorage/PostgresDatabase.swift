@@ -99,7 +99,7 @@ public final class PostgresDatabase: SQLDatabase {
     public func readAsync<T: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> T
     ) async throws -> T {
-        try await Handover.wait { continuation in
+        try await LockedContinuation.wait { continuation in
             waiting.async { [self] in continuation.resume(with: Result { try read(body) }) }
         }
     }

@@ -18,7 +18,7 @@ import SQLStorage
 final class PostgresLookups: Sendable {
     fileprivate struct Lookup: Sendable {
         let query: PostgresQuery
-        let continuation: Handover<SQLRow?>
+        let continuation: LockedContinuation<SQLRow?>
         var attempts = 0
 
         var unprepared: Lookup {
@@ -54,7 +54,7 @@ final class PostgresLookups: Sendable {
     // MARK: - Asking
 
     func first(_ query: PostgresQuery) async throws -> SQLRow? {
-        try await Handover.wait { continuation in
+        try await LockedContinuation.wait { continuation in
             let (isRefused, mustStart, mustWake) = state.withLock { state in
                 guard !state.isClosing else { return (true, false, false) }
                 state.queue.append(Lookup(query: query, continuation: continuation))
@@ -174,21 +174,21 @@ final class PostgresLookups: Sendable {
 
 /// Brings a result from a thread to a task that waits. The result is under a lock, which Thread Sanitizer sees; a
 /// continuation by itself it does not.
-struct Handover<Value: Sendable>: Sendable {
+struct LockedContinuation<Value: Sendable>: Sendable {
     private let result = Locked<Result<Value, any Error>?>(nil)
     private let continuation: CheckedContinuation<Void, Never>
 
     private init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = continuation }
 
     /// Calls `body` and returns when the result is there. Throws what was resumed with.
-    static func wait(_ body: (Handover<Value>) -> Void) async throws -> Value {
-        var handover: Handover<Value>?
+    static func wait(_ body: (LockedContinuation<Value>) -> Void) async throws -> Value {
+        var made: LockedContinuation<Value>?
         await withCheckedContinuation { continuation in
-            let new = Handover(continuation)
-            handover = new
+            let new = LockedContinuation(continuation)
+            made = new
             body(new)
         }
-        guard let result = handover?.result.withLock(\.self) else { throw CancellationError() }
+        guard let result = made?.result.withLock(\.self) else { throw CancellationError() }
         return try result.get()
     }
 
