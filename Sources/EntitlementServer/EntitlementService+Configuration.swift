@@ -74,7 +74,7 @@ extension EntitlementService {
         public var answerMemory = 256 << 20
         /// Names requests; every answer carries the name as `Souk-Request-Id`.
         public var makeRequestID: @Sendable () -> String = uniqueRequestIDs()
-        /// Names grants, and who was erased; cannot be guessed.
+        /// Names grants, erased customers and this server; cannot be guessed.
         public var makeGrantID: @Sendable () -> String = { UUID().uuidString.lowercased() }
         /// Answers are signed with the first, for who asks by `?nonce=`; the others are published, so that clients know a
         /// key before it signs and as long as its signatures are about. Without a key nothing is signed.

@@ -75,7 +75,9 @@ public final class EntitlementService: HTTPHandler {
             signer: AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock), metrics: metrics,
             news: news, readers: readers, pulls: StatusPulls(configuration, readers, ledger),
             registry: database.dialect == .sqlite
-                ? nil : ServerRegistry(database: database, clock: configuration.monotonicClock))
+                ? nil
+                : ServerRegistry(
+                    database: database, id: configuration.makeGrantID(), clock: configuration.monotonicClock))
         router = Self.router(configuration, keys, parts)
         chores = try await Self.chores(configuration, parts)
     }

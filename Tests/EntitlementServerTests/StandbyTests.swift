@@ -70,7 +70,7 @@ struct StandbyTests {
             #expect(copied.headers["Souk-Staleness"] != nil, "\(copied.headers)")
             // Behind what the client has seen, the copy is not asked.
             try await place.standby.run("SELECT pg_wal_replay_pause()")
-            try await until("the standby stands still") {
+            try await until("the standby has paused") {
                 try await place.standby.run("SELECT pg_get_wal_replay_pause_state()") == "paused"
             }
             _ = try await bench.post(bench.purchase("2", product: "brushes"))

@@ -359,7 +359,7 @@ struct TwoServerTests {
     @Test func `one server of several does what is to be done once, and another when it has left`() async throws {
         try await Self.withPair(.serializable) { pair in
             func registry(_ bench: ServerBench) -> ServerRegistry {
-                ServerRegistry(database: bench.database, clock: MonotonicClock())
+                ServerRegistry(database: bench.database, id: UUID().uuidString, clock: MonotonicClock())
             }
             let (first, second) = (registry(pair.first), registry(pair.second))
             #expect(try await first.leads())
@@ -378,8 +378,8 @@ struct TwoServerTests {
     @Test func `a server that is silent for ten seconds counts no more, and another takes over`() async throws {
         try await Self.withPair(.serializable) { pair in
             let (first, second) = (
-                ServerRegistry(database: pair.first.database, clock: MonotonicClock()),
-                ServerRegistry(database: pair.second.database, clock: MonotonicClock())
+                ServerRegistry(database: pair.first.database, id: "first", clock: MonotonicClock()),
+                ServerRegistry(database: pair.second.database, id: "second", clock: MonotonicClock())
             )
             #expect(try await first.leads())
             for server in [first, second] { try await server.step() }
@@ -424,14 +424,14 @@ struct TwoServerTests {
                 database: pair.first.database, apps: [.init(bundleID: ServerBench.app)], environments: [.sandbox])
             configuration.apps[0].rateLimit = RateLimit(perSecond: 1, burst: 10)
             configuration.monotonicClock = pair.first.realClock.monotonic
-            let registry = ServerRegistry(database: pair.first.database, clock: MonotonicClock())
+            let registry = ServerRegistry(database: pair.first.database, id: "first", clock: MonotonicClock())
             let limiter = RateLimiter(configuration, sharedBy: registry)
             func admitted(_ digest: UInt8) -> Int {
                 let caller = Caller(app: ServerBench.app, kind: .public, keyDigest: [digest])
                 return (0..<20).count { _ in (try? limiter.admit(caller)) != nil }
             }
             #expect(admitted(1) == 10)
-            try await ServerRegistry(database: pair.second.database, clock: MonotonicClock()).step()
+            try await ServerRegistry(database: pair.second.database, id: "second", clock: MonotonicClock()).step()
             try await registry.step()
             #expect(registry.count == 2)
             #expect(admitted(2) == 5)

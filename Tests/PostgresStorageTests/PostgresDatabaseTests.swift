@@ -364,6 +364,38 @@ struct PostgresDatabaseTests {
         }
     }
 
+    @Test func `a row that another inserted first is seen the next time, and a real violation is refused`() async throws
+    {
+        try await Self.withDatabase { database, url, _ in
+            let other = try PostgresDatabase(url: url)
+            let runs = Locked(0)
+            let inserted = try await database.write { connection in
+                let count = runs.withLock { runs in
+                    runs += 1
+                    return runs
+                }
+                let known = try connection.first("SELECT 1 AS one FROM account WHERE name = 'c'")
+                guard known == nil else { return false }
+                if count == 1 {
+                    let isDone = DispatchSemaphore(value: 0)
+                    Task {
+                        try await other.write { try $0.perform("INSERT INTO account VALUES ('c', 1)", []) }
+                        isDone.signal()
+                    }
+                    isDone.wait()
+                }
+                try connection.execute("INSERT INTO account VALUES ('c', 2)")
+                return true
+            }
+            #expect(!inserted && runs.withLock(\.self) == 2)
+            #expect(try Self.balance("c", in: database) == 1)
+            await #expect(throws: SQLError(.uniqueViolation, "")) {
+                try await database.write { try $0.execute("INSERT INTO account VALUES ('a', 1)") }
+            }
+            await other.close()
+        }
+    }
+
     @Test func `a server that does not answer in time is given up`() async throws {
         var configuration = PostgresDatabase.Configuration()
         configuration.timeout = .milliseconds(300)

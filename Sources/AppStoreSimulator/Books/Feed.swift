@@ -35,7 +35,7 @@ struct Feed: Sendable {
     var isEmptyOfNews: Bool { items.allSatisfy { $0.state == .purchased && $0.payment == nil } }
 
     /// What happened after `start` and by `end`. Without a start, everything that is not delivered, and what the device has
-    /// not seen. Of more than `limit` items the first are told, but never a part of what happened at one instant. No more
+    /// not seen. Of more than `limit` items the first are sent, but never a part of what happened at one instant. No more
     /// than that is computed, however much time has passed.
     init(_ books: Books, for device: Books.Device, after start: Date?, until end: Date, limit: Int) throws {
         self.end = end

@@ -21,11 +21,13 @@ final class ServerRegistry: Sendable {
 
     private let database: any SQLDatabase
     private let clock: MonotonicClock
-    private let id = UUID().uuidString.lowercased()
+    private let id: String
     private let state = Locked(State())
 
-    init(database: any SQLDatabase, clock: MonotonicClock) {
+    /// - Parameter id: names this server; no other has it.
+    init(database: any SQLDatabase, id: String, clock: MonotonicClock) {
         self.database = database
+        self.id = id
         self.clock = clock
     }
 

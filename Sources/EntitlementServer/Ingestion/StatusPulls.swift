@@ -19,12 +19,16 @@ actor StatusPulls {
     /// Seconds of real time between two questions about one subscription.
     static let pause: TimeInterval = 300
     private static let mostAttempts: Int64 = 12
+    /// After how many events the place that was looked up to is written down, when nothing had ended among them.
+    private static let unwritten: Int64 = 1000
 
     private let ledger: Ledger
     private let readers: [BundleID: StoreReader]
     private let clients: [Book: AppStoreServerAPIClient]
     private let realClock: any WallClock
     private var running: [Subscription: Task<Void, any Error>] = [:]
+    /// The last event that was looked at here. After a crash some are looked at again, which changes nothing.
+    private var seen: [Book: Int64] = [:]
 
     /// `nil` when no app has a client: nobody can be asked then.
     init?(_ configuration: EntitlementService.Configuration, _ readers: [BundleID: StoreReader], _ ledger: Ledger) {
@@ -104,12 +108,17 @@ actor StatusPulls {
         var sawEvents = false
         for book in clients.keys {
             let cursor = try ledger.pullCursor(of: book)
-            let events = try cursor.map { try ledger.events(of: book, after: $0, limit: 100) } ?? []
+            let place = cursor.map { max($0, seen[book] ?? 0) }
+            let events = try place.map { try ledger.events(of: book, after: $0, limit: 100) } ?? []
             guard let last = try cursor == nil ? ledger.span(of: book).last : events.last?.sequence else { continue }
             let lapsed = events.compactMap { try? WireJSON.decode(Customer.self, from: $0.body) }
                 .flatMap(\.subscriptions).filter { $0.source == .appStore && $0.state == .expired }
                 .map(\.originalTransactionID)
-            try await ledger.noteLapsed(of: Set(lapsed), in: book, after: last, forgetting: realClock.now())
+            let isFar = cursor.map { last - $0 >= Self.unwritten } ?? true
+            if isFar || !lapsed.isEmpty {
+                try await ledger.noteLapsed(of: Set(lapsed), in: book, after: last, at: realClock.now())
+            }
+            seen[book] = last
             sawEvents = sawEvents || !events.isEmpty
         }
         return sawEvents
@@ -118,19 +127,24 @@ actor StatusPulls {
 
 /// The rows about subscriptions that the App Store is asked about.
 extension Ledger {
-    /// Notes that a subscription is asked about now. `false` where it was, within the pause, by whichever server.
+    /// Notes that a subscription is asked about now. `false` where it was, within the pause, by whichever server. Forgets
+    /// those that were asked about before the pause and are not to be asked about again.
     fileprivate func beginsPull(of subscription: StatusPulls.Subscription, at now: Date) async throws -> Bool {
-        try await database.write { connection in
-            try connection.execute(
+        let before = SQLValue.integer(now.addingTimeInterval(-StatusPulls.pause).milliseconds)
+        return try await database.write { connection in
+            try connection.perform(
+                """
+                DELETE FROM status_pull
+                WHERE app = ?1 AND environment = ?2 AND due_at IS NULL AND asked_at <= ?3
+                """, subscription.book.values + [before])
+            return try connection.execute(
                 """
                 INSERT INTO status_pull (app, environment, original_transaction_id, asked_at, attempts)
                 VALUES (?1, ?2, ?3, ?4, 0)
                 ON CONFLICT (app, environment, original_transaction_id) DO UPDATE SET asked_at = excluded.asked_at
                 WHERE status_pull.asked_at IS NULL OR status_pull.asked_at <= ?5 OR status_pull.asked_at > ?4
                 """,
-                subscription.values + [
-                    .integer(now.milliseconds), .integer(now.addingTimeInterval(-StatusPulls.pause).milliseconds),
-                ]) > 0
+                subscription.values + [.integer(now.milliseconds), before]) > 0
         }
     }
 
@@ -174,10 +188,9 @@ extension Ledger {
         }
     }
 
-    /// Keeps which subscriptions are to be asked about, and up to which event was looked. Forgets those of which nothing
-    /// needs to be remembered any more.
+    /// Keeps which subscriptions are to be asked about, and up to which event was looked.
     fileprivate func noteLapsed(
-        of purchases: Set<TransactionID>, in book: Book, after sequence: Int64, forgetting now: Date
+        of purchases: Set<TransactionID>, in book: Book, after sequence: Int64, at now: Date
     ) async throws {
         try await database.write { connection in
             for original in purchases.sorted() {
@@ -190,11 +203,6 @@ extension Ledger {
                         due_at = coalesce(status_pull.due_at, excluded.due_at)
                     """, book.values + [.text(original.rawValue), .integer(now.milliseconds)])
             }
-            try connection.perform(
-                """
-                DELETE FROM status_pull
-                WHERE app = ?1 AND environment = ?2 AND due_at IS NULL AND asked_at <= ?3
-                """, book.values + [.integer(now.addingTimeInterval(-StatusPulls.pause).milliseconds)])
             try connection.perform(
                 """
                 INSERT INTO status_pull_cursor (app, environment, sequence) VALUES (?1, ?2, ?3)

@@ -72,6 +72,7 @@ public final class SQLiteDatabase: SQLDatabase {
     ) throws {
         self.path = path
         let limits = SQLiteConnection.Limits(configuration)
+        DamagedFiles.forget(path)
         let connection = try SQLiteConnection(path: path, mode: .write(durability), limits: limits)
         let file: OpenFile
         let lock: ProcessLock?
@@ -81,6 +82,8 @@ public final class SQLiteDatabase: SQLDatabase {
                 lock = configuration.isExclusive ? try ProcessLock(database: path) : nil
             } catch {
                 file.release()
+                connection.close()
+                file.closeDescriptor()
                 throw error
             }
         } catch {

@@ -68,5 +68,7 @@ enum DamagedFiles {
     private static let paths = Locked<Set<String>>([])
 
     static func note(_ path: String) { paths.withLock { _ = $0.insert(path) } }
+    /// Another file may have the name now.
+    static func forget(_ path: String) { paths.withLock { _ = $0.remove(path) } }
     static func contains(_ path: String) -> Bool { paths.withLock { $0.contains(path) } }
 }

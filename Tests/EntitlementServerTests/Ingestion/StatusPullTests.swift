@@ -197,11 +197,24 @@ extension ServerBench {
         try await next.pullAll()
         #expect(try await next.get().active() == ["pro"])
         #expect(desk.asked.count == 2)
-        // Nothing is kept of it after the next event.
+        // Nothing is kept of it when another one is asked about.
+        _ = try await next.post(next.period("7"), for: "ben")
+        bench.clock.advance(by: 31 * 86400)
         bench.realClock.advance(by: StatusPulls.pause)
-        _ = try await next.post(next.purchase("7"))
+        desk.answer { try next.renewed() }
+        desk.answer { try next.renewed("7") }
         try await next.pullAll()
-        #expect(try next.count("status_pull") == 0)
+        #expect(desk.asked.count == 4)
+        bench.realClock.advance(by: StatusPulls.pause)
+        _ = try await next.post(next.period("8"), for: "zoe")
+        bench.clock.advance(by: 40 * 86400)
+        for _ in 0..<3 { desk.answer { ["data": []] } }
+        try await next.pullAll()
+        let old = bench.realClock.now().addingTimeInterval(-StatusPulls.pause).milliseconds
+        let ages = try next.database.read { connection in
+            try connection.query("SELECT asked_at FROM status_pull").map { try $0["asked_at"] as Int64 }
+        }
+        #expect(!ages.isEmpty && ages.allSatisfy { $0 > old }, "\(ages)")
         await next.close()
     }
 

@@ -409,7 +409,7 @@ extension ServerBench {
         let running = Task { await bench.service.run() }
         for number in 0..<40 { _ = try await bench.grant(to: "slow\(number)") }
         _ = try await bench.grant(to: "quick")
-        try await until("the quick one is told") {
+        try await until("the quick one has the event") {
             // A second after the other, all that hangs makes room.
             bench.realClock.advance(by: 1)
             return receiver.all.contains { $0.customer == "quick" }
