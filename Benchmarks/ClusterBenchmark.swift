@@ -27,7 +27,7 @@ enum ClusterBenchmark {
         for callers in [64, 256, 1024] { measured.append(try await lookups(of: callers, database, url)) }
         for callers in [8, 64] { measured.append(try await commits(of: callers, database, url)) }
         await database.close()
-        return measured
+        return measured + (try await ClusterServerBenchmark.run(on: server))
     }
 
     /// Answers of 1.2 kB, as a customer's is.
@@ -262,7 +262,7 @@ private final class BareCommits: @unchecked Sendable {
     }
 }
 
-private func connect(_ url: String, _ prepare: (OpaquePointer) -> Void) throws -> OpaquePointer {
+func connect(_ url: String, _ prepare: (OpaquePointer) -> Void) throws -> OpaquePointer {
     guard let connection = PQconnectdb(url), PQstatus(connection) == CONNECTION_OK else {
         throw BenchmarkFailure("no connection to \(url)")
     }
@@ -273,7 +273,7 @@ private func connect(_ url: String, _ prepare: (OpaquePointer) -> Void) throws -
 }
 
 /// A server of the benchmark's own, which ends with it.
-private final class TemporaryServer {
+final class TemporaryServer {
     let folder: String
     private let process = Process()
     private let input = Pipe()
@@ -284,7 +284,7 @@ private final class TemporaryServer {
             .appendingPathComponent("Scripts/support/postgres-cluster")
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = [script.path, "shared_buffers = '512MB'"]
+        process.arguments = [script.path, "shared_buffers = '512MB'", "max_connections = 200"]
         process.standardInput = input
         process.standardOutput = output
         try process.run()

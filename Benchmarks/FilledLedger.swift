@@ -52,7 +52,7 @@ struct FilledLedger {
     }
 
     static func configuration(
-        _ database: SQLiteDatabase, _ chain: SigningChain
+        _ database: any SQLDatabase, _ chain: SigningChain
     ) -> EntitlementService.Configuration {
         var configuration = EntitlementService.Configuration(
             database: database, apps: [.init(bundleID: bundleID)], environments: [.sandbox])

@@ -71,19 +71,20 @@ enum ServerBenchmark {
     }
 
     /// Any of them, as likely as all others.
-    private static func somebody(_ number: Int, among count: Int) -> Int {
+    static func somebody(_ number: Int, among count: Int) -> Int {
         var mixed = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15
         mixed ^= mixed >> 29
         return Int((mixed &* 0xBF58_476D_1CE4_E5B9) >> 20) % count
     }
 
-    private static func get(_ path: String, _ key: String) -> [UInt8] {
+    static func get(_ path: String, _ key: String) -> [UInt8] {
         Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(key)\r\n\r\n".utf8)
     }
 
-    private static func compare(
+    /// - Parameter hasProcessor: whether a processor is left for who asks. Where the database runs beside the server, none is.
+    static func compare(
         _ name: String, _ service: EntitlementService, _ sample: HTTPResponse, among customers: Int,
-        budget: String, request: @escaping @Sendable (Int) -> [UInt8]
+        budget: String, hasProcessor: Bool = true, request: @escaping @Sendable (Int) -> [UInt8]
     ) async throws -> Figure {
         // One core for the server, one for who asks: a thread more would only take turns with them.
         var one = HTTPListener.Configuration()
@@ -97,7 +98,7 @@ enum ServerBenchmark {
         func load(_ port: Int, _ count: Int, of customer: @escaping @Sendable (Int) -> Int) async throws
             -> PollingLoad.Outcome
         {
-            try await PollingLoad.run(port: port, connections: connections, count: count, isNeverAsleep: true) {
+            try await PollingLoad.run(port: port, connections: connections, count: count, isNeverAsleep: hasProcessor) {
                 request(customer($0))
             }
         }
@@ -170,7 +171,7 @@ enum ServerBenchmark {
         return figures
     }
 
-    private static func post(_ path: String, _ key: String?, _ body: JSONValue) -> [UInt8] {
+    static func post(_ path: String, _ key: String?, _ body: JSONValue) -> [UInt8] {
         let bytes = body.encoded()
         let authorization = key.map { "Authorization: Bearer \($0)\r\n" } ?? ""
         let header =

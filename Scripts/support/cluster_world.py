@@ -23,6 +23,14 @@ SUPPORT = pathlib.Path(__file__).resolve().parent
 APP = "com.example.chaos"
 DATABASE = "chaos"
 CREDITS = {"credits": {"coins": {"products": {"coins": 100}, "prices": {"frame": 60, "filter": 25}}}}
+# What the release after the present one may do to the schema while both serve.
+STEP_OF_A_LATER_RELEASE = """
+    BEGIN;
+    ALTER TABLE customer ADD COLUMN of_a_later_release TEXT NOT NULL DEFAULT '';
+    INSERT INTO schema_migrations (position, name, checksum, minimum_program)
+    SELECT max(position) + 1, '9999 later release', '', '0016 programs' FROM schema_migrations;
+    COMMIT;
+"""
 SETTINGS = ("deadlock_timeout=100ms", "max_connections=200", "autovacuum_naptime=5s")
 
 
@@ -266,13 +274,16 @@ class Store(LineProgram):
 class Server:
     """One server, killed and started again. Its address differs each time."""
 
-    def __init__(self, number, words, folder):
+    def __init__(self, number, words, folder, older=None):
         self.number, self.words, self.folder = number, words, folder
+        # The program of an older release, which takes turns with the present one.
+        self.older = older
         self.process, self.address, self.starts = None, None, 0
 
     def start(self, more=()):
         log = open(f"{self.folder}/server-{self.number}.log", "a")
-        process = subprocess.Popen([*self.words, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+        is_older = self.older and (self.number + self.starts) % 2
+        process = subprocess.Popen([self.older if is_older else self.words[0], *self.words[1:], *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
                                    text=True, cwd=self.folder)
         line = process.stdout.readline()
         if not line:
@@ -375,7 +386,7 @@ class Cluster:
     """PostgreSQL, the proxies and the servers before it, and what they need."""
 
     def __init__(self, folder, history, isolation, mode, program, tool, fault=None, servers=3, options="",
-                 has_standby=False, clocks=()):
+                 has_standby=False, clocks=(), older=None):
         self.folder, self.fault, self.program = folder, fault, program
         self.postgres = Postgres()
         self.receiver = Receiver(history)
@@ -394,13 +405,15 @@ class Cluster:
         self.proxies = Proxies(self.postgres.socket, proxied)
         self.servers = [
             Server(number, self.words(f"postgres://souk@/{DATABASE}?host={place}{options}", isolation, mode, tool),
-                   folder) for number, place in enumerate(proxied)]
+                   folder, older) for number, place in enumerate(proxied)]
         self.clocks = [Clock(seconds) for seconds in clocks]
         for server, clock in zip(self.servers, self.clocks):
             server.words += ["--clock", clock.url]
         rules = ["rules=remove"] if fault else []
         if not self.servers[0].start(rules) or not all(server.start() for server in self.servers[1:]):
             raise WorldFailure(f"a server did not start, see {folder}")
+        if older:
+            self.postgres.sql(STEP_OF_A_LATER_RELEASE)
         if has_standby:
             self.postgres.add_standby()
         self.secret = pathlib.Path(folder, f"souk.{APP}.secret-key").read_text().strip()

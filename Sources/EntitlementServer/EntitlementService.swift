@@ -49,6 +49,13 @@ public final class EntitlementService: HTTPHandler {
         try configuration.check()
         let database = configuration.database
         try database.migrate(Schema.migrations(for: database.dialect))
+        let registry =
+            database.dialect == .sqlite
+            ? nil
+            : ServerRegistry(
+                database: database, id: configuration.makeGrantID(), clock: configuration.monotonicClock)
+        // Before anything else is done with the tables: from now on they stay what this program takes them for.
+        try await registry?.step()
         let (secrets, rules) = try await Self.enter(configuration, into: database)
         let tokens = try CustomerTokens(secrets: secrets, realClock: configuration.realClock)
         self.configuration = configuration
@@ -74,10 +81,7 @@ public final class EntitlementService: HTTPHandler {
             ledger: ledger, tokens: tokens,
             signer: AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock), metrics: metrics,
             news: news, readers: readers, pulls: StatusPulls(configuration, readers, ledger),
-            registry: database.dialect == .sqlite
-                ? nil
-                : ServerRegistry(
-                    database: database, id: configuration.makeGrantID(), clock: configuration.monotonicClock))
+            registry: registry)
         router = Self.router(configuration, keys, parts)
         chores = try await Self.chores(configuration, parts)
     }
@@ -103,20 +107,32 @@ public final class EntitlementService: HTTPHandler {
     ///
     /// To be called once, beside serving. Returns when its task is cancelled; streams of events have ended then, so that a
     /// listener can stop without cutting them off.
-    public func run() async {
-        await withTaskGroup(of: Void.self) { group in
-            for chore in chores {
-                group.addTask { [configuration, parts] in
-                    await chore.run(
-                        hearing: parts.news, among: parts.registry, report: configuration.reportFailure)
+    ///
+    /// Throws `SQLError` with `newerSchema` when a newer program changed a shared database so that this one must serve no
+    /// more.
+    public func run() async throws {
+        let outcome: Result<Void, any Error>
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for chore in chores {
+                    group.addTask { [configuration, parts] in
+                        try await chore.run(
+                            hearing: parts.news, among: parts.registry, report: configuration.reportFailure)
+                    }
                 }
+                // The first that throws ends the others; `waitForAll` would wait for them.
+                while try await group.next() != nil {}
             }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
         }
         if let registry = parts.registry {
             // Not of this task, which is cancelled.
             await Task { try? await registry.leave() }.value
         }
         parts.news.end()
+        try outcome.get()
     }
 
     /// Makes a public and a secret key for each configured app that has none, and returns them.
@@ -252,7 +268,7 @@ public final class EntitlementService: HTTPHandler {
         let promotions = PromotionRoutes(
             ledger: ledger, idempotent: idempotent, makeGrantID: configuration.makeGrantID,
             randomBytes: configuration.randomBytes)
-        let open = OpenRoutes(readiness: Readiness(configuration))
+        let open = OpenRoutes(readiness: Readiness(configuration, standby: ledger.standby))
         let showcase = ShowcaseRoute(
             pricePoints: Dictionary(
                 uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, $0.pricePoints) }))

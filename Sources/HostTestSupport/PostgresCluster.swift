@@ -35,6 +35,7 @@ public final class PostgresCluster: Sendable {
 
     /// The folder of the socket, of the server's log (`log`) and of its data (`data`).
     public let folder: String
+    private let port: Int?
     private let program: ChildProgram
     private let count = Locked(0)
 
@@ -42,14 +43,20 @@ public final class PostgresCluster: Sendable {
     ///
     /// - Parameters:
     ///   - primary: the cluster that this one follows as a standby; `nil` for one of its own.
+    ///   - port: one of 127.0.0.1 at which it listens too, for TLS alone; the certificate is `server.crt` in the folder.
+    ///   - pooled: puts PgBouncer in transaction mode before it, see `pooledURL(of:)`.
     ///   - settings: more of the server's settings, such as `max_prepared_transactions=1`.
-    public init(standbyOf primary: PostgresCluster? = nil, settings: [String] = []) async throws {
+    public init(
+        standbyOf primary: PostgresCluster? = nil, port: Int? = nil, pooled: Bool = false, settings: [String] = []
+    ) async throws {
+        self.port = port
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Scripts/support/postgres-cluster")
         program = try ChildProgram(
             "/bin/sh",
-            [script.path] + (primary.map { ["standby-of=\($0.folder)"] } ?? []) + ["fsync=off", "full_page_writes=off"]
-                + settings, input: .captured, output: .captured)
+            [script.path] + (primary.map { ["standby-of=\($0.folder)"] } ?? []) + (port.map { ["tls=\($0)"] } ?? [])
+                + (pooled ? ["pooler"] : []) + ["fsync=off", "full_page_writes=off"] + settings, input: .captured,
+            output: .captured)
         guard let line = await program.output.firstLine(), !line.isEmpty else { throw POSIXError(.ECHILD) }
         folder = line
     }
@@ -77,13 +84,26 @@ public final class PostgresCluster: Sendable {
         "postgres://\(role)@/\(name)?host=\(folder)"
     }
 
+    /// The URL of the database `name` behind the pooler.
+    public func pooledURL(of name: String) -> String { url(of: name) + "&port=6432" }
+
+    /// Whether PgBouncer is installed here.
+    public static var hasPooler: Bool {
+        ["/usr/sbin", "/usr/bin", "/usr/local/bin"].contains { folder in
+            FileManager.default.isExecutableFile(atPath: "\(folder)/pgbouncer")
+        }
+    }
+
     /// Runs SQL with `psql`, in the database `postgres` unless another is named, and returns what it prints: values without
     /// a header.
     @discardableResult
     public func run(_ sql: String, in database: String = "postgres") async throws -> String {
         let outcome = try await ChildProgram.run(
             "\(Self.programs ?? "")/psql",
-            ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", folder, "-U", "souk", "-d", database],
+            [
+                "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", folder, "-p", "\(port ?? 5432)", "-U", "souk",
+                "-d", database,
+            ],
             input: .text(sql))
         guard outcome.status == 0 else {
             FileHandle.standardError.write(Data(outcome.errors.utf8))

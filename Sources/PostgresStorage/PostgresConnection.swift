@@ -113,7 +113,10 @@ final class PostgresConnection: @unchecked Sendable {
     private static func refusal(_ pointer: OpaquePointer, _ place: String) -> SQLError {
         let said = oneLine(String(cString: PQerrorMessage(pointer)))
         let code: SQLError.Code = said.contains("read-only") ? .readOnly : .cannotOpen
-        return SQLError(code, "The database \(place) cannot be opened: \(said).")
+        let advice =
+            said.contains("unsupported startup parameter")
+            ? " Behind a pooler of transactions, such as PgBouncer, open it without prepared statements." : ""
+        return SQLError(code, "The database \(place) cannot be opened: \(said).\(advice)")
     }
 
     private func checkServer() throws(SQLError) {

@@ -20,6 +20,7 @@ extension SQLError {
                 made(.storageFull, "There is no room left for the database \(place); make room and try again.")
             case "55P03":
                 made(.busy, "Another transaction kept rows of the database \(place) locked for too long; try again.")
+            case "55006": made(.busy, "The database \(place) is in use: \(said).")
             case "53300", "57014":
                 made(.busy, "The database \(place) is busy: \(said); try again.")
             case "57P01", "57P02", "57P03", "57P05", "25P03":

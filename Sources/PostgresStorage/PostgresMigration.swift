@@ -3,7 +3,8 @@ import SQLStorage
 extension MigrationPlan {
     static let table = """
         CREATE TABLE IF NOT EXISTS schema_migrations (
-            position BIGINT PRIMARY KEY, name TEXT COLLATE "C" NOT NULL UNIQUE, checksum TEXT NOT NULL);
+            position BIGINT PRIMARY KEY, name TEXT COLLATE "C" NOT NULL UNIQUE, checksum TEXT NOT NULL,
+            minimum_program TEXT COLLATE "C");
         \(CommitMark.table)
         """
 
@@ -21,9 +22,7 @@ extension MigrationPlan {
         try connection.runScript("BEGIN ISOLATION LEVEL READ COMMITTED")
         do {
             try connection.runScript("LOCK TABLE schema_migrations IN SHARE ROW EXCLUSIVE MODE")
-            let session = PostgresSession(
-                connection, statements,
-                beginning: PostgresQuery(statement: try PostgresStatement("SELECT 1"), values: [], isKept: false))
+            let session = PostgresSession(connection, statements, beginning: [])
             let applied = try AppliedMigration.all(in: session)
             guard let step = try remaining(after: applied, at: connection.place).first else {
                 try connection.runScript("COMMIT")
@@ -35,8 +34,10 @@ extension MigrationPlan {
                 throw SQLError(error.code, "The migration \(step.name) failed. \(error.message)", underlying: error)
             }
             try session.execute(
-                "INSERT INTO schema_migrations (position, name, checksum) VALUES (?1, ?2, ?3)",
-                [.integer(Int64(applied.count)), .text(step.name), .text(step.checksum)])
+                """
+                INSERT INTO schema_migrations (position, name, checksum, minimum_program) VALUES (?1, ?2, ?3, ?4)
+                """,
+                [.integer(Int64(applied.count)), .text(step.name), .text(step.checksum), .text(step.minimumProgram)])
             try connection.runScript("COMMIT")
             return true
         } catch {

@@ -13,14 +13,14 @@ final class PostgresReaders: Sendable {
     private let settings: PostgresSettings
     private let statements: PostgresStatements
     private let state: Locked<State>
-    private let begin: PostgresStatement
+    private let beginning: [PostgresQuery]
     private let commit: PostgresStatement
 
     init(_ settings: PostgresSettings, _ statements: PostgresStatements, first: PostgresConnection?) throws(SQLError) {
         self.settings = settings
         self.statements = statements
         state = Locked(State(idle: first.map { [$0] } ?? []))
-        begin = try PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        beginning = try settings.beginning("REPEATABLE READ READ ONLY")
         commit = try PostgresStatement("COMMIT")
     }
 
@@ -40,8 +40,7 @@ final class PostgresReaders: Sendable {
     }
 
     private func run<T>(_ body: (any SQLConnection) throws -> T, on connection: PostgresConnection) throws -> T {
-        let session = PostgresSession(
-            connection, statements, beginning: PostgresQuery(statement: begin, values: [], isKept: false))
+        let session = PostgresSession(connection, statements, beginning: beginning)
         defer {
             _ = session.end()
             if session.hasBegun {

@@ -7,6 +7,8 @@ final class PostgresSession: SQLConnection {
     private let connection: PostgresConnection
     private let statements: PostgresStatements
     private var waiting: [PostgresQuery]
+    /// How many statements begin the transaction.
+    let beginningCount: Int
     private var cursors = 0
     private var isEnded = false
     private(set) var failure: SQLError?
@@ -16,11 +18,12 @@ final class PostgresSession: SQLConnection {
     /// Rows that a cursor reads at once.
     private static let part = 500
 
-    /// - Parameter beginning: the statement that begins the transaction; sent with the first question.
-    init(_ connection: PostgresConnection, _ statements: PostgresStatements, beginning: PostgresQuery) {
+    /// - Parameter beginning: what begins the transaction; sent with the first question.
+    init(_ connection: PostgresConnection, _ statements: PostgresStatements, beginning: [PostgresQuery]) {
         self.connection = connection
         self.statements = statements
-        waiting = [beginning]
+        waiting = beginning
+        beginningCount = beginning.count
     }
 
     /// Ends the use by the body. Returns what was performed and not sent yet.
@@ -79,7 +82,7 @@ final class PostgresSession: SQLConnection {
 
     /// Sends what was performed and waits for it.
     func askWhatWaits() throws(SQLError) {
-        if hasBegun ? !waiting.isEmpty : waiting.count > 1 { _ = try ask([]) }
+        if hasBegun ? !waiting.isEmpty : waiting.count > beginningCount { _ = try ask([]) }
     }
 
     private func made(_ sql: String, _ values: [SQLValue]) throws(SQLError) -> PostgresQuery {

@@ -51,22 +51,40 @@ final class PostgresSettings: Sendable {
         return max(1, min(seconds, 1_000_000) * 1000 + attoseconds / 1_000_000_000_000_000)
     }
 
+    /// A program that stops in the middle of a transaction keeps its rows locked for no longer.
+    private var transactionSettings: [(String, String)] {
+        [("idle_in_transaction_session_timeout", "60000"), ("lock_timeout", "\(lockMilliseconds)")]
+    }
+
+    /// Statements that begin a transaction of this kind. A pooler refuses settings of a connection and gives the next transaction
+    /// another one, so there they are of the transaction.
+    func beginning(_ kind: String) throws(SQLError) -> [PostgresQuery] {
+        var texts = ["BEGIN ISOLATION LEVEL \(kind)"]
+        if !configuration.keepsStatements {
+            texts += transactionSettings.map { "SET LOCAL \($0) = \($1)" }
+        }
+        var queries: [PostgresQuery] = []
+        for text in texts {
+            queries.append(PostgresQuery(statement: try PostgresStatement(text), values: [], isKept: false))
+        }
+        return queries
+    }
+
+    private func options(_ settings: [(String, String)]) -> [(String, String)] {
+        let own = configuration.keepsStatements ? settings.map { "-c \($0)=\($1)" } : []
+        let all = (own + [options]).filter { !$0.isEmpty }.joined(separator: " ")
+        return all.isEmpty ? [] : [("options", all)]
+    }
+
     /// For `PQconnectdbParams`; the last of two with the same name counts.
     func parameters(for use: PostgresConnection.Use) -> [(String, String)] {
         switch use {
         case .transactions:
-            // A program that stops in the middle of a transaction keeps its rows locked for no longer.
-            parameters + standby + [
-                (
-                    "options",
-                    "-c idle_in_transaction_session_timeout=60000 -c lock_timeout=\(lockMilliseconds) \(options)"
-                )
-            ]
+            parameters + standby + options(transactionSettings)
         case .lookups:
             // Each statement is a transaction of its own, which can change nothing.
-            parameters + [("target_session_attrs", "primary")] + standby + [
-                ("options", "-c default_transaction_read_only=on \(options)")
-            ]
+            parameters + [("target_session_attrs", "primary")] + standby
+                + options([("default_transaction_read_only", "on")])
         }
     }
 

@@ -18,10 +18,10 @@ final class PostgresWriters: Sendable {
     private let state = Locked(State())
     private let wake = DispatchSemaphore(value: 0)
     private let crowd = WriteCrowd()
-    private let begin: PostgresStatement
+    private let beginning: [PostgresQuery]
     private let commit: PostgresStatement
     private let rollback: PostgresStatement
-    private let beginSettling: PostgresStatement
+    private let beginningToSettle: [PostgresQuery]
     /// Commits until old marks are deleted.
     private let untilForgetting = Locked(1_000)
 
@@ -32,10 +32,10 @@ final class PostgresWriters: Sendable {
         self.settings = settings
         self.statements = statements
         let level = settings.configuration.isolation == .serializable ? "SERIALIZABLE" : "READ COMMITTED"
-        begin = try PostgresStatement("BEGIN ISOLATION LEVEL \(level) READ WRITE")
+        beginning = try settings.beginning("\(level) READ WRITE")
         commit = try PostgresStatement("COMMIT")
         rollback = try PostgresStatement("ROLLBACK")
-        beginSettling = try PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+        beginningToSettle = try settings.beginning("READ COMMITTED READ WRITE")
     }
 
     // MARK: - Asking
@@ -182,11 +182,12 @@ final class PostgresWriters: Sendable {
                 let connection = try PostgresConnection(settings, for: .transactions)
                 defer { connection.close() }
                 let answers = try connection.exchange(
-                    [
-                        PostgresQuery(statement: beginSettling, values: [], isKept: false), try mark.settling(),
-                        PostgresQuery(statement: commit, values: [], isKept: false),
+                    beginningToSettle + [
+                        try mark.settling(), PostgresQuery(statement: commit, values: [], isKept: false),
                     ], endsWithCommit: true)
-                if let isLeft: Int64 = try answers[1].rows.first?["is_left"] { return isLeft == 1 }
+                if let isLeft: Int64 = try answers[beginningToSettle.count].rows.first?["is_left"] {
+                    return isLeft == 1
+                }
                 return nil
             } catch {
                 guard let error = error as? SQLError, error.code != .closed else { return nil }
@@ -239,8 +240,7 @@ final class PostgresWriters: Sendable {
                 kept = nil
             }
         }
-        let session = PostgresSession(
-            connection, statements, beginning: PostgresQuery(statement: begin, values: [], isKept: false))
+        let session = PostgresSession(connection, statements, beginning: beginning)
         do {
             var waiting: [PostgresQuery] = []
             try write.run { body in
@@ -249,7 +249,7 @@ final class PostgresWriters: Sendable {
                 if let failure = session.failure { throw failure }
             }
             // A body that asked nothing and changed nothing needs no transaction.
-            guard session.hasBegun || waiting.count > 1 else { return }
+            guard session.hasBegun || waiting.count > session.beginningCount else { return }
             _ = try connection.exchange(
                 waiting + [try mark.leaving(), PostgresQuery(statement: commit, values: [], isKept: false)],
                 endsWithCommit: true)

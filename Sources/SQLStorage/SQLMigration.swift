@@ -12,10 +12,16 @@ public struct SQLMigration: Sendable, Hashable {
     public let name: String
     /// The SQL for each dialect that the program runs on.
     public let texts: [SQLDialect: String]
+    /// The last step that a program must know to use a database that has this one; a program that knows fewer refuses it.
+    /// The step itself when `nil`. Only PostgreSQL, where programs of two releases share a database, looks at it.
+    public let minimumProgram: String?
 
-    public init(_ name: String, _ texts: [SQLDialect: String]) {
+    /// - Parameter minimumProgram: names an earlier step of the list. A step that only adds tables, and columns with a
+    ///   default, can name one: programs that do not know the step go on beside those that do.
+    public init(_ name: String, _ texts: [SQLDialect: String], minimumProgram: String? = nil) {
         self.name = name
         self.texts = texts
+        self.minimumProgram = minimumProgram
     }
 }
 
@@ -34,12 +40,13 @@ public struct SQLSchemaStatus: Sendable, Hashable {
 package struct AppliedMigration: Equatable {
     package var name: String
     package var checksum: String
+    /// See `SQLMigration.minimumProgram`; `nil` on SQLite, which does not keep it.
+    package var minimumProgram: String?
 
-    /// Those of a database that remembers any, in the order of application.
-    package static func all(in connection: any SQLConnection) throws -> [AppliedMigration] {
-        try connection.query("SELECT name, checksum FROM schema_migrations ORDER BY position").map { row in
-            AppliedMigration(name: try row["name"], checksum: try row["checksum"])
-        }
+    package init(name: String, checksum: String, minimumProgram: String?) {
+        self.name = name
+        self.checksum = checksum
+        self.minimumProgram = minimumProgram
     }
 
     /// The last name in a database that is being copied to: it is not to be used before all is there.
@@ -47,6 +54,17 @@ package struct AppliedMigration: Equatable {
     /// How the last name of a database begins whose contents are elsewhere now: it is not to be used any more. Where they are
     /// follows. Programs that do not know this refuse a name they do not know.
     package static let movedTo = "moved to "
+
+    /// Those of a database that remembers any, in the order of application.
+    package static func all(in connection: any SQLConnection) throws -> [AppliedMigration] {
+        let minimum = connection.isConcurrent ? "minimum_program" : "NULL"
+        return try connection.query(
+            "SELECT name, checksum, \(minimum) AS minimum_program FROM schema_migrations ORDER BY position"
+        ).map { row in
+            AppliedMigration(
+                name: try row["name"], checksum: try row["checksum"], minimumProgram: try row["minimum_program"])
+        }
+    }
 
     /// Writes a name behind those of the migrations, so that `MigrationPlan` refuses the database.
     package static func mark(_ name: String, _ connection: any SQLConnection) throws {
@@ -64,6 +82,7 @@ package struct MigrationPlan {
         package let name: String
         package let text: String
         package let checksum: String
+        package let minimumProgram: String
     }
 
     let steps: [Step]
@@ -79,7 +98,17 @@ package struct MigrationPlan {
                 throw SQLError(
                     .invalidMigration, "The migration \(migration.name) has no text for \(dialect.rawValue).")
             }
-            steps.append(Step(name: migration.name, text: text, checksum: Hex.encode(SHA256.hash(text.utf8))))
+            let minimum = migration.minimumProgram ?? migration.name
+            guard names.contains(minimum) else {
+                throw SQLError(
+                    .invalidMigration,
+                    "The migration \(migration.name) asks for programs that know \(minimum), which is no step before it."
+                )
+            }
+            steps.append(
+                Step(
+                    name: migration.name, text: text, checksum: Hex.encode(SHA256.hash(text.utf8)),
+                    minimumProgram: minimum))
         }
         self.steps = steps
     }
@@ -104,15 +133,18 @@ package struct MigrationPlan {
         }
         for (index, past) in applied.enumerated() {
             guard known.contains(past.name) else {
+                // A newer program added a step that leaves this one what it needs; so must each step after it.
+                if index >= steps.count, let minimum = past.minimumProgram, known.contains(minimum) { continue }
                 throw SQLError(
                     .newerSchema,
                     "The database \(place) has the migration \(past.name), which this program does not know: "
                         + "it was used by a newer version; run that version.")
             }
-            guard steps[index].name == past.name else {
+            guard index < steps.count, steps[index].name == past.name else {
+                let own = index < steps.count ? steps[index].name : "no step"
                 throw SQLError(
                     .migrationChanged,
-                    "The database \(place) applied \(past.name) where this program has \(steps[index].name); "
+                    "The database \(place) applied \(past.name) where this program has \(own); "
                         + "migrations may only be added at the end.")
             }
             guard steps[index].checksum == past.checksum else {
@@ -122,6 +154,6 @@ package struct MigrationPlan {
                         + "put the old text back and add a new migration.")
             }
         }
-        return steps[applied.count...]
+        return steps.dropFirst(applied.count)
     }
 }

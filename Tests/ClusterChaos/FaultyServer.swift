@@ -40,7 +40,7 @@ struct FaultyServer {
         let listener = HTTPListener(handler: service)
         let line: JSONValue = ["listening": .string(try listener.start().url)]
         FileHandle.standardOutput.write(Data("\(line.text())\n".utf8))
-        let backgroundJobs = Task { await service.run() }
+        let backgroundJobs = Task { try await service.run() }
         await Self.endOfInput()
         backgroundJobs.cancel()
     }

@@ -85,6 +85,28 @@ struct StandbyTests {
         }
     }
 
+    @Test func `readiness says what a commit waits for`() async throws {
+        try await Self.withPlace { place in
+            func said() async throws -> JSONValue? {
+                place.bench.realClock.advance(by: 1)
+                return try await place.bench.send(.get, "/readyz", as: .none).json["replication"]
+            }
+            #expect(try await said() == "asynchronous")
+            let modes = [("remote_write", "remoteWrite"), ("on", "synchronous"), ("remote_apply", "remoteApply")]
+            try await place.primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            for (level, name) in modes + [("local", "asynchronous")] {
+                try await place.primary.run("ALTER SYSTEM SET synchronous_commit = '\(level)'")
+                try await place.primary.run("SELECT pg_reload_conf()")
+                try await until("readiness says \(name)") { try await said() == .string(name) }
+            }
+        }
+        try await ServerBench.$engine.withValue(.postgreSQL) {
+            let alone = try await ServerBench()
+            #expect(try await alone.send(.get, "/readyz", as: .none).json["replication"] == "none")
+            await alone.close()
+        }
+    }
+
     @Test func `an answer whose time has passed has the same bytes everywhere, and is written later`() async throws {
         try await Self.withPlace { place in
             let bench = place.bench
@@ -127,6 +149,8 @@ struct StandbyTests {
             try await until("the connections to the primary have ended") {
                 (try? bench.database.read { try $0.first("SELECT 1 AS one") }) == nil
             }
+            let ready = try await bench.send(.get, "/readyz", as: .none).json
+            #expect(ready["reads"] == true && ready["standby"]?["staleness"] != nil, "\(ready.text())")
             let read = try await bench.get()
             #expect(try read.status == 200 && read.active() == ["tools"] && read.headers["Souk-Staleness"] != nil)
             let bought = try bench.purchase("2", product: "brushes")

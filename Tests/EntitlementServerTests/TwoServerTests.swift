@@ -356,12 +356,18 @@ struct TwoServerTests {
 
     // MARK: - What servers share
 
+    /// As if the servers of the pair, which say at their start that they are there, had never been.
+    private static func forgetServers(_ pair: Pair) async throws {
+        try await pair.first.database.write { try $0.perform("DELETE FROM server", []) }
+    }
+
     @Test func `one server of several does what is to be done once, and another when it has left`() async throws {
         try await Self.withPair(.serializable) { pair in
             func registry(_ bench: ServerBench) -> ServerRegistry {
                 ServerRegistry(database: bench.database, id: UUID().uuidString, clock: MonotonicClock())
             }
             let (first, second) = (registry(pair.first), registry(pair.second))
+            try await Self.forgetServers(pair)
             #expect(try await first.leads())
             #expect(try await !second.leads())
             #expect(try await first.leads())
@@ -381,6 +387,7 @@ struct TwoServerTests {
                 ServerRegistry(database: pair.first.database, id: "first", clock: MonotonicClock()),
                 ServerRegistry(database: pair.second.database, id: "second", clock: MonotonicClock())
             )
+            try await Self.forgetServers(pair)
             #expect(try await first.leads())
             for server in [first, second] { try await server.step() }
             #expect(second.count == 2)
@@ -409,11 +416,12 @@ struct TwoServerTests {
     @Test func `a server whose chores have ended leaves the lease`() async throws {
         try await Self.withPair(.serializable) { pair in
             let first = pair.first
-            let running = Task { await first.service.run() }
+            try await Self.forgetServers(pair)
+            let running = Task { try await first.service.run() }
             try await until("the first server has the lease") { try first.count("lease") == 1 }
             try await until("the first server counts itself") { try first.count("server") == 1 }
             running.cancel()
-            await running.value
+            try await running.value
             #expect(try first.count("lease") == 0 && first.count("server") == 0)
         }
     }
@@ -430,6 +438,7 @@ struct TwoServerTests {
                 let caller = Caller(app: ServerBench.app, kind: .public, keyDigest: [digest])
                 return (0..<20).count { _ in (try? limiter.admit(caller)) != nil }
             }
+            try await Self.forgetServers(pair)
             #expect(admitted(1) == 10)
             try await ServerRegistry(database: pair.second.database, id: "second", clock: MonotonicClock()).step()
             try await registry.step()

@@ -221,6 +221,35 @@ struct PostgresDatabaseTests {
         }
     }
 
+    @Test func `a program goes on beside a step of a newer one that leaves it what it needs`() async throws {
+        func table(_ name: String, minimumProgram: String? = nil) -> SQLMigration {
+            SQLMigration(
+                name, [.postgreSQL: "CREATE TABLE \"\(name)\" (id BIGINT)"], minimumProgram: minimumProgram)
+        }
+        try await Self.withDatabase { database, url, _ in
+            let own = [Self.schema, table("0002")]
+            try database.migrate(own)
+            let newer = try PostgresDatabase(url: url)
+            let expanded = own + [table("0003", minimumProgram: "0002"), table("0004", minimumProgram: "0001 account")]
+            try newer.migrate(expanded)
+            // The older program starts again, and finds nothing to do and nothing wrong.
+            try database.migrate(own)
+            #expect(
+                try database.schema(own)
+                    == SQLSchemaStatus(applied: ["0001 account", "0002", "0003", "0004"], pending: []))
+            #expect(try database.deviations(from: own) == [])
+            // One that is older still does not know what the third step asks for.
+            #expect(throws: SQLError(.newerSchema, "")) { try database.migrate([Self.schema]) }
+            try newer.migrate(expanded + [table("0005")])
+            #expect(throws: SQLError(.newerSchema, "")) { try database.migrate(own) }
+            #expect(throws: SQLError(.newerSchema, "")) { _ = try database.schema(own) }
+            // What a step asks for is a step before it.
+            let wrong = [Self.schema, table("0002", minimumProgram: "0003"), table("0003")]
+            #expect(throws: SQLError(.invalidMigration, "")) { try database.migrate(wrong) }
+            await newer.close()
+        }
+    }
+
     // MARK: - Connections that end
 
     @Test func `reads, look-ups and writes go on after the server ended their connections`() async throws {

@@ -40,6 +40,11 @@ import Testing
         func texts(_ name: String) -> [String] { expected[name]?.arrayValue?.compactMap(\.stringValue) ?? [] }
     }
 
+    /// Those that knew PostgreSQL.
+    private static let versionsWithPostgreSQL = versions.filter {
+        FileManager.default.fileExists(atPath: "\(fixtures)/\($0)/ledger.sql")
+    }
+
     private func get(_ url: String, key: String? = nil) async throws -> JSONValue {
         var headers: HTTPHeaders = [:]
         if let key { headers = ["Authorization": "Bearer \(key)", "Souk-Environment": "sandbox"] }
@@ -58,7 +63,24 @@ import Testing
         version: String
     ) async throws {
         let fixture = try Fixture(version)
-        let database = "sqlite:" + fixture.folder.file("ledger.sqlite")
+        try await check(fixture, "sqlite:" + fixture.folder.file("ledger.sqlite"))
+    }
+
+    @Test(
+        .enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"), arguments: versionsWithPostgreSQL)
+    func `a ledger in PostgreSQL is migrated, replays without a difference, and answers`(
+        version: String
+    ) async throws {
+        let fixture = try Fixture(version)
+        let cluster = try await PostgresCluster.shared()
+        let database = try await cluster.makeDatabase()
+        let name = String(database.split(separator: "/")[2].prefix { $0 != "?" })
+        _ = try await cluster.run(fixture.folder.text("ledger.sql"), in: name)
+        try await check(fixture, database)
+    }
+
+    /// Brings a ledger up to date, and asks a server on it what its customer may use.
+    private func check(_ fixture: Fixture, _ database: String) async throws {
         func souk(_ words: String...) async throws -> JSONValue {
             let outcome = try await SoukExecutable.run(words + ["--database", database, "--json"])
             #expect(outcome.status == 0, "\(words): \(outcome.errors)")

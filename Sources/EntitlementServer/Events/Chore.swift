@@ -1,4 +1,5 @@
 import Foundation
+import SQLStorage
 
 /// Work that nobody asks for, done in steps: at once while there is more to do, otherwise after a commit it may concern or
 /// a pause.
@@ -17,9 +18,10 @@ struct Chore: Sendable {
     /// Until the task is cancelled.
     ///
     /// - Parameter registry: the servers that share a database; `nil` where there is one.
+    /// - Throws: `SQLError` with `newerSchema`; other errors are reported.
     func run(
         hearing news: News, among registry: ServerRegistry?, report: @Sendable (_ name: String, any Error) -> Void
-    ) async {
+    ) async throws {
         while !Task.isCancelled {
             let listening = followsCommits ? news.listen() : nil
             do {
@@ -28,6 +30,8 @@ struct Chore: Sendable {
                     await Task.yield()
                     continue
                 }
+            } catch let error as SQLError where error.code == .newerSchema {
+                throw error
             } catch {
                 if Task.isCancelled { return }
                 report(name, error)

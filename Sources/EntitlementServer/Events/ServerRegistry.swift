@@ -22,6 +22,9 @@ final class ServerRegistry: Sendable {
     private let database: any SQLDatabase
     private let clock: MonotonicClock
     private let id: String
+    /// The last step of the schema that this program knows, and how many it knows.
+    private let program: String
+    private let steps: Int
     private let state = Locked(State())
 
     /// - Parameter id: names this server; no other has it.
@@ -29,28 +32,41 @@ final class ServerRegistry: Sendable {
         self.database = database
         self.id = id
         self.clock = clock
+        let migrations = Schema.migrations(for: database.dialect)
+        program = migrations.last?.name ?? ""
+        steps = migrations.count
     }
 
     /// How many servers were there a moment ago, this one among them.
     var count: Int { state.withLock(\.count) }
 
-    /// Says that this server is there, and counts them.
+    /// Says that this server is there, counts them, and looks for steps of the schema that this program does not know.
+    ///
+    /// Throws `SQLError` with `newerSchema` when one of them leaves this program not what it needs.
     func step() async throws {
-        let id = SQLValue.text(id)
+        let (id, program) = (SQLValue.text(id), SQLValue.text(program))
         try await database.write { connection in
             try connection.perform(
                 """
-                INSERT INTO server (id, seen_at) VALUES (?1, clock_timestamp())
+                INSERT INTO server (id, seen_at, program) VALUES (?1, clock_timestamp(), ?2)
                 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
-                """, [id])
+                """, [id, program])
         }
         let row = try await database.lookup(
             """
-            SELECT count(*) AS servers, count(*) FILTER (WHERE seen_at < clock_timestamp() - interval '1 day') AS gone
+            SELECT count(*) AS servers, count(*) FILTER (WHERE seen_at < clock_timestamp() - interval '1 day') AS gone,
+                (SELECT max(name) FROM schema_migrations
+                 WHERE position >= ?1 AND (minimum_program IS NULL OR minimum_program > ?2)) AS unknown
             FROM server WHERE seen_at > clock_timestamp() - make_interval(secs => \(Self.patience)) OR
                 seen_at < clock_timestamp() - interval '1 day'
-            """, [])
+            """, [.integer(Int64(steps)), program])
         guard let row else { return }
+        if let unknown: String = try row["unknown"] {
+            throw SQLError(
+                .newerSchema,
+                "The database got the migration \(unknown) from a newer version, which this program does not bear: "
+                    + "run that version.")
+        }
         let (servers, gone): (Int, Int) = (try row["servers"], try row["gone"])
         state.withLock { $0.count = max(1, servers - gone) }
         guard gone > 0 else { return }

@@ -1,4 +1,5 @@
 import HTTPCore
+import Primitives
 import StoreModel
 
 /// Whether the server is alive and can do its work, for whoever watches over it.
@@ -29,8 +30,12 @@ struct OpenRoutes: Sendable {
             let finding = try await readiness.finding()
             guard finding.reads else { throw Refusal.unavailable("The ledger cannot be read.") }
             guard finding.writes || need != .writes else { throw Refusal.unavailable("The ledger cannot be written.") }
-            return HTTPResponse(
-                json: ["status": "ready", "reads": .bool(finding.reads), "writes": .bool(finding.writes)])
+            var answer: JSONValue = [
+                "status": "ready", "reads": .bool(finding.reads), "writes": .bool(finding.writes),
+            ]
+            if let replication = finding.replication { answer["replication"] = .string(replication.rawValue) }
+            if let staleness = finding.staleness { answer["standby"] = ["staleness": .number(staleness)] }
+            return HTTPResponse(json: answer)
         }
     }
 }

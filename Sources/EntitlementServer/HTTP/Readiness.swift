@@ -7,6 +7,25 @@ final class Readiness: Sendable {
     struct Finding: Sendable, Equatable {
         var reads: Bool
         var writes: Bool
+        /// For how much a commit waits, where servers share a database.
+        var replication: Replication?
+        /// By how many seconds the copy may be behind; `nil` where it is not read.
+        var staleness: Double?
+    }
+
+    /// How far a commit is copied before PostgreSQL answers it, by `synchronous_standby_names` and `synchronous_commit`
+    /// (https://www.postgresql.org/docs/current/runtime-config-wal.html). A failover loses nothing from `synchronous` on.
+    enum Replication: String {
+        /// Nothing copies the database.
+        case unreplicated = "none"
+        /// A copy may lack what was acknowledged.
+        case asynchronous
+        /// A copy has the commit in its memory.
+        case remoteWrite
+        /// A copy has it on its disk.
+        case synchronous
+        /// A copy shows it to readers.
+        case remoteApply
     }
 
     private struct State {
@@ -19,13 +38,15 @@ final class Readiness: Sendable {
     private static let period = Duration.seconds(1)
 
     private let database: any SQLDatabase
+    private let standby: Standby?
     private let realClock: any WallClock
     private let clock: MonotonicClock
     private let report: @Sendable (_ name: String, any Error) -> Void
     private let state = Locked(State())
 
-    init(_ configuration: EntitlementService.Configuration) {
+    init(_ configuration: EntitlementService.Configuration, standby: Standby?) {
         database = configuration.database
+        self.standby = standby
         realClock = configuration.realClock
         clock = configuration.monotonicClock
         report = configuration.reportFailure
@@ -48,7 +69,7 @@ final class Readiness: Sendable {
         let fresh = state.withLock { state in
             state.last.flatMap { clock.now - $0.at < Self.period ? $0.finding : nil }
         }
-        return fresh ?? Finding(reads: canRead(), writes: false)
+        return if let fresh { fresh } else { await Finding(reads: canRead(), writes: false, staleness: staleness) }
     }
 
     private func probe(_ own: News) async throws -> Finding {
@@ -56,16 +77,37 @@ final class Readiness: Sendable {
             state.withLock { $0.probe = nil }
             own.end()
         }
-        let reads = canRead()
-        let finding = Finding(reads: reads, writes: reads ? try await canWrite() : false)
+        let reads = await canRead()
+        var finding = Finding(reads: reads, writes: reads ? try await canWrite() : false, staleness: staleness)
+        if finding.writes, database.dialect != .sqlite { finding.replication = try? await replication() }
         state.withLock { $0.last = (finding, clock.now) }
         return finding
     }
 
-    private func canRead() -> Bool {
+    private var staleness: Double? { standby?.staleness }
+
+    private func replication() async throws -> Replication {
+        let row = try await database.lookup(
+            """
+            SELECT current_setting('synchronous_standby_names') AS names, current_setting('synchronous_commit') AS level,
+                (SELECT count(*) FROM pg_stat_replication) AS copies
+            """, [])
+        guard let row, try row["names"] as String != "" else {
+            return try row.map { try $0["copies"] as Int > 0 } ?? false ? .asynchronous : .unreplicated
+        }
+        return switch try row["level"] as String {
+        case "on": .synchronous
+        case "remote_apply": .remoteApply
+        case "remote_write": .remoteWrite
+        default: .asynchronous
+        }
+    }
+
+    private func canRead() async -> Bool {
+        if staleness != nil { return true }
         do {
             try database.checkFiles()
-            _ = try database.read { try $0.first("SELECT 1 AS one") }
+            _ = try await database.lookup("SELECT 1 AS one", [])
             return true
         } catch {
             report("readiness", error)

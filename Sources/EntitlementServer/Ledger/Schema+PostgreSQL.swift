@@ -358,7 +358,8 @@ extension Schema {
 
             CREATE TABLE server (
                 id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
-                seen_at TIMESTAMPTZ NOT NULL
+                seen_at TIMESTAMPTZ NOT NULL,
+                program TEXT COLLATE "C" NOT NULL
             );
 
             CREATE TABLE lease (
@@ -366,6 +367,34 @@ extension Schema {
                 holder TEXT COLLATE "C" NOT NULL,
                 until TIMESTAMPTZ NOT NULL
             );
+            """
+        ])
+
+    /// The database refuses a step that a running server does not bear, see `SQLMigration.minimumProgram`.
+    ///
+    /// A server first says which steps it knows, and then looks which ones there are (`ServerRegistry`). The lock makes a step
+    /// wait for a server that says so, and the server for the step. Numbers make names of steps comparable.
+    static let programs = SQLMigration(
+        "0016 programs",
+        [
+            .postgreSQL: """
+            CREATE FUNCTION refuse_step_of_older_server() RETURNS trigger LANGUAGE plpgsql AS $$
+            DECLARE
+                older TEXT COLLATE "C";
+            BEGIN
+                LOCK TABLE server IN SHARE MODE;
+                SELECT program INTO older FROM server
+                WHERE program < NEW.minimum_program AND seen_at > clock_timestamp() - interval '10 seconds' LIMIT 1;
+                IF FOUND THEN
+                    RAISE EXCEPTION
+                        '% takes programs that know %, and a server runs, or did ten seconds ago, that knows only %; end it first',
+                        NEW.name, NEW.minimum_program, older
+                        USING ERRCODE = 'object_in_use';
+                END IF;
+                RETURN NEW;
+            END $$;
+            CREATE TRIGGER schema_migrations_of_servers BEFORE INSERT ON schema_migrations
+                FOR EACH ROW EXECUTE FUNCTION refuse_step_of_older_server();
             """
         ])
 }

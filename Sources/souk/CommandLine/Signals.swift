@@ -38,6 +38,9 @@ final class StopSignal: Sendable {
         }
     }
 
+    /// Asks to stop, from within.
+    func request() { requests.send(()) }
+
     /// Returns after the first request, or when the waiting task is cancelled.
     func wait() async {
         for await _ in requests.stream() { return }

@@ -16,6 +16,10 @@ enum LedgerPlace: Sendable {
         name: "database-isolation", value: "LEVEL",
         help: "PostgreSQL: serializable or read-committed, which is right too and runs again less (serializable)")
 
+    static let preparedStatements = Command.Option(
+        name: "prepared-statements", value: "WHAT",
+        help: "PostgreSQL: on, or off behind a pooler of transactions such as PgBouncer (on)")
+
     static let standby = Command.Option(
         name: "standby", value: "URL", help: "PostgreSQL: a copy that is read when the database cannot be, or may be")
     static let standbyLag = Command.Option(
@@ -29,6 +33,7 @@ enum LedgerPlace: Sendable {
         /// The URL without a password or other parameters.
         let address: String
         var isolation = PostgresDatabase.Isolation.serializable
+        var keepsStatements = true
 
         /// Throws `Misuse` for a URL that is none.
         init(url: String, allowsPassword: Bool) throws {
@@ -40,6 +45,7 @@ enum LedgerPlace: Sendable {
         func open(isStandby: Bool = false) throws -> PostgresDatabase {
             var configuration = PostgresDatabase.Configuration()
             configuration.isolation = isolation
+            configuration.keepsStatements = keepsStatements
             configuration.isStandby = isStandby
             configuration.allowsPasswordInURL = allowsPassword
             return try LedgerFile.refusing { try PostgresDatabase(url: url, configuration: configuration) }
@@ -51,16 +57,29 @@ enum LedgerPlace: Sendable {
     init(_ arguments: Arguments, typed: Arguments) throws {
         try self.init(
             naming: arguments.text("database") ?? "sqlite:souk.sqlite", allowsPassword: typed.text("database") == nil)
-        guard let level = arguments.text("database-isolation") else { return }
-        guard case .postgres(var postgres) = self else {
-            throw Misuse("--database-isolation is for PostgreSQL: in a SQLite file writes run one at a time")
+        let level = arguments.text(Self.isolation.name)
+        for option in [Self.isolation, Self.preparedStatements] where arguments.text(option.name) != nil {
+            guard case .postgres = self else {
+                throw Misuse("--\(option.name) is for PostgreSQL; --database names a SQLite file")
+            }
         }
+        guard case .postgres(var postgres) = self else { return }
+        postgres.keepsStatements = try Self.keepsStatements(arguments)
         switch level {
+        case nil: break
         case "serializable": postgres.isolation = .serializable
         case "read-committed": postgres.isolation = .readCommitted
         default: throw Misuse("--database-isolation is serializable or read-committed")
         }
         self = .postgres(postgres)
+    }
+
+    private static func keepsStatements(_ arguments: Arguments) throws -> Bool {
+        switch arguments.text(preparedStatements.name) {
+        case nil, "on": return true
+        case "off": return false
+        default: throw Misuse("--prepared-statements is on or off")
+        }
     }
 
     init(_ arguments: Arguments) throws { try self.init(arguments, typed: arguments) }
@@ -69,9 +88,10 @@ enum LedgerPlace: Sendable {
     func standby(_ arguments: Arguments, typed: Arguments) throws -> PostgresDatabase? {
         guard let url = arguments.text(Self.standby.name) else { return nil }
         guard case .postgres = self,
-            case .postgres(let copy) = try LedgerPlace(
+            case .postgres(var copy) = try LedgerPlace(
                 naming: url, allowsPassword: typed.text(Self.standby.name) == nil)
         else { throw Misuse("--standby is postgres://user@host/name, beside a --database that is one") }
+        copy.keepsStatements = try Self.keepsStatements(arguments)
         return try copy.open(isStandby: true)
     }
 

@@ -52,17 +52,22 @@ enum ServeCommand {
         }
         let announced = Terminal.announce(
             announcement(doorway.url, metrics: figures?.url, database: ledger.name, path: path, keys: keys))
-        let chores = Task { await service.run() }
+        let chores = Task {
+            // Where they end by themselves, nothing is to be served any more.
+            defer { stop.request() }
+            try await service.run()
+        }
         if announced.isWritten { await stop.wait() }
         // Streams of events end with the chores, so that closing need not wait for them.
         chores.cancel()
-        await chores.value
+        let end = await chores.result
         await doorway.close()
         await figures?.close()
         await clock?.stop()
         await standby?.close()
         await database.close()
         try announced.check()
+        try end.get()
         return .success
     }
 

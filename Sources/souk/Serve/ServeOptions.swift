@@ -6,7 +6,7 @@ enum ServeOptions {
     /// Of the server as a whole.
     static let ofServer: [Command.Option] =
         [
-            LedgerPlace.option, LedgerPlace.isolation,
+            LedgerPlace.option, LedgerPlace.isolation, LedgerPlace.preparedStatements,
             .init(name: "port", value: "N", help: "where it listens; 0, the default, lets the system choose"),
             .init(name: "host", value: "ADDRESS", help: "the address it listens at (127.0.0.1)"),
             .init(name: "bundle-id", value: "B", repeats: true, help: "an app that it serves"),

@@ -210,11 +210,11 @@ final class EventListener: Sendable {
     @Test func `streams end with the service, after what was still to tell`() async throws {
         let bench = try await ServerBench()
         let listener = try await EventListener(bench)
-        let running = Task { await bench.service.run() }
+        let running = Task { try await bench.service.run() }
         await bench.realClock.waiters(atLeast: 2)
         _ = try await bench.grant("pro")
         running.cancel()
-        await running.value
+        try await running.value
         #expect(try await listener.events(9).map(\.features) == [["pro"]])
         #expect(try await listener.stream.next() == nil)
         await bench.close()
@@ -229,7 +229,7 @@ final class EventListener: Sendable {
 
     @Test func `a listener over a socket hears what happens, and comes back where it left`() async throws {
         let bench = try await ServerBench { $0.realClock = SystemClock() }
-        let running = Task { await bench.service.run() }
+        let running = Task { try await bench.service.run() }
         try await withLoopbackServer(bench.service) { url in
             let key = try #require(bench.keys[ServerBench.app]).secretKey
             var last: String?
@@ -253,7 +253,7 @@ final class EventListener: Sendable {
                 last = heard.last?.id
             }
             running.cancel()
-            await running.value
+            try await running.value
         }
         await bench.close()
     }

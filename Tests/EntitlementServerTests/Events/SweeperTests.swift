@@ -76,14 +76,14 @@ import Testing
         _ = try await bench.post(bench.period("1"))
         try await bench.numberEvents()
         let listener = try await EventListener(bench)
-        let running = Task { await bench.service.run() }
+        let running = Task { try await bench.service.run() }
         // Chores sleep in real time.
         await bench.realClock.waiters(atLeast: bench.service.chores.count)
         bench.clock.advance(by: 365 * 86400)
         bench.realClock.advance(by: 1)
         #expect(try await listener.events(1).first?.data["data"]?["features"]?[0]?["isActive"] == false)
         running.cancel()
-        await running.value
+        try await running.value
         await bench.close()
     }
 
@@ -100,7 +100,8 @@ import Testing
         }
         let reported = Locked<[String]>([])
         let running = Task {
-            await chore.run(hearing: News(clock: clock), among: nil) { name, _ in reported.withLock { $0.append(name) }
+            try await chore.run(hearing: News(clock: clock), among: nil) { name, _ in
+                reported.withLock { $0.append(name) }
             }
         }
         for _ in 0..<3 {
@@ -109,7 +110,7 @@ import Testing
         }
         await clock.waiters(atLeast: 1)
         running.cancel()
-        await running.value
+        try await running.value
         #expect(reported.withLock { $0 } == ["c", "c"] && failures.withLock { $0 } == 4)
     }
 }

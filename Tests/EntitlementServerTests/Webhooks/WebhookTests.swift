@@ -357,12 +357,12 @@ extension ServerBench {
     @Test func `a service that runs tells at once`() async throws {
         let receiver = WebhookReceiver()
         let bench = try await ServerBench.telling(receiver)
-        let running = Task { await bench.service.run() }
+        let running = Task { try await bench.service.run() }
         await bench.realClock.waiters(atLeast: 3)
         _ = try await bench.grant()
         try await until("the webhook is sent") { !receiver.all.isEmpty }
         running.cancel()
-        await running.value
+        try await running.value
         #expect(receiver.all.count == 1)
         await bench.close()
     }
@@ -383,7 +383,7 @@ extension ServerBench {
         func heard() -> [String] {
             receiver.all.filter { !$0.request.url.contains("slow") }.compactMap(\.customer).filter { $0 != "anna" }
         }
-        let running = Task { await bench.service.run() }
+        let running = Task { try await bench.service.run() }
         await bench.realClock.waiters(atLeast: 4)
         _ = try await bench.grant(to: "anna")
         try await until("both hang") { receiver.all.count >= 2 }
@@ -395,7 +395,7 @@ extension ServerBench {
         mayEnd.open()
         try await until("everything is delivered") { receiver.all.count == 82 }
         running.cancel()
-        await running.value
+        try await running.value
         await bench.close()
     }
 
@@ -406,7 +406,7 @@ extension ServerBench {
             return 200
         }
         let bench = try await ServerBench.telling(receiver)
-        let running = Task { await bench.service.run() }
+        let running = Task { try await bench.service.run() }
         for number in 0..<40 { _ = try await bench.grant(to: "slow\(number)") }
         _ = try await bench.grant(to: "quick")
         try await until("the quick one has the event") {
@@ -417,7 +417,7 @@ extension ServerBench {
         mayEnd.open()
         try await until("everything is delivered") { receiver.all.count >= 41 }
         running.cancel()
-        await running.value
+        try await running.value
         await bench.close()
     }
 
