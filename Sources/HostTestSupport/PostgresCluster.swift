@@ -43,23 +43,36 @@ public final class PostgresCluster: Sendable {
     ///
     /// - Parameters:
     ///   - primary: the cluster that this one follows as a standby; `nil` for one of its own.
+    ///   - backup: the cluster that a base backup is made of; `restore(to:)` starts this one then.
     ///   - port: one of 127.0.0.1 at which it listens too, for TLS alone; the certificate is `server.crt` in the folder.
     ///   - pooled: puts PgBouncer in transaction mode before it, see `pooledURL(of:)`.
     ///   - settings: more of the server's settings, such as `max_prepared_transactions=1`.
     public init(
-        standbyOf primary: PostgresCluster? = nil, port: Int? = nil, pooled: Bool = false, settings: [String] = []
+        standbyOf primary: PostgresCluster? = nil, backupOf backup: PostgresCluster? = nil, port: Int? = nil,
+        pooled: Bool = false, settings: [String] = []
     ) async throws {
         self.port = port
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Scripts/support/postgres-cluster")
-        program = try ChildProgram(
-            "/bin/sh",
-            [script.path] + (primary.map { ["standby-of=\($0.folder)"] } ?? []) + (port.map { ["tls=\($0)"] } ?? [])
-                + (pooled ? ["pooler"] : []) + ["fsync=off", "full_page_writes=off"] + settings, input: .captured,
-            output: .captured)
+        var words = [script.path]
+        if let primary { words.append("standby-of=\(primary.folder)") }
+        if let backup { words.append("backup-of=\(backup.folder)") }
+        if let port { words.append("tls=\(port)") }
+        if pooled { words.append("pooler") }
+        words += ["fsync=off", "full_page_writes=off"] + settings
+        program = try ChildProgram("/bin/sh", words, input: .captured, output: .captured)
         guard let line = await program.output.firstLine(), !line.isEmpty else { throw POSIXError(.ECHILD) }
         folder = line
     }
+
+    /// Settings of a cluster that keeps its log in `archive`, from which a moment after a base backup can be restored.
+    public static let archiving = [
+        "archive_mode=on", "archive_command='mkdir -p ../archive && cp %p ../archive/%f'",
+    ]
+
+    /// Starts the cluster that was made of a base backup as the other one was at `moment`, in PostgreSQL's notation. It takes
+    /// writes when `pg_is_in_recovery()` is false.
+    public func restore(to moment: String) async { await program.write(moment + "\n") }
 
     /// Ends the server as a crash would. Throws `POSIXError` when it has no process any more.
     public func kill() throws {

@@ -85,6 +85,37 @@ struct StandbyTests {
         }
     }
 
+    @Test func `a moment is restored from a base backup and the log, and replays`() async throws {
+        let primary = try await PostgresCluster(settings: PostgresCluster.archiving)
+        _ = try await primary.makeDatabase()
+        try await ServerBench.$engine.withValue(.postgreSQL) {
+            let bench = try await ServerBench(folder: try ServerBench.Folder(url: primary.url(of: "test1")))
+            _ = try await bench.post(bench.purchase("1"))
+            let restored = try await PostgresCluster(backupOf: primary)
+            _ = try await bench.post(bench.purchase("2", product: "brushes"))
+            let moment = try await primary.run("SELECT clock_timestamp()")
+            _ = try await bench.post(bench.purchase("3"), for: "ben")
+            let last = try await primary.run("SELECT pg_walfile_name(pg_switch_wal())")
+            try await until("the log is in the archive") {
+                try await primary.run("SELECT last_archived_wal >= '\(last)' FROM pg_stat_archiver") == "t"
+            }
+            await bench.close()
+            await restored.restore(to: moment)
+            try await until("the moment is restored") {
+                (try? await restored.run("SELECT pg_is_in_recovery()")) == "f"
+            }
+
+            let again = try await ServerBench(
+                folder: try ServerBench.Folder(url: restored.url(of: "test1")), keys: bench.keys)
+            let replay = LedgerReplay(database: again.database, apps: ReplayTests.apps, clock: again.clock)
+            #expect(try replay.run().differences.isEmpty)
+            #expect(try await again.get().active().sorted() == ["brushes", "tools"])
+            #expect(try await again.get("ben").active() == [])
+            #expect(try await again.post(bench.purchase("3"), for: "ben").status == 200)
+            await again.close()
+        }
+    }
+
     @Test func `readiness says what a commit waits for`() async throws {
         try await Self.withPlace { place in
             func said() async throws -> JSONValue? {

@@ -13,14 +13,4 @@ struct PostgresContractTests {
         try await contract.check(database)
         await database.close()
     }
-
-    @Test(arguments: SQLDatabaseContract.cases)
-    func `PostgreSQL keeps the contract without prepared statements`(_ contract: SQLDatabaseContract) async throws {
-        var configuration = PostgresDatabase.Configuration()
-        configuration.keepsStatements = false
-        let database = try PostgresDatabase(
-            url: try await PostgresCluster.shared().makeDatabase(), configuration: configuration)
-        try await contract.check(database)
-        await database.close()
-    }
 }

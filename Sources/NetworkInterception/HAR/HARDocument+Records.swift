@@ -10,7 +10,7 @@ extension HARDocument {
         /// Is asked once more, for records that no storage has redacted.
         public var redaction = Redaction.standard
         /// The program that writes.
-        public var creator = (name: "Souk", version: "0.1.0")
+        public var creator = (name: "Souk", version: "0.2.0")
 
         public init() {}
     }

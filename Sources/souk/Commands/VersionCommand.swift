@@ -9,7 +9,7 @@ import Primitives
 /// `souk version`.
 enum VersionCommand {
     /// The version that `CHANGELOG.md` describes.
-    static let version = "0.1.0"
+    static let version = "0.2.0"
 
     static let command = Command(
         words: ["version"], summary: "version, commit and linked libraries",
