@@ -65,14 +65,14 @@ public final class PostgresCluster: Sendable {
         folder = line
     }
 
-    /// Settings of a cluster that keeps its log in `archive`, from which a moment after a base backup can be restored.
+    /// Settings of a cluster that keeps its log in `archive`, from which a later timestamp than that of a base backup can be restored.
     public static let archiving = [
         "archive_mode=on", "archive_command='mkdir -p ../archive && cp %p ../archive/%f'",
     ]
 
-    /// Starts the cluster that was made of a base backup as the other one was at `moment`, in PostgreSQL's notation. It takes
+    /// Starts the cluster that was made of a base backup as the other one was at `timestamp`, in PostgreSQL's notation. It takes
     /// writes when `pg_is_in_recovery()` is false.
-    public func restore(to moment: String) async { await program.write(moment + "\n") }
+    public func restore(to timestamp: String) async { await program.write(timestamp + "\n") }
 
     /// Ends the server as a crash would. Throws `POSIXError` when it has no process any more.
     public func kill() throws {

@@ -85,7 +85,7 @@ struct StandbyTests {
         }
     }
 
-    @Test func `a moment is restored from a base backup and the log, and replays`() async throws {
+    @Test func `a timestamp is restored from a base backup and the log, and replays`() async throws {
         let primary = try await PostgresCluster(settings: PostgresCluster.archiving)
         _ = try await primary.makeDatabase()
         try await ServerBench.$engine.withValue(.postgreSQL) {
@@ -93,15 +93,15 @@ struct StandbyTests {
             _ = try await bench.post(bench.purchase("1"))
             let restored = try await PostgresCluster(backupOf: primary)
             _ = try await bench.post(bench.purchase("2", product: "brushes"))
-            let moment = try await primary.run("SELECT clock_timestamp()")
+            let timestamp = try await primary.run("SELECT clock_timestamp()")
             _ = try await bench.post(bench.purchase("3"), for: "ben")
             let last = try await primary.run("SELECT pg_walfile_name(pg_switch_wal())")
             try await until("the log is in the archive") {
                 try await primary.run("SELECT last_archived_wal >= '\(last)' FROM pg_stat_archiver") == "t"
             }
             await bench.close()
-            await restored.restore(to: moment)
-            try await until("the moment is restored") {
+            await restored.restore(to: timestamp)
+            try await until("the timestamp is restored") {
                 (try? await restored.run("SELECT pg_is_in_recovery()")) == "f"
             }
 
