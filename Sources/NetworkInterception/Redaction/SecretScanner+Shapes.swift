@@ -235,18 +235,31 @@ extension SecretScanner {
         return login < user && user < word && stands("login", at: login - 5)
     }
 
-    /// At a hyphen: `-u anna:secret`, as curl takes credentials?
+    /// At a hyphen: `-u anna:secret` or `"-u", "anna:secret"`, as curl takes credentials?
     private mutating func user() {
         let letter = position + 1
         position += 1
-        guard byte(letter) | 0x20 == UInt8(ascii: "u"), byte(letter - 2) <= 0x20 else { return }
-        userAndPassword(from: letter + 1)
+        guard byte(letter) | 0x20 == UInt8(ascii: "u") else { return }
+        if byte(letter - 2) <= 0x20 {
+            userAndPassword(from: letter + 1)
+        } else if quote(endingAt: letter - 1) != nil, let close = quote(startingAt: letter + 1),
+            let next = nextArgument(after: close)
+        {
+            userAndPassword(from: next)
+        }
+    }
+
+    /// Where the argument after the one with this quote at its end begins; `nil` where no comma is between them.
+    private func nextArgument(after close: SecretQuote) -> Int? {
+        let comma = end(from: close.range.upperBound) { $0 > 0x20 }
+        return byte(comma) == UInt8(ascii: ",") ? end(from: comma + 1) { $0 > 0x20 } : nil
     }
 
     /// Hides the text after the first colon of the word that begins here, after blanks and a quote.
     private mutating func userAndPassword(from place: Int) {
         var start = end(from: place) { !$0.isBlank }
-        if let quote = quote(startingAt: start) { start = quote.range.upperBound }
+        let quote = quote(startingAt: start)
+        if let quote { start = quote.range.upperBound }
         let limit = min(text.count, start + Self.longestUser)
         var colon = start
         while colon < limit, text[colon] > 0x20, !":\"'`<>\\/".utf8.contains(text[colon]) { colon += 1 }
@@ -254,7 +267,7 @@ extension SecretScanner {
         let end = end(from: colon + 1) { $0 <= 0x20 || "\"'`<>\\".utf8.contains($0) }
         // A port, or the number of a group.
         guard !stands("//", at: colon + 1), !text[colon + 1..<end].allSatisfy(\.isDigit) else { return }
-        hide(colon + 1..<end)
+        hide(colon + 1..<(quote.map { max(end, endOfString($0)) } ?? end))
     }
 }
 
@@ -318,8 +331,9 @@ extension SecretScanner {
             return userAndPassword(from: end + 1)
         }
         if let close = quote(startingAt: end) {
-            let comma = self.end(from: close.range.upperBound) { $0 > 0x20 }
-            return byte(comma) == UInt8(ascii: ",") ? argument(after: start..<end, from: comma + 1) : ()
+            guard let next = nextArgument(after: close) else { return }
+            return stands("user", at: end - 4)
+                ? userAndPassword(from: next) : argument(after: start..<end, from: next)
         }
         guard byte(end).isBlank, rules.meaning(of: text, start..<end).contains(.member) else { return }
         let value = self.end(from: end) { !$0.isBlank }

@@ -42,14 +42,11 @@ extension SecretScanner {
         }
         position = start
         let meaning = meaning(of: name)
-        let isInMapping = secretMapping != nil && sign == UInt8(ascii: ":") && isInSecretMapping(name)
         // What a header has is a secret also where a text quotes the header.
         if meaning.contains(.member) || name.isItem && meaning.contains(.item)
             || name.quote == nil && meaning.contains(.header)
         {
             value(of: name, meaning, after: sign, at: start)
-        } else if isInMapping {
-            value(of: name, [.member, .list], after: sign, at: start)
         } else if sign == UInt8(ascii: ":"), let meaning = meaningInHeldMapping(name) {
             value(of: name, meaning, after: sign, at: start)
         } else if rules.isNaming(text, name.range) || name.quote != nil && rules.isPointing(text, name.range) {
@@ -182,7 +179,7 @@ extension SecretScanner {
         return start..<end
     }
 
-    private func isLiteral(_ range: Range<Int>) -> Bool {
+    func isLiteral(_ range: Range<Int>) -> Bool {
         guard range.count <= 10 else { return false }
         return Self.literals.contains(String(decoding: text[range], as: UTF8.self).lowercased())
     }
@@ -289,13 +286,13 @@ extension SecretScanner {
             return hide(start..<end, quote + Self.mark + quote)
         }
         if sign == UInt8(ascii: ":"), isLine, !text[endOfBlockSign(start)].isLineEnd, endsLine(endOfBlockSign(start)) {
-            return escapedBlock(from: endOfBlockSign(start), isText: beginsBlock(start))
+            return escapedBlock(below: name, from: endOfBlockSign(start), isText: beginsBlock(start))
         }
         if sign == UInt8(ascii: ":"), isComment(start, after: name) {
             let end = endOfLine(from: start)
             hide(start..<end)
             return stands("\\n", at: end)
-                ? escapedBlock(from: end, isText: false) : block(below: name, meaning, from: end)
+                ? escapedBlock(below: name, from: end, isText: false) : block(below: name, meaning, from: end)
         }
         if text[start].isLineEnd || sign == UInt8(ascii: ":") && isLine && beginsBlock(start) {
             if sign == UInt8(ascii: ":"), isLine { block(below: name, meaning, from: start) }

@@ -2,6 +2,8 @@
 extension SecretScanner {
     /// So far the end of a string in several lines is looked for.
     private static let longestScalar = 4096
+    /// A longer block is one of secrets, whatever it says of them.
+    private static let longestReference = 4096
 
     /// Whether a block follows: `|`, `>-`, `|2 # comment`.
     func beginsBlock(_ start: Int) -> Bool {
@@ -21,13 +23,16 @@ extension SecretScanner {
         min(text.count - 1, beginsBlock(start) ? endOfLine(from: start) : start)
     }
 
-    /// The indented lines below a name, in a string where line ends are written as `\n`.
-    mutating func escapedBlock(from start: Int, isText: Bool) {
+    /// The lines below a name that are indented more than it is, in a string where line ends are written as `\n`.
+    mutating func escapedBlock(below name: SecretName, from start: Int, isText: Bool) {
+        let nameStart = name.range.lowerBound - (name.quote?.range.count ?? 0)
+        var lineStart = nameStart
+        while byte(lineStart - 1).isBlank || byte(lineStart - 1) == UInt8(ascii: "-") { lineStart -= 1 }
         var first: Int?
         var end = start
         while stands("\\n", at: end) {
             let begin = self.end(from: end + 2) { !$0.isBlank }
-            guard begin > end + 2, begin < text.count, !endsLine(begin) else { break }
+            guard begin - (end + 2) > nameStart - lineStart, begin < text.count, !endsLine(begin) else { break }
             let next = endOfLine(from: begin) { $0 == UInt8(ascii: "\"") }
             // A mapping has names of its own.
             if first == nil, !isText, text[begin..<next].contains(UInt8(ascii: ":")) { return }
@@ -37,14 +42,16 @@ extension SecretScanner {
         if let first { hide(first..<end) }
     }
 
-    /// The lines below a name that are indented more than it is.
+    /// The lines below a name that are indented more than it is, and the items of its list.
     mutating func block(below name: SecretName, _ meaning: SecretMeaning, from start: Int) {
         let isText = beginsBlock(start)
         let nameIndent = indent(ofLineWith: name.range.lowerBound)
         var first: Int?
         var comment: Int?
-        // Whether a list says only where secrets are: `- name: a`, `- source: b`.
+        // Whether the lines say only where secrets are: `- name: a`, `cert:` and `file: b`.
         var isReference = false
+        // The indent of names that users chose, as in a mapping below `passwords`.
+        var labels: Int?
         var last = start
         var line = nextLine(after: endOfLine(from: start))
         while line < text.count {
@@ -58,22 +65,24 @@ extension SecretScanner {
                 }
                 if isComment {
                     // It says nothing of what is below it, and ends nothing.
-                    if begin - line > nameIndent { (comment, last) = (comment ?? begin, first == nil ? end : last) }
+                    if begin - line > nameIndent { (comment, last) = (comment ?? begin, end) }
                 } else {
                     if first == nil {
-                        let isMapping = !isText && isPair(begin..<end)
-                        // It is a secret where the name is that of several: `passwords`.
-                        let isOfSeveral = meaning.contains(.object) && !meaning.contains(.header)
-                        // A mapping has names of its own.
-                        if isMapping, !isOfSeveral {
-                            return heldMapping = (nameIndent, indent(ofLineWith: begin), meaning)
+                        isReference = !isText && colon(in: begin..<end) != nil
+                        if isItem, !isText {
+                            guard meaning.contains(.list) else { return }
+                        } else if isReference {
+                            // As in JSON, a mapping that is no secret as a whole has names of its own.
+                            guard meaning.contains(.object) else {
+                                return heldMapping = (nameIndent, begin - line, meaning)
+                            }
+                            labels = begin - line
                         }
-                        if isMapping, !isItem { return secretMapping = (nameIndent, begin - line) }
-                        if isItem, !isText, !meaning.contains(.list) { return }
                         first = comment ?? begin
-                        isReference = isMapping
                     }
-                    isReference = isReference && isReferring(begin..<end)
+                    isReference =
+                        isReference && end - start < Self.longestReference
+                        && isReferring(begin..<end, isLabel: begin - line == labels)
                     last = end
                 }
             }
@@ -82,15 +91,17 @@ extension SecretScanner {
         if let first = first ?? comment, !isReference { hide(first..<last) }
     }
 
-    /// Whether a line says where a secret is, or how it is called.
-    private func isReferring(_ line: Range<Int>) -> Bool {
+    /// Whether a line says only where a secret is, how it is called or of which type it is. What is below a label does.
+    private func isReferring(_ line: Range<Int>, isLabel: Bool) -> Bool {
+        guard let colon = colon(in: line) else { return false }
+        let value = end(from: colon + 1) { !$0.isBlank }..<line.upperBound
+        if value.isEmpty || isLiteral(value) { return true }
         let start = end(from: line.lowerBound) { !$0.isBlank && $0 != UInt8(ascii: "-") }
-        let end = end(from: start) { !$0.isAlphanumeric }
-        return end < line.upperBound && text[end] == UInt8(ascii: ":") && rules.isReference(text, start..<end)
+        return !isLabel && end(from: start) { !$0.isAlphanumeric } == colon && rules.isReference(text, start..<colon)
     }
 
-    /// Whether a line, or an item of a list, begins with a name and a colon: `a: b`, `- "a": b`.
-    private func isPair(_ line: Range<Int>) -> Bool {
+    /// The colon after the name with which a line, or an item of a list, begins: `a: b`, `- "a": b`.
+    private func colon(in line: Range<Int>) -> Int? {
         var start = line.lowerBound
         while start < line.upperBound, text[start] == UInt8(ascii: "-"), byte(start + 1).isBlank {
             start = end(from: start + 1) { !$0.isBlank }
@@ -100,20 +111,28 @@ extension SecretScanner {
             start += 1
             while start < line.upperBound, text[start] != quote { start += text[start] == UInt8(ascii: "\\") ? 2 : 1 }
             start = end(from: start + 1) { !$0.isBlank }
-            return start < line.upperBound && text[start] == UInt8(ascii: ":")
+            return start < line.upperBound && text[start] == UInt8(ascii: ":") ? start : nil
         }
-        guard start < line.upperBound else { return false }
-        return text[start..<line.upperBound].indices.contains { place in
+        guard start < line.upperBound else { return nil }
+        return text[start..<line.upperBound].indices.first { place in
             text[place] == UInt8(ascii: ":") && (place + 1 == line.upperBound || text[place + 1].isBlank)
         }
     }
 
-    /// The end of the line of a name in quotes when a list or a comment of YAML is below it, which JSON cannot have there.
+    /// The end of the line of a name in quotes when a list, a mapping or a comment of YAML is below it, which JSON cannot
+    /// have there.
     func beginsYAML(_ start: Int, after place: Int) -> Int? {
-        let isItem = byte(start) == UInt8(ascii: "-") && byte(start + 1).isBlank
-        guard isItem || byte(start) == UInt8(ascii: "#") else { return nil }
         let end = end(from: place) { !$0.isBlank }
-        return byte(end).isLineEnd ? end : nil
+        guard end < start, byte(end).isLineEnd else { return nil }
+        let isItem = byte(start) == UInt8(ascii: "-") && byte(start + 1).isBlank
+        return isItem || byte(start) == UInt8(ascii: "#") || beginsMapping(start) ? end : nil
+    }
+
+    private func beginsMapping(_ start: Int) -> Bool {
+        guard byte(start).isAlphanumeric || "_\"'".utf8.contains(byte(start)), valueStart(start) == start else {
+            return false
+        }
+        return colon(in: start..<end(from: start) { $0.isLineEnd }) != nil
     }
 
     /// Past the anchor and the tag of what is below a name: `&a`, `!!seq`. `start` where a value follows in the line.
@@ -126,14 +145,6 @@ extension SecretScanner {
         guard place < text.count, place > start else { return start }
         let isAlone = text[place].isLineEnd || text[place] == UInt8(ascii: "#") || isMarked(place)
         return isAlone || beginsBlock(place) ? place : start
-    }
-
-    /// Whether the value of this name is one of those below a name such as `passwords`.
-    mutating func isInSecretMapping(_ name: SecretName) -> Bool {
-        guard let mapping = secretMapping, beginsLine(name) else { return false }
-        let indent = indent(ofLineWith: name.range.lowerBound)
-        if indent <= mapping.name { secretMapping = nil }
-        return indent == mapping.values
     }
 
     /// Returns how far the value of this name is a secret as one below a name such as `pin`; `nil` when it is none.

@@ -27,9 +27,7 @@ struct SecretScanner {
     var position = 0
     /// The start tag whose content is a secret, by the place of its `>`.
     var secretTag: SecretTag?
-    /// The indents of a name and of those below it whose values are secrets: `passwords:` and `  anna: …`.
-    var secretMapping: (name: Int, values: Int)?
-    /// The same below a name that makes only `value` and the like secrets: `pin:` and `  value: …`.
+    /// The indents of a name that makes only `value` and the like secrets, and of those below it: `pin:` and `  value: …`.
     var heldMapping: (name: Int, values: Int, meaning: SecretMeaning)?
     /// The newest element whose name makes texts secrets, but not every element in it: `<pin><value>…`.
     var secretElement: SecretElement?

@@ -51,11 +51,12 @@ extension SecretWords {
             adminkey serverkey applicationkey consumerkey webhookkey functionskey hmackey sessionkey streamkey recoverykey
             licensekey insertkey ingestkey symmetrickey aeskey rsakey servicekey wrappingkey
             customerkey integrationkey unsealkey tlskey writekey appkey keymaterial secretid
+            activationkey storagekey pgpkey gpgkey
             secretkeybase passkey connectionstring accesskeyid authheader authorizationheader
             sessionid sessid samlresponse samlassertion codeverifier oauthverifier seedphrase recoveryphrase mnemonic
             backupcode backupcodes recoverycode recoverycodes verificationcode authcode authorizationcode securitycode
             accesscode otpcode mfacode twofactorcode smscode logincode devicecode pincode activationcode
-            confirmationcode resetcode onetimecode 2facode tfacode authenticatorcode cvvcode cvccode cardcode
+            confirmationcode resetcode onetimecode 2facode tfacode authenticatorcode cvvcode cvccode cardcode unlockcode emailcode pairingcode
             cardverificationvalue secretanswer securityanswer receiptdata latestreceipt signedpayload signedtransaction signedtransactions
             signedtransactioninfo signedrenewalinfo signedapptransactioninfo cardnumber ccnumber creditcard
             creditcardnumber magiclink
@@ -78,8 +79,8 @@ extension SecretWords {
         ),
         SecretWords(.ending, [.header, .item], "signature"),
         SecretWords(.ending, [.header], "authenticationinfo"),
-        SecretWords(.whole, [.header], "authentication"),
-        SecretWords(.whole, [.item], "key code sig sign ticket"),
+        SecretWords(.whole, [.header], "authentication fastlykey xgotifykey xmashapekey"),
+        SecretWords(.whole, [.item], "key code sig sign ticket oobcode wresult samlart signedrequest"),
         SecretWords(
             .ending, .harmless,
             """
@@ -114,7 +115,7 @@ extension SecretWords {
         """)
     /// Names of ids. A number that one of them has is no number of a card.
     static let identifiers = SecretWords(.word, .member, "id ids identifier identifiers")
-    /// Names in a list of secrets of YAML that say only where each is and how it is called.
+    /// Names below that of secrets in YAML that say only where each is and how it is called.
     static let references = SecretWords(
         .whole, .member, "name id source target file path type mode uid gid optional external description")
     /// Elements whose text such a value is, when an attribute names it.

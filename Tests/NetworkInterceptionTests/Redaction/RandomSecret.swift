@@ -232,6 +232,7 @@ struct RandomDocument {
             "x: {a: b, \(name): §}",
             "url: https://anna:§@h/", "\(name): § # a comment",
             "\(name):\n# b\n  §", "\(name): &a !!str >\n  §", "tokens:\n- a\n# b\n- §", "passwords: !!seq\n  - anna: §",
+            "passwords:\n  a:\n  - b: §\n    c: d",
         ])
         return "id: 42\nauthor: anna\n\(secret)\nlast: 1\n"
     }

@@ -71,10 +71,7 @@ import Testing
         ("password: a\n  b\n c: d\n", "password: [redacted]\n c: d\n"),
         ("token: 'a\n  b' # c\nd: 'e'\n", "token: '[redacted]' # c\nd: 'e'\n"),
         ("it: 1\ntoken: 'a\nd: 'e'\n", "it: 1\ntoken: '[redacted]\nd: 'e'\n"),
-        (
-            "secrets:\n  a: b\n  c: true\n  d:\n    e: f\ng: h\n",
-            "secrets:\n  a: [redacted]\n  c: true\n  d:\n    e: f\ng: h\n"
-        ),
+        ("secrets:\n  a: b\n  c: true\n  d:\n    e: f\ng: h\n", "secrets:\n  [redacted]\ng: h\n"),
         ("A=a;Password=b c;D=d", "A=a;Password=%5Bredacted%5D;D=d"),
     ])
     func `a value ends where it ends, and what is after it stays`(before: String, after: String) {

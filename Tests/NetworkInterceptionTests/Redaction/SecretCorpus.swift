@@ -83,7 +83,7 @@ enum SecretCorpus {
     static let all: [Planted] =
         headers + headerValues + queries + urls + forms + members + nested + objects + escaped + markup + settings
         + quoted
-        + yamlInStrings + multipart + shapes + wide + declared + errors
+        + blocks + wideBlocks + yamlInStrings + multipart + shapes + wide + declared + errors
 
     private static func list(_ place: Planted.Place, _ templates: [String]) -> [Planted] {
         templates.map { Planted(place: place, template: $0) }
@@ -102,7 +102,7 @@ enum SecretCorpus {
         X-Password Tokens X-Tokens Access-Tokens X-User-Password X-OTP X-GitHub-OTP X-Webhook-Secret X-Hub-Signature-256 X-Slack-Signature
         Stripe-Signature X-Twilio-Signature Signature X-Forwarded-Authorization X-Original-Authorization X-Sentry-Auth
         Souk-Customer-Token X-Postmark-Server-Token X-JWT-Assertion X-Client-Secret Authentication-Info X-HMAC
-        Authentication
+        Authentication Fastly-Key X-Gotify-Key X-Mashape-Key
         """
     ).map { Planted(place: .header($0), template: "§") }
 
@@ -125,7 +125,7 @@ enum SecretCorpus {
         user%5Bpassword%5D user[password] client_secret secret shared_secret code auth authorization credential
         credentials sig signature X-Amz-Signature X-Amz-Credential X-Goog-Signature AWSAccessKeyId SAMLResponse
         SAMLRequest code_verifier oauth_token oauth_verifier oauth_signature session sid sessionid PHPSESSID jwt otp pin
-        ticket subscription-key hmac sharedAccessSignature
+        ticket subscription-key hmac sharedAccessSignature oobCode oob_code wresult SAMLart signed_request
         """
     ).map { Planted(place: .url, template: "https://h.example/x?page=1&\($0)=§&sort=up") }
 
@@ -187,7 +187,7 @@ enum SecretCorpus {
         samlResponse sessionId session_id sessionID SESSIONID sid session otp totp otpCode mfaCode verificationCode
         verification_code authorizationCode securityCode recoveryCode pin pinCode cvv cvc cvv2 cardNumber card_number
         creditCard connectionString mnemonic seedPhrase codeVerifier securityAnswer receipt receipt-data latestReceipt
-        signedPayload signedTransaction signedTransactionInfo magicLink cookie Set-Cookie
+        unlockCode activationKey storageKey pgpKey gpgKey emailCode pairingCode signedPayload signedTransaction signedTransactionInfo magicLink cookie Set-Cookie
         """)
 
     static let members =
@@ -201,6 +201,8 @@ enum SecretCorpus {
         [
             #"{"text":"password=b\"§\""}"#, #"{"text":"x = 1\npassword = @\"§\";"}"#,
             #"{"text":"f(password=(\"§\"))"}"#,
+            #"{"args":["curl","-u","anna:§"]}"#, "[\"curl\", \"-U\",\n \"anna:a b§\"]", #"{"a":"['-u', 'anna:§']"}"#,
+            #"{"a":"[\"-u\",\"anna:§\"]"}"#, #"["--user","anna:§"]"#,
             #"{"args":["run","--password","§"]}"#, #"{"args":["--api-key" , "§"]}"#, #"{"a":"[\"--token\", \"§\"]"}"#,
             #"{"name":"Authorization","values":["§","b"]}"#, #"{"field":"password","oldValue":"a","newValue":"§"}"#,
             #"{"attributeName":"otp","attributeValue":"§"}"#, #"{"param":"token","val":"§"}"#,
@@ -446,7 +448,7 @@ enum SecretCorpus {
     }
 
     /// Texts of YAML, each as a body and as a string of JSON, and in a string of JSON in one.
-    static let yamlInStrings = settings.filter { $0.template.hasSuffix("\n") }.flatMap { planted in
+    static let yamlInStrings = (settings + blocks).filter { $0.template.hasSuffix("\n") }.flatMap { planted in
         let string = inString(planted.template)
         return [#"{"a":1,"stack":\#(string),"b":[2]}"#, "{\"outer\":\(inString("{\"stack\": \(string)}"))}"].map {
             Planted(place: .body("application/json"), template: $0)
