@@ -180,16 +180,14 @@ class Checker:
             if len(about) == 1:
                 by_owner[next(iter(about))].append(name)
         for answer, customer, purchases in self.sights():
-            asked_at = answer["tried"]
+            # Perhaps the answer that was kept for an earlier try.
+            asked_at = answer["begin"] if answer["key"] else answer["tried"]
             wanted = list(by_owner[customer])
             for visitor, merge in merged.items():
                 if merge["customer"] == customer and merge["end"] < asked_at:
                     wanted += by_owner[visitor]
                 if visitor == customer and merge["end"] < asked_at:
                     wanted += by_owner[merge["customer"]]
-            if answer["key"] and answer["tried"] > answer["begin"]:
-                # Perhaps the answer that was kept for an earlier try.
-                asked_at = answer["begin"]
             for name in wanted:
                 if first[name] < asked_at and name not in purchases:
                     self.say("stale", f"{customer} was answered without {name}, acknowledged before", answer)

@@ -388,6 +388,17 @@ public struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             }
             try database.migrate([schema, second, third])
         },
+        SQLDatabaseContract("a database with tables of another program is refused, and gets none") { database in
+            try await database.write { try $0.execute("DROP TABLE schema_migrations") }
+            let error = #expect(throws: SQLError(.otherSchema, "")) { try database.migrate([schema]) }
+            #expect(error?.message.contains("of another program") == true)
+            #expect(throws: SQLError(.invalidStatement, "")) {
+                try database.read { try $0.query("SELECT name FROM schema_migrations") }
+            }
+            // One whose table of the same name is of another kind.
+            try await database.write { try $0.execute("CREATE TABLE schema_migrations (version TEXT)") }
+            #expect(throws: SQLError(.otherSchema, "")) { try database.migrate([schema]) }
+        },
         SQLDatabaseContract("a failing migration leaves nothing, those before it stay") { database in
             let dialect = database.dialect
             let good = SQLMigration("0002", [dialect: "CREATE TABLE second (id INTEGER)"])

@@ -12,9 +12,29 @@ extension MigrationPlan {
     ///
     /// Another program may do the same at the same time: the table of the steps is locked in each transaction.
     func apply(to connection: PostgresConnection, _ statements: PostgresStatements) throws {
+        try checkOwner(connection)
         // Two who make the table at the same time both find none; the second fails, and finds it the next time.
         if (try? connection.runScript(Self.table)) == nil { try connection.runScript(Self.table) }
         while try applyNext(to: connection, statements) {}
+    }
+
+    /// Refuses a database that another program keeps its tables in. Those of extensions do not count.
+    private func checkOwner(_ connection: PostgresConnection) throws {
+        let session = PostgresSession(connection, PostgresStatements(), beginning: [])
+        // One question, since another program may make the tables meanwhile.
+        let found = try session.first(
+            """
+            SELECT CAST(relname AS TEXT) AS name FROM pg_class
+            WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND relkind IN ('r', 'p')
+                AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = CAST('pg_class' AS regclass)
+                    AND objid = pg_class.oid AND deptype = 'e')
+                AND (SELECT count(*) FROM information_schema.columns WHERE table_schema = current_schema()
+                    AND table_name = 'schema_migrations' AND column_name IN ('name', 'checksum')) < 2
+            LIMIT 1
+            """, [])
+        if let name: String = try found?["name"] {
+            throw MigrationPlan.otherOwner(of: connection.place, table: name)
+        }
     }
 
     /// Applies the first migration that is missing; false if none is.

@@ -113,6 +113,13 @@ package struct MigrationPlan {
         self.steps = steps
     }
 
+    /// The refusal of a database in which another program keeps its tables.
+    package static func otherOwner(of place: String, table: String) -> SQLError {
+        SQLError(
+            .otherSchema,
+            "The database \(place) has the table \(table) of another program; name an empty database or one of ours.")
+    }
+
     /// The steps that remain after `applied`, the migrations of the database at `place` in the order of application.
     package func remaining(after applied: [AppliedMigration], at place: String) throws(SQLError) -> ArraySlice<Step> {
         let known = Set(steps.map(\.name))

@@ -101,6 +101,35 @@ import Testing
         }
     }
 
+    @Test func `a ledger with any damaged page is replaced, where it is accepted that keys may come back`() async throws
+    {
+        let server = try await serve()
+        let backup = elsewhere.file("backup")
+        #expect(try await souk("backup", backup).status == 0)
+        #expect(await server.stop() == 0)
+        let ledger = URL(fileURLWithPath: folder.file("ledger.sqlite"))
+        let whole = try Data(contentsOf: ledger)
+        var refusals = 0
+        for page in stride(from: 1, to: whole.count / 4096, by: 5) {
+            var damaged = whole
+            damaged.replaceSubrange(page * 4096..<(page + 1) * 4096, with: Data(repeating: 0, count: 4096))
+            for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) where file.contains("sqlite") {
+                if !file.hasSuffix("-key") { try FileManager.default.removeItem(atPath: folder.file(file)) }
+            }
+            try damaged.write(to: ledger)
+            var restored = try await souk("restore", backup)
+            if restored.status != 0 {
+                refusals += 1
+                #expect(
+                    restored.status == 2 && restored.errors.contains("--accept-revived"), "\(restored)")
+                #expect(try Data(contentsOf: ledger) == damaged)
+                restored = try await souk("restore", backup, "--accept-revived")
+            }
+            #expect(restored.status == 0 && restored.json != nil, "\(page): \(restored)")
+        }
+        #expect(refusals > 0)
+    }
+
     @Test func `a restore never replaces what is no ledger, whatever flags it is given`() async throws {
         #expect(try await serve().stop() == 0)
         let backup = elsewhere.file("backup")

@@ -32,9 +32,11 @@ final class Readiness: Sendable {
         var last: (finding: Finding, at: ContinuousClock.Instant)?
         /// Ends with the probe that is under way.
         var probe: News?
+        /// Whether the probe that is under way has found the ledger readable already.
+        var isReadable = false
     }
 
-    /// How long a finding is passed on, and how long somebody waits for a probe that others began.
+    /// How long a finding is passed on, and how long somebody waits for a probe.
     private static let period = Duration.seconds(1)
 
     private let database: any SQLDatabase
@@ -52,36 +54,38 @@ final class Readiness: Sendable {
         report = configuration.reportFailure
     }
 
-    /// What a probe of the last second found, or one made now. While a probe hangs, nothing can be written.
+    /// The finding of a probe of the last second, or of one made now. While a probe hangs, nothing can be written.
     func finding() async throws -> Finding {
-        let own = News(clock: realClock, monotonicClock: clock)
         let now = clock.now
-        let (known, other) = state.withLock { state -> (Finding?, (probe: News, end: AsyncStream<Void>)?) in
+        let (known, probe) = state.withLock { state -> (Finding?, (News, end: AsyncStream<Void>)?) in
             if let last = state.last, now - last.at < Self.period { return (last.finding, nil) }
             if let probe = state.probe { return (nil, (probe, probe.listen())) }
-            state.probe = own
-            return (nil, nil)
+            let own = News(clock: realClock, monotonicClock: clock)
+            (state.probe, state.isReadable) = (own, false)
+            // Goes on when no caller waits for it any longer: a disk or a server that hangs is asked once.
+            Task { await self.probe(own) }
+            return (nil, (own, own.listen()))
         }
         if let known { return known }
-        guard let other else { return try await probe(own) }
-        _ = await other.probe.wait(for: other.end, upTo: Self.period / .seconds(1))
+        if let probe { _ = await probe.0.wait(for: probe.end, upTo: Self.period / .seconds(1)) }
         try Task.checkCancellation()
-        let fresh = state.withLock { state in
-            state.last.flatMap { clock.now - $0.at < Self.period ? $0.finding : nil }
+        let (fresh, isReadable) = state.withLock { state in
+            (state.last.flatMap { clock.now - $0.at < Self.period ? $0.finding : nil }, state.isReadable)
         }
-        return if let fresh { fresh } else { await Finding(reads: canRead(), writes: false, staleness: staleness) }
+        return fresh
+            ?? Finding(reads: isReadable || staleness != nil, writes: false, staleness: staleness)
     }
 
-    private func probe(_ own: News) async throws -> Finding {
-        defer {
-            state.withLock { $0.probe = nil }
-            own.end()
-        }
+    private func probe(_ own: News) async {
         let reads = await canRead()
-        var finding = Finding(reads: reads, writes: reads ? try await canWrite() : false, staleness: staleness)
+        state.withLock { $0.isReadable = reads }
+        var finding = Finding(reads: reads, writes: reads ? await canWrite() : false, staleness: staleness)
         if finding.writes, database.dialect != .sqlite { finding.replication = try? await replication() }
-        state.withLock { $0.last = (finding, clock.now) }
-        return finding
+        state.withLock { state in
+            state.last = (finding, clock.now)
+            state.probe = nil
+        }
+        own.end()
     }
 
     private var staleness: Double? { standby?.staleness }
@@ -115,16 +119,14 @@ final class Readiness: Sendable {
         }
     }
 
-    /// Writes a page and waits until it is durable; no row stays. Throws `CancellationError` when nothing was tried.
-    private func canWrite() async throws -> Bool {
+    /// Writes a page and waits until it is durable; no row stays.
+    private func canWrite() async -> Bool {
         do {
             try await database.write { connection in
                 try connection.perform("INSERT INTO readiness_probe (number) VALUES (1)", [])
                 try connection.perform("DELETE FROM readiness_probe WHERE number = 1", [])
             }
             return true
-        } catch let error as CancellationError {
-            throw error
         } catch {
             report("readiness", error)
             return false

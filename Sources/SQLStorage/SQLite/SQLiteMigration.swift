@@ -22,6 +22,15 @@ extension MigrationPlan {
     /// Applies the first migration that is missing; false if none is.
     private func applyNext(to connection: SQLiteConnection, at path: String) throws -> Bool {
         let applied = try connection.session { session in
+            let isOwn =
+                try session.first(
+                    "SELECT count(*) = 2 AS is_own FROM pragma_table_info('schema_migrations') WHERE name IN ('name', 'checksum')"
+                ).map { try $0["is_own"] as Bool } ?? false
+            let tables = try session.query(
+                "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' LIMIT 1")
+            if !isOwn, let other: String = try tables.first.map({ try $0["name"] }) {
+                throw MigrationPlan.otherOwner(of: path, table: other)
+            }
             try session.execute(
                 """
                 CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -61,9 +61,10 @@ enum BackupCommands {
         let former = FormerFile.name(for: replaced, at: Date())
         let obstacle = try obstacle(to: ledger)
         if let obstacle, !accepts { throw Misuse("\(obstacle) \(Self.consequence)") }
-        let restored = try await replace(
+        let (restored, damage) = try await replace(
             replaced, by: file, keepingItAs: former, isReadable: obstacle == nil, accepts: accepts)
-        let revived = restored.isOfAnotherLedger ? "\(ledger.path) was not the ledger of this backup." : obstacle
+        let revived =
+            restored.isOfAnotherLedger ? "\(ledger.path) was not the ledger of this backup." : obstacle ?? damage
         if let revived { Terminal.note("\(revived) Revoke the keys that must not be valid: souk keys list.") }
         var told: JSONMembers = ["database": .string("sqlite:\(ledger.path)"), "backup": .string(source)]
         if hadLedger { told["former"] = .string(former) }
@@ -108,7 +109,7 @@ enum BackupCommands {
 
     private static func replace(
         _ path: String, by backup: SQLiteFile, keepingItAs former: String, isReadable: Bool, accepts: Bool
-    ) async throws -> RestoreAmendment.Changes {
+    ) async throws -> (RestoreAmendment.Changes, damage: String?) {
         let share = Share("restore")
         let result = Locked<(changes: RestoreAmendment.Changes, hasErasures: Bool)>((.init(), false))
         do {
@@ -131,12 +132,26 @@ enum BackupCommands {
                 result.withLock { $0 = (changes, amendment.hasErasures) }
             }
             share.end()
+        } catch let error as SQLError where isReadable && [.corrupt, .notADatabase].contains(error.code) {
+            let sentence = "The ledger \(path) is damaged, and its keys and erasures cannot be read."
+            guard accepts else { throw Misuse("\(sentence) \(consequence)") }
+            let (changes, _) = try await replace(
+                path, by: backup, keepingItAs: former, isReadable: false, accepts: accepts)
+            return (changes, sentence)
         } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
             throw Misuse(error.description)
         }
         let (changes, hasErasures) = result.withLock { $0 }
-        if hasErasures { try SQLiteFile(path: former).compact() }
-        return changes
+        if hasErasures {
+            do {
+                try SQLiteFile(path: former).compact()
+            } catch let error as SQLError {
+                Terminal.note(
+                    "\(former) may still hold names of customers who were erased, because it could not be written anew: "
+                        + "\(error.description) Delete it when you need it no more.")
+            }
+        }
+        return (changes, nil)
     }
 
     private static func tell(_ arguments: Arguments, _ members: JSONMembers, _ sentence: TerminalText) throws {

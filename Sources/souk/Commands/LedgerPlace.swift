@@ -58,9 +58,10 @@ enum LedgerPlace: Sendable {
         try self.init(
             naming: arguments.text("database") ?? "sqlite:souk.sqlite", allowsPassword: typed.text("database") == nil)
         let level = arguments.text(Self.isolation.name)
-        for option in [Self.isolation, Self.preparedStatements] where arguments.text(option.name) != nil {
+        let sharedOnly = [Self.isolation.name, Self.preparedStatements.name, Self.standbyLag.name, "former-features"]
+        for name in sharedOnly where arguments.text(name) != nil {
             guard case .postgres = self else {
-                throw Misuse("--\(option.name) is for PostgreSQL; --database names a SQLite file")
+                throw Misuse("--\(name) is for PostgreSQL; --database names a SQLite file")
             }
         }
         guard case .postgres(var postgres) = self else { return }
@@ -87,7 +88,7 @@ enum LedgerPlace: Sendable {
     /// Opens the copy that `--standby` names; `nil` where none is named. Throws `Misuse`.
     func standby(_ arguments: Arguments, typed: Arguments) throws -> PostgresDatabase? {
         guard let url = arguments.text(Self.standby.name) else { return nil }
-        guard case .postgres = self,
+        guard case .postgres = self, LedgerFile.isPostgres(url),
             case .postgres(var copy) = try LedgerPlace(
                 naming: url, allowsPassword: typed.text(Self.standby.name) == nil)
         else { throw Misuse("--standby is postgres://user@host/name, beside a --database that is one") }

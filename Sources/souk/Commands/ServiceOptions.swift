@@ -1,6 +1,7 @@
 import CurlTransport
 import EntitlementServer
 import Foundation
+import HTTPCore
 import HTTPListener
 import Primitives
 import SignedData
@@ -67,12 +68,25 @@ struct ServiceOptions: Sendable {
         webhooks = try Self.webhooks(arguments, bundles)
     }
 
+    /// Each webhook has a limit of its own to the attempts that are under way at once; one of all of them together would let
+    /// a receiver that hangs delay others.
+    private static var webhookTransport: any HTTPTransport {
+        #if canImport(Darwin)
+            return CurlTransport.platformDefault()
+        #else
+            var configuration = CurlTransport.Configuration()
+            configuration.maximumConnections = 100_000
+            configuration.maximumConnectionsPerHost = 100_000
+            return CurlTransport(configuration: configuration)
+        #endif
+    }
+
     func apply(to configuration: inout EntitlementService.Configuration) {
         configuration.answerMemory = answerMemory
         configuration.signingKeys = signingKeys
         configuration.servesMetrics = metrics == nil
         configuration.webhooks += webhooks
-        configuration.webhookTransport = CurlTransport.platformDefault()
+        configuration.webhookTransport = Self.webhookTransport
         configuration.reportFailure = { name, error in
             let line: JSONValue = [
                 "time": .string(RFC3339.string(from: Date())), "level": "error", "requestID": .string(name),
