@@ -1,5 +1,7 @@
 import SQLStorage
 
+@testable import EntitlementServer
+
 /// A SQLite database that says what PostgreSQL says: bodies of `write` may run at the same time, and rows can be locked.
 /// The ledger then locks what it decides about. Bodies still run one at a time.
 final class LockingDatabase: SQLDatabase {
@@ -8,7 +10,9 @@ final class LockingDatabase: SQLDatabase {
     init(_ inner: any SQLDatabase) { self.inner = inner }
 
     var dialect: SQLDialect { .postgreSQL }
-    func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations.map(\.onSQLite)) }
+    func migrate(_ migrations: [SQLMigration]) throws {
+        try inner.migrate(migrations.filter { $0 != Schema.programs }.map(\.onSQLite))
+    }
     func removeDeleted() async throws -> Bool { try await inner.removeDeleted() }
     func compact(upTo bytes: Int64) async throws -> Bool { try await inner.compact(upTo: bytes) }
     func checkFiles() throws { try inner.checkFiles() }
@@ -28,9 +32,20 @@ final class LockingDatabase: SQLDatabase {
 
         var isConcurrent: Bool { true }
 
-        func execute(_ sql: String, _ values: [SQLValue]) throws -> Int { try inner.execute(sql, values) }
-        func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] { try inner.query(sql, values) }
-        func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow? { try inner.first(sql, values) }
+        /// Whether a statement is about the servers that are there, in PostgreSQL's words. There is one.
+        private static func isOfServers(_ sql: String) -> Bool {
+            sql.contains("INTO server ") || sql.contains("FROM server")
+        }
+
+        func execute(_ sql: String, _ values: [SQLValue]) throws -> Int {
+            Self.isOfServers(sql) ? 0 : try inner.execute(sql, values)
+        }
+        func query(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
+            Self.isOfServers(sql) ? [] : try inner.query(sql, values)
+        }
+        func first(_ sql: String, _ values: [SQLValue]) throws -> SQLRow? {
+            Self.isOfServers(sql) ? nil : try inner.first(sql, values)
+        }
 
         func each(_ sql: String, _ values: [SQLValue], _ body: (SQLRow) throws -> Void) throws {
             try inner.each(sql, values, body)
