@@ -104,13 +104,15 @@ enum ClusterServerBenchmark {
             """
             INSERT INTO customer (app, environment, id, app_account_token, first_seen_at, revision, answer, etag,
                 content_digest, valid_from, valid_until, rules_epoch)
-            SELECT app, environment, n.name, 'token-' || n.name, first_seen_at, revision,
-                convert_to(replace(convert_from(answer, 'UTF8'), id, n.name), 'UTF8'), n.tag, content_digest, valid_from,
-                valid_until, rules_epoch
-            FROM customer CROSS JOIN (
-                SELECT 'customer-' || lpad(CAST(i AS TEXT), 7, '0') AS name, '"' || lpad(CAST(i AS TEXT), 22, '0') || '"' AS tag
-                FROM generate_series(1, \(count - 1)) AS i) AS n
-            WHERE id = '\(name)'
+            SELECT app, environment, name, 'token-' || name, first_seen_at, revision, bytes,
+                '"' || rtrim(translate(encode(substring(sha256(digest || convert_to(CAST(valid_from AS TEXT), 'UTF8'))
+                    FROM 1 FOR 16), 'base64'), '+/', '-_'), '=') || '"', digest, valid_from, valid_until, rules_epoch
+            FROM (SELECT *, sha256(substring(bytes FROM start)) AS digest FROM (
+                SELECT *, convert_to(replace(text, id, name), 'UTF8') AS bytes FROM (
+                    SELECT *, convert_from(answer, 'UTF8') AS text,
+                        10 + position('"' IN substring(convert_from(answer, 'UTF8') FROM 10)) AS start,
+                        'customer-' || lpad(CAST(number AS TEXT), 7, '0') AS name
+                    FROM customer CROSS JOIN generate_series(1, \(count - 1)) AS number WHERE id = '\(name)') AS a) AS b) AS c
             """, shared.url)
         try execute("VACUUM ANALYZE customer", shared.url)
         let sample = await shared.service.respond(
