@@ -71,14 +71,10 @@ struct ServiceOptions: Sendable {
     /// Each webhook has a limit of its own to the attempts that are under way at once; one of all of them together would let
     /// a receiver that hangs delay others.
     private static var webhookTransport: any HTTPTransport {
-        #if canImport(Darwin)
-            return CurlTransport.platformDefault()
-        #else
-            var configuration = CurlTransport.Configuration()
-            configuration.maximumConnections = 100_000
-            configuration.maximumConnectionsPerHost = 100_000
-            return CurlTransport(configuration: configuration)
-        #endif
+        var configuration = CurlTransport.Configuration()
+        configuration.maximumConnections = 100_000
+        configuration.maximumConnectionsPerHost = 100_000
+        return CurlTransport(configuration: configuration)
     }
 
     func apply(to configuration: inout EntitlementService.Configuration) {
