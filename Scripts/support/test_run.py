@@ -32,8 +32,11 @@ SILENT_SECONDS = 3 * CASE_SECONDS
 # at once, report each as started long before its turn, and let them wait for a processor while real deadlines pass.
 LANES = min((os.cpu_count() or 2) + 1, 8)
 # The targets that take longest, so that none of them is begun last.
-LONGEST_FIRST = ("soukTests", "AppStoreSimulatorTests", "EntitlementServerTests", "NetworkInterceptionTests",
+LONGEST_FIRST = ("EntitlementServerTests", "soukTests", "AppStoreSimulatorTests", "NetworkInterceptionTests",
                  "SignedDataTests", "InAppStoreTests", "WebPagesTests", "HTTPListenerTests")
+# Of these the suites with such first letters run in a process of their own, so that the longest target does not run alone
+# in the end.
+SPLIT = {"EntitlementServerTests": "[A-L]"}
 QUARANTINE_DAYS = 7
 
 
@@ -170,11 +173,18 @@ class Run:
 
             def run_part(name):
                 """A target without the suites that run apart from it, or one of these."""
-                apart = [suite for suite in [*self.exceptions.apart, *self.leaving_out]
-                         if suite.startswith(f"{name}.")]
-                end = r"\." if "." not in name else "/"
-                tally = self.run_job(program, name, [rf"^{re.escape(name)}{end}"], judges=False, skipping=[
-                    rf"^{re.escape(suite)}/" for suite in apart])
+                target, _, suite = name.partition(".")
+                split = SPLIT.get(target)
+                skipping = [rf"^{re.escape(each)}/" for each in [*self.exceptions.apart, *self.leaving_out]
+                            if each.startswith(f"{target}.") and each != name]
+                if suite and suite == split:
+                    chosen = rf"^{re.escape(target)}\.{split}"
+                elif suite:
+                    chosen = rf"^{re.escape(name)}/"
+                else:
+                    chosen = rf"^{re.escape(target)}\."
+                    skipping += [rf"^{re.escape(target)}\.{split}"] if split else []
+                tally = self.run_job(program, name, [chosen], judges=False, skipping=skipping)
                 if self.judges and tally.judges:
                     with self.lock:
                         # With few targets the judges of one have the lanes to themselves.
@@ -185,7 +195,8 @@ class Run:
                 return tally
 
             parts = [part for target in targets for part in [
-                *(suite for suite in self.exceptions.apart if suite.startswith(f"{target}.")), target]]
+                *(suite for suite in self.exceptions.apart if suite.startswith(f"{target}.")),
+                *([f"{target}.{SPLIT[target]}"] if target in SPLIT else []), target]]
             tallies = [each.result() for each in [pool.submit(run_part, part) for part in parts]]
             for each in judging:
                 each.result()

@@ -91,6 +91,7 @@ public final class SteeredDatabase: SQLDatabase {
     public func removeDeleted() async throws -> Bool { try await inner.removeDeleted() }
     public func compact(upTo bytes: Int64) async throws -> Bool { try await inner.compact(upTo: bytes) }
     public func checkFiles() throws { try inner.checkFiles() }
+    public func checkRoom() throws { try inner.checkRoom() }
     public func close() async { await inner.close() }
 
     private func pauseIfDue(_ sql: String, _ connection: any SQLConnection) throws {

@@ -91,37 +91,19 @@ final class PostgresLookups: Sendable {
 
     // MARK: - Working
 
-    /// The next step of the thread.
-    private enum Next {
-        case send([Lookup])
-        case sleep
-        case end
-    }
-
     private func work() {
         var lines: [LookupLine] = []
+        /// Look-ups that no line was free for.
+        var waiting: [Lookup] = []
         while true {
             let isIdle = lines.allSatisfy { $0.isIdle }
-            let next: Next = state.withLock { state in
-                guard state.queue.isEmpty else {
-                    defer { state.queue.removeAll(keepingCapacity: true) }
-                    return .send(state.queue)
-                }
-                return state.isClosing && isIdle ? .end : .sleep
+            let mustEnd = state.withLock { state in
+                if waiting.isEmpty { swap(&waiting, &state.queue) } else { waiting += state.queue }
+                state.queue.removeAll(keepingCapacity: true)
+                return state.isClosing && isIdle && waiting.isEmpty
             }
-            switch next {
-            case .send(let lookups): distribute(lookups, over: &lines)
-            case .sleep: break
-            case .end:
-                for line in lines { line.close() }
-                let closers = state.withLock { state in
-                    state.hasEnded = true
-                    defer { state.closers = [] }
-                    return state.closers
-                }
-                for closer in closers { closer.resume() }
-                return
-            }
+            if mustEnd { return end(lines) }
+            if !waiting.isEmpty { waiting = distribute(waiting, over: &lines) }
             wait(for: lines)
             for line in lines { line.step(timeout: settings.configuration.timeout) }
             for line in lines { askAgain(line.isBroken ? line.end() : line.takeAborted()) }
@@ -129,23 +111,40 @@ final class PostgresLookups: Sendable {
         }
     }
 
-    /// Gives each line its share; opens lines while there are fewer than there may be.
-    private func distribute(_ lookups: [Lookup], over lines: inout [LookupLine]) {
+    private func end(_ lines: [LookupLine]) {
+        for line in lines { line.close() }
+        let closers = state.withLock { state in
+            state.hasEnded = true
+            defer { state.closers = [] }
+            return state.closers
+        }
+        for closer in closers { closer.resume() }
+    }
+
+    /// Gives each line its share; opens lines while there are fewer than there may be. Returns what no line was free for.
+    ///
+    /// Behind a pooler a line takes nothing while answers are to come. PgBouncer gives the connection to another client when
+    /// a statement failed and more was sent meanwhile (https://github.com/pgbouncer/pgbouncer/issues/759); what comes next
+    /// on ours are answers to others.
+    private func distribute(_ lookups: [Lookup], over lines: inout [LookupLine]) -> [Lookup] {
         while lines.count < max(1, settings.configuration.lookupConnections) {
             do throws(SQLError) {
                 lines.append(LookupLine(try PostgresConnection(settings, for: .lookups)))
             } catch {
                 guard lines.isEmpty else { break }
                 for lookup in lookups { lookup.continuation.resume(throwing: error) }
-                return
+                return []
             }
         }
-        let share = max(16, (lookups.count + lines.count - 1) / lines.count)
+        let free = settings.configuration.keepsStatements ? lines : lines.filter { $0.isIdle }
+        guard !free.isEmpty else { return lookups }
+        let share = max(16, (lookups.count + free.count - 1) / free.count)
         var rest = lookups[...]
-        for line in lines.sorted(by: { $0.load < $1.load }) where !rest.isEmpty {
+        for line in free.sorted(by: { $0.load < $1.load }) where !rest.isEmpty {
             line.send(rest.prefix(share))
             rest = rest.dropFirst(share)
         }
+        return Array(rest)
     }
 
     /// Sleeps until an answer or a question comes, for a second at most while answers are awaited.

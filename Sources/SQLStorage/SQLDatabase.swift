@@ -61,9 +61,12 @@ public protocol SQLDatabase: Sendable {
     /// than `bytes`. Keeps writers waiting: for about a second for each 100 MB.
     func compact(upTo bytes: Int64) async throws -> Bool
 
-    /// Throws `storageFailed` when the files are no longer those that were opened: they were removed or replaced,
+    /// Throws `storageFailed` when the files are no longer those that were opened: they were removed, replaced or cut,
     /// and writes would be lost. `write` throws it too.
     func checkFiles() throws
+
+    /// Throws `storageFull` when the disk has too little room for a large write.
+    func checkRoom() throws
 
     /// Lets the queued writes and running reads end and closes the files; everything afterwards throws `closed`.
     func close() async
@@ -88,6 +91,9 @@ extension SQLDatabase {
 
     /// Of a database without files of its own.
     public func checkFiles() throws {}
+
+    /// Of a database whose disk is another machine's.
+    public func checkRoom() throws {}
 }
 
 /// What a body of `read` or `write` works with; of no use after the body returned.

@@ -98,7 +98,7 @@ package struct MigrationPlan {
                 throw SQLError(
                     .invalidMigration, "The migration \(migration.name) has no text for \(dialect.rawValue).")
             }
-            let minimum = migration.minimumProgram ?? migration.name
+            let minimum = (dialect == .sqlite ? nil : migration.minimumProgram) ?? migration.name
             guard names.contains(minimum) else {
                 throw SQLError(
                     .invalidMigration,

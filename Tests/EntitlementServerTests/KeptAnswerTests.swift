@@ -146,6 +146,39 @@ import Testing
         await bench.close()
     }
 
+    @Test(arguments: [
+        "UPDATE idempotency_key SET status = 200 WHERE key LIKE '%:k'",
+        "UPDATE idempotency_key SET content_type = 'text/html' WHERE key LIKE '%:k'",
+        "UPDATE idempotency_key SET answer = (SELECT max(id) FROM kept_answer) WHERE key LIKE '%:k'",
+    ])
+    func `a key with another status, type or answer than it got is an error`(change: String) async throws {
+        let bench = try await ServerBench()
+        let key: HTTPHeaders = ["Idempotency-Key": "k"]
+        let first = try await bench.grant(headers: key)
+        #expect(first.status == 201)
+        _ = try await bench.grant("another", headers: ["Idempotency-Key": "other"])
+        #expect(try await bench.grant(headers: key).bytes == first.bytes)
+        try await bench.database.write { try #expect($0.execute(change) == 1) }
+        let damaged = try await bench.grant(headers: key)
+        #expect(damaged.status == 500 && damaged.code == "internal")
+        #expect(try bench.count("customer_grant") == 2)
+        await bench.close()
+    }
+
+    @Test(arguments: ["NULL", "valid_until + 86400000", "valid_until - 1000"])
+    func `an answer that ends at another time than it says is computed anew`(end: String) async throws {
+        let bench = try await ServerBench { $0.answerMemory = 0 }
+        _ = try await bench.post(bench.period("1"))
+        let first = try await bench.get()
+        #expect(try !first.active().isEmpty)
+        try await bench.database.write { try #expect($0.execute("UPDATE customer SET valid_until = \(end)") == 1) }
+        #expect(try await bench.get().bytes == first.bytes)
+        try await bench.database.write { try #expect($0.execute("UPDATE customer SET valid_until = \(end)") == 1) }
+        bench.clock.advance(by: 400 * 86_400)
+        #expect(try await bench.get().active().isEmpty)
+        await bench.close()
+    }
+
     @Test(.onSQLite) func `a customer's answer with a flipped bit is computed anew`() async throws {
         let bench = try await ServerBench { $0.answerMemory = 0 }
         _ = try await bench.post([bench.period("1"), bench.purchase("2")])

@@ -16,6 +16,7 @@ final class LockingDatabase: SQLDatabase {
     func removeDeleted() async throws -> Bool { try await inner.removeDeleted() }
     func compact(upTo bytes: Int64) async throws -> Bool { try await inner.compact(upTo: bytes) }
     func checkFiles() throws { try inner.checkFiles() }
+    func checkRoom() throws { try inner.checkRoom() }
     func close() async { await inner.close() }
 
     func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {

@@ -12,7 +12,7 @@ import Testing
 @Suite struct ReadinessTests {
     /// A database of which reads, writes and the file can be made to fail, or writes to wait.
     private final class Failing: SQLDatabase {
-        struct State { var (reads, writes, file) = (true, true, true); var count = 0 }
+        struct State { var (reads, writes, file, room) = (true, true, true, true); var count = 0 }
 
         let inner: any SQLDatabase
         let state = Locked(State())
@@ -42,6 +42,10 @@ import Testing
         func checkFiles() throws {
             guard state.withLock({ $0.file }) else { throw Self.error }
         }
+
+        func checkRoom() throws {
+            guard state.withLock({ $0.room }) else { throw Self.error }
+        }
     }
 
     private func ask(_ bench: ServerBench, _ query: String = "") async throws -> ServerBench.Reply {
@@ -53,13 +57,16 @@ import Testing
         let database = try #require(bench.database as? Failing)
         let whole: JSONValue = ["status": "ready", "reads": true, "writes": true]
         for query in ["", "?for=reads", "?for=writes"] { #expect(try await ask(bench, query).json == whole) }
-        database.state.withLock { $0.writes = false }
-        bench.realClock.advance(by: 1)
         let reading: JSONValue = ["status": "ready", "reads": true, "writes": false]
-        for query in ["", "?for=reads"] { #expect(try await ask(bench, query).json == reading) }
-        let refused = try await ask(bench, "?for=writes")
-        #expect(refused.status == 503 && refused.code == "unavailable")
-        #expect(try await bench.get().status == 200)
+        for broken in [\Failing.State.writes, \.room] {
+            database.state.withLock { $0 = .init() }
+            database.state.withLock { $0[keyPath: broken] = false }
+            bench.realClock.advance(by: 1)
+            for query in ["", "?for=reads"] { #expect(try await ask(bench, query).json == reading) }
+            let refused = try await ask(bench, "?for=writes")
+            #expect(refused.status == 503 && refused.code == "unavailable")
+            #expect(try await bench.get().status == 200)
+        }
         for broken in [\Failing.State.reads, \.file] {
             database.state.withLock { $0 = .init() }
             database.state.withLock { $0[keyPath: broken] = false }
@@ -127,7 +134,7 @@ import Testing
         try FileManager.default.copyItem(atPath: path + ".moved", toPath: path)
         bench.realClock.advance(by: 1)
         #expect(try await ask(bench, "?for=writes").status == 503)
-        #expect(bench.failures.withLock { $0.contains { $0.contains("removed or replaced") } })
+        #expect(bench.failures.withLock { $0.contains { $0.contains("removed, replaced or cut") } })
         await bench.close()
     }
 

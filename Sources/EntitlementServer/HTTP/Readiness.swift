@@ -122,6 +122,7 @@ final class Readiness: Sendable {
     /// Writes a page and waits until it is durable; no row stays.
     private func canWrite() async -> Bool {
         do {
+            try database.checkRoom()
             try await database.write { connection in
                 try connection.perform("INSERT INTO readiness_probe (number) VALUES (1)", [])
                 try connection.perform("DELETE FROM readiness_probe WHERE number = 1", [])

@@ -33,6 +33,9 @@ struct KeptAnswer: Sendable, Equatable {
     /// with the key, so that the rest is kept once.
     var own = (beginning: 0, ending: 0)
 
+    /// SHA-256 of all that is answered.
+    fileprivate var digest: [UInt8] { SHA256.hash(Array("\(status)\n\(contentType)\n".utf8) + body) }
+
     static func == (left: KeptAnswer, right: KeptAnswer) -> Bool {
         left.status == right.status && left.contentType == right.contentType && left.body == right.body
     }
@@ -48,6 +51,7 @@ extension IdempotentRequest {
                 SELECT idempotency_key.request_digest AS request_digest, idempotency_key.status AS status,
                     idempotency_key.content_type AS content_type, idempotency_key.beginning AS beginning,
                     idempotency_key.ending AS ending, idempotency_key.own_digest AS own_digest,
+                    idempotency_key.answer_digest AS answer_digest,
                     kept_answer.digest AS digest, kept_answer.body AS body
                 FROM idempotency_key LEFT JOIN kept_answer ON kept_answer.id = idempotency_key.answer
                 WHERE idempotency_key.app = ?1 AND idempotency_key.environment = ?2 AND idempotency_key.asker = ?3
@@ -65,14 +69,15 @@ extension IdempotentRequest {
             throw EntitlementServerError(
                 .damagedAnswer, "The ledger is damaged: an answer kept for repetitions is not what was answered.")
         }
-        let status: Int = try row["status"]
-        guard (200...599).contains(status) else {
-            throw EntitlementServerError(
-                .damagedAnswer, "The ledger is damaged: an answer kept for repetitions has no status of an answer.")
-        }
-        return KeptAnswer(
-            status: status, contentType: try row["content_type"], body: beginning + body + ending,
+        let answer = KeptAnswer(
+            status: try row["status"], contentType: try row["content_type"], body: beginning + body + ending,
             own: (beginning.count, ending.count))
+        let written: [UInt8]? = try row["answer_digest"]
+        guard (200...599).contains(answer.status), written == nil || written == answer.digest else {
+            throw EntitlementServerError(
+                .damagedAnswer, "The ledger is damaged: an answer kept for repetitions has another status or type.")
+        }
+        return answer
     }
 
     /// Writes the key down without an answer, and forgets what is older than a day. `false` for a key that was used before:
@@ -112,14 +117,14 @@ extension IdempotentRequest {
         try connection.perform(
             """
             UPDATE idempotency_key SET status = ?5, content_type = ?6, answer = ?7, customer = ?8, beginning = ?9,
-                ending = ?10, own_digest = ?11
+                ending = ?10, own_digest = ?11, answer_digest = ?12
             WHERE app = ?1 AND environment = ?2 AND asker = ?3 AND key = ?4
             """,
             identity + [
                 .integer(Int64(answer.status)), .text(answer.contentType), .integer(try number(of: rest, connection)),
                 .text(customer?.rawValue ?? ""), beginning.isEmpty ? .null : .blob(Array(beginning)),
                 ending.isEmpty ? .null : .blob(Array(ending)),
-                Self.digest(ofOwn: Array(beginning), Array(ending)).map { .blob($0) } ?? .null,
+                Self.digest(ofOwn: Array(beginning), Array(ending)).map { .blob($0) } ?? .null, .blob(answer.digest),
             ])
     }
 
@@ -279,4 +284,13 @@ extension Schema {
             ALTER TABLE idempotency_key ADD COLUMN own_digest BLOB;
             """
         ])
+
+    /// Shows whether a key leads to the answer that it got, whole. A program that does not know the column leaves it empty.
+    static let answerDigests = SQLMigration(
+        "0017 digests of answers",
+        [
+            .sqlite: "ALTER TABLE idempotency_key ADD COLUMN answer_digest BLOB",
+            .postgreSQL: "ALTER TABLE idempotency_key ADD COLUMN answer_digest BYTEA",
+        ],
+        minimumProgram: programs.name)
 }

@@ -93,14 +93,12 @@ extension LedgerTransaction {
         let revision: Int64 = try row.map { try $0["revision"] } ?? 0
         let saysTheSame = try row.map { try $0["content_digest"] == digest && $0["valid_from"] <= instant.milliseconds }
         if let row, saysTheSame == true {
-            let present = try StoredAnswer(row)
+            let present = try StoredAnswer(row).ending(at: answer.validUntil)
             if present.isWhole(around: digest) {
                 try connection.perform(
                     "UPDATE customer SET valid_until = ?4\(withEpoch) WHERE app = ?1 AND environment = ?2 AND id = ?3",
                     values(.text(customer.rawValue), SQLValue(answer.validUntil?.milliseconds)))
-                return StoredAnswer(
-                    revision: revision, bytes: present.bytes, etag: present.etag, validFrom: present.validFrom,
-                    validUntil: answer.validUntil)
+                return present
             }
         }
         let (next, isTooLarge) = revision.addingReportingOverflow(1)
@@ -148,11 +146,8 @@ extension LedgerTransaction {
         let answer = rules.reducer.customer(customer, in: book.environment, state, at: instant)
         let content = answer.wireContent()
         let digest = MessageDigest.sha256(content)
-        guard !stored.isWhole(around: digest) else {
-            return StoredAnswer(
-                revision: stored.revision, bytes: stored.bytes, etag: stored.etag, validFrom: stored.validFrom,
-                validUntil: answer.validUntil)
-        }
+        let longer = stored.ending(at: answer.validUntil)
+        guard !longer.isWhole(around: digest) else { return longer }
         return StoredAnswer(answer, around: content, digest, revision: stored.revision)
     }
 
@@ -314,11 +309,24 @@ extension StoredAnswer {
         return "\"\(Base64.encodeURL(tag))\""
     }
 
-    /// Whether bytes and ETag are those of an answer with a content of this digest, as they were written.
+    /// Whether bytes, ETag and end are those of an answer with a content of this digest, as they were written. The end may
+    /// be 0, which marks an answer to compute anew.
     fileprivate func isWhole(around digest: [UInt8]) -> Bool {
         let start = Array("{\"asOf\":\"\(RFC3339.string(from: validFrom))\"".utf8)
         return bytes.starts(with: start) && MessageDigest.sha256(Array(bytes[start.count...])) == digest
-            && etag == Self.etag(digest, from: validFrom)
+            && etag == Self.etag(digest, from: validFrom) && saysItsEnd
+    }
+
+    /// Whether the bytes say until when they are true, as the row does. It is the last member of an answer that has an end.
+    private var saysItsEnd: Bool {
+        guard validUntil != Date(milliseconds: 0) else { return true }
+        let end = validUntil.map { ",\"validUntil\":\"\(RFC3339.string(from: $0))\"}" } ?? "]}"
+        return bytes.suffix(end.utf8.count).elementsEqual(end.utf8)
+    }
+
+    /// The same answer, true until then.
+    fileprivate func ending(at validUntil: Date?) -> StoredAnswer {
+        StoredAnswer(revision: revision, bytes: bytes, etag: etag, validFrom: validFrom, validUntil: validUntil)
     }
 
     /// The one row that a read asks for where servers share a database.

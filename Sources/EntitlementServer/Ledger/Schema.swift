@@ -7,7 +7,7 @@ enum Schema {
     /// The steps of a dialect. Those of SQLite begin with the first ledger, those of PostgreSQL with one baseline. A step
     /// after these has a text for both.
     static func migrations(for dialect: SQLDialect) -> [SQLMigration] {
-        dialect == .postgreSQL ? [baseline, programs] : history
+        dialect == .postgreSQL ? [baseline, programs, answerDigests] : history
     }
 
     private static let history = [
@@ -131,6 +131,7 @@ enum Schema {
         deliveries,
         erasedBefore,
         statusQuestions,
+        answerDigests,
     ]
 }
 

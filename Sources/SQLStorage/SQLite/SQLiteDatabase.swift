@@ -143,14 +143,18 @@ public final class SQLiteDatabase: SQLDatabase {
         try await writer.runBetweenCommits { try $0.cutLog() }
     }
 
-    /// Looks at the names of the file and its log, and at nothing in them. Every write does the same.
+    /// Looks at the names and sizes of the file and its log, and at nothing in them. Every write does the same.
     public func checkFiles() throws { try file.check() }
+
+    public func checkRoom() throws { try file.checkRoom() }
 
     /// Takes as much of the disk again for as long as it runs.
     public func compact(upTo bytes: Int64) async throws -> Bool {
-        try await writer.runBetweenCommits { connection in
+        try await writer.runBetweenCommits { [file] connection in
             guard try connection.size() <= bytes else { return false }
             try connection.runInternal("VACUUM")
+            // Learns that the file becomes smaller.
+            try file.check()
             return true
         }
     }

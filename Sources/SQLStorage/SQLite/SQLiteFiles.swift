@@ -6,9 +6,33 @@ import Primitives
 ///
 /// Two writers in a process would not share commits, and each would wait for the other's lock without need.
 struct OpenFile: Sendable {
-    private struct Identity: Hashable {
+    fileprivate struct Identity: Hashable {
         let device: UInt64
         let inode: UInt64
+    }
+
+    fileprivate struct Status {
+        let identity: Identity
+        /// In bytes.
+        let size: Int64
+
+        init?(of path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            self.init(status)
+        }
+
+        init?(of descriptor: CInt) {
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { return nil }
+            self.init(status)
+        }
+
+        private init(_ status: stat) {
+            identity = Identity(
+                device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
+            size = Int64(status.st_size)
+        }
     }
 
     private static let claimed = Locked<Set<Identity>>([])
@@ -22,10 +46,13 @@ struct OpenFile: Sendable {
     private let isFounded = Locked(false)
     /// From the first commit on, which makes it, until all connections are closed.
     private let log = Locked<Identity?>(nil)
+    private let index: LogIndex
+    /// How many bytes the database had when somebody looked, or was left with by a commit since then.
+    private let leastSize = Locked<Int64>(0)
 
     /// Claims the file at `path`, which exists.
     init(path: String) throws(SQLError) {
-        guard let identity = Self.identity(of: path) else {
+        guard let identity = Status(of: path)?.identity else {
             throw SQLError(
                 .cannotOpen, "The database \(path) cannot be opened: \(String(cString: strerror(errno))).")
         }
@@ -35,7 +62,9 @@ struct OpenFile: Sendable {
         }
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         self.path = path
-        logPath = SQLiteFile.resolvingLinks(path) + "-wal"
+        let resolved = SQLiteFile.resolvingLinks(path)
+        logPath = resolved + "-wal"
+        index = LogIndex(path: resolved + "-shm")
         database = identity
     }
 
@@ -44,25 +73,64 @@ struct OpenFile: Sendable {
     }
 
     /// After the last connection.
-    func closeDescriptor() { if descriptor >= 0 { close(descriptor) } }
+    func closeDescriptor() {
+        if descriptor >= 0 { close(descriptor) }
+        index.close()
+    }
 
-    /// Throws `storageFailed` when the database or its log is no longer at its path. Writes would be lost then, and a new
-    /// connection would open another file.
+    /// Throws `storageFailed` when the database or its log is no longer at its path, or lost its end. Writes would be lost
+    /// then, and a new connection would open another file.
     func check() throws(SQLError) {
-        guard Self.identity(of: path) == database else { throw lost("The database \(path)") }
+        guard Status(of: path)?.identity == database else { throw lost("The database \(path)") }
         let begins = beginsAsDatabase
         let wasFounded = isFounded.withLock { isFounded in
             defer { isFounded = isFounded || begins }
             return isFounded
         }
         guard begins || !wasFounded else { throw lost("What the database \(path) held") }
-        let present = Self.identity(of: logPath)
+        let present = Status(of: logPath)?.identity
         let known = log.withLock { log in
             log = log ?? present
             return log
         }
         guard present == known else { throw lost("The log \(logPath) of the database") }
+        if known != nil { try checkSizes() }
     }
+
+    /// Compares the sizes of both files with what the index of the log says. Only a commit makes the database smaller.
+    private func checkSizes() throws(SQLError) {
+        guard index.isInPlace else { throw lost("The index \(index.path) of the log") }
+        let shorter: String? = leastSize.withLock { least in
+            // Another thread or process may commit meanwhile.
+            for _ in 0..<10 {
+                guard let head = index.head(), let size = Status(of: path)?.size, let log = Status(of: logPath)?.size,
+                    index.head() == head
+                else { continue }
+                if head.databaseSize > 0 { least = min(least, head.databaseSize) }
+                guard size >= least else { return "The database \(path)" }
+                guard log >= head.logSize else { return "The log \(logPath) of the database" }
+                least = max(least, min(size, head.databaseSize))
+                return nil
+            }
+            return nil
+        }
+        if let shorter { throw lost(shorter) }
+    }
+
+    /// Throws `storageFull` when the disk has less room than one write may need. A page may fit where a purchase does not.
+    func checkRoom() throws(SQLError) {
+        var room = statvfs()
+        guard descriptor >= 0, fstatvfs(descriptor, &room) == 0 else { return }
+        let bytes = UInt64(room.f_bavail).multipliedReportingOverflow(by: UInt64(room.f_frsize))
+        guard bytes.overflow || bytes.partialValue >= Self.room else {
+            throw SQLError(
+                .storageFull,
+                "The disk of the database \(path) has less than \(Self.room >> 20) MiB free. Make room on it.")
+        }
+    }
+
+    /// In bytes: a request of the largest size, its pages and their copies in the log.
+    private static let room: UInt64 = 4 << 20
 
     /// Whether the file has the first bytes of a database (https://www.sqlite.org/fileformat.html section 1.3).
     private var beginsAsDatabase: Bool {
@@ -74,14 +142,68 @@ struct OpenFile: Sendable {
     private func lost(_ what: String) -> SQLError {
         SQLError(
             .storageFailed,
-            "\(what) was removed or replaced while it is open. Stop the server and put the file back.")
+            "\(what) was removed, replaced or cut while it is open. Stop the server and put the file back.")
+    }
+}
+
+/// The index of a write-ahead log, which all processes that have the database open share
+/// (https://www.sqlite.org/walformat.html section 2.1).
+private struct LogIndex: Sendable {
+    struct Head: Equatable {
+        fileprivate var bytes: [UInt8]
+
+        private func number<T: FixedWidthInteger>(at offset: Int, _ type: T.Type) -> Int64 {
+            bytes.withUnsafeBytes { Int64($0.loadUnaligned(fromByteOffset: offset, as: T.self)) }
+        }
+
+        /// In bytes; 1 stands for what 16 bits do not hold.
+        private var pageSize: Int64 {
+            let size = number(at: 14, UInt16.self)
+            return size == 1 ? 65536 : size
+        }
+
+        /// How many bytes of the log are in use, its own beginning included.
+        var logSize: Int64 {
+            let frames = number(at: 16, UInt32.self)
+            return frames == 0 ? 0 : 32 + frames * (24 + pageSize)
+        }
+
+        /// How many bytes the database has with all that is in the log; 0 while that is not known.
+        var databaseSize: Int64 { number(at: 20, UInt32.self) * pageSize }
     }
 
-    private static func identity(of path: String) -> Identity? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return Identity(
-            device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
+    let path: String
+    /// Opened when it is there first; closing it before all connections would release SQLite's locks.
+    private let descriptor = Locked<CInt>(-1)
+
+    init(path: String) { self.path = path }
+
+    private var opened: CInt {
+        descriptor.withLock { descriptor in
+            if descriptor < 0 { descriptor = open(path, O_RDONLY | O_CLOEXEC) }
+            return descriptor
+        }
+    }
+
+    /// Whether its path leads to the file that was opened.
+    var isInPlace: Bool {
+        let opened = OpenFile.Status(of: self.opened)
+        return opened != nil && OpenFile.Status(of: path)?.identity == opened?.identity
+    }
+
+    /// `nil` while somebody changes it.
+    func head() -> Head? {
+        // It is written twice, so that a reader sees whether it was written meanwhile.
+        var bytes = [UInt8](repeating: 0, count: 96)
+        guard pread(opened, &bytes, 96, 0) == 96, bytes[..<48] == bytes[48...] else { return nil }
+        return Head(bytes: Array(bytes[..<48]))
+    }
+
+    func close() {
+        descriptor.withLock { descriptor in
+            if descriptor >= 0 { Foundation.close(descriptor) }
+            descriptor = -1
+        }
     }
 }
 

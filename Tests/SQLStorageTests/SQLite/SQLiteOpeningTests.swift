@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "-wal"], [false, true])
+    @Test(arguments: ["", "-wal", "-shm"], [false, true])
     func `nothing is written to a file, nor read from another, once its name was taken`(
         _ suffix: String, isLinked: Bool
     ) async throws {
@@ -226,6 +226,68 @@ import Testing
         }
         await database.close()
         try handle.close()
+    }
+
+    @Test(arguments: ["", "-wal"], [0, 1, 40_000])
+    func `a file that lost its end while it is open is noticed, and nothing is acknowledged`(
+        _ suffix: String, kept: UInt64
+    ) async throws {
+        let database = try SQLiteDatabase(path: folder.file())
+        @Sendable func fill(_ connection: any SQLConnection) throws {
+            for _ in 0..<100 {
+                try connection.execute("INSERT INTO t VALUES (?1)", [.text(String(repeating: "x", count: 1000))])
+            }
+        }
+        try await database.write { try $0.execute("CREATE TABLE t (v TEXT)") }
+        try await database.write(fill)
+        _ = try await database.removeDeleted()
+        try await database.write(fill)
+        try database.checkFiles()
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.file() + suffix))
+        try handle.truncate(atOffset: kept)
+        try handle.close()
+        let error = #expect(throws: SQLError.self) { try database.checkFiles() }
+        #expect(error?.code == .storageFailed && error?.message.contains("cut") == true)
+        await #expect(throws: SQLError(.storageFailed, "")) {
+            try await database.write { try $0.execute("INSERT INTO t VALUES ('a')") }
+        }
+        await database.close()
+    }
+
+    @Test func `a database that becomes smaller by itself, and grows again, is whole`() async throws {
+        let database = try SQLiteDatabase(path: folder.file())
+        try await database.write { try $0.execute("CREATE TABLE t (v TEXT)") }
+        for round in 1...3 {
+            for count in [40, 3] {
+                for _ in 0..<count {
+                    try await database.write { connection in
+                        for _ in 0..<10 {
+                            try connection.execute(
+                                "INSERT INTO t VALUES (?1)", [.text(String(repeating: "x", count: 4000))])
+                        }
+                    }
+                }
+                if count == 40 { try await database.write { try $0.execute("DELETE FROM t") } }
+                switch round {
+                case 1: try await database.compact()
+                case 2: #expect(try await database.compact(upTo: .max))
+                default: #expect(try await database.removeDeleted())
+                }
+                try database.checkFiles()
+            }
+        }
+        // A tool beside it may do the same.
+        let another = try SQLiteConnection(
+            path: folder.file(), mode: .write(.full), limits: .init(SQLiteDatabase.Configuration()))
+        try another.runInternal("DELETE FROM t")
+        try another.runInternal("VACUUM")
+        try database.checkFiles()
+        #expect(try another.cutLog())
+        try database.checkFiles()
+        try await database.write { try $0.execute("INSERT INTO t VALUES ('a')") }
+        try database.checkFiles()
+        another.close()
+        await database.close()
     }
 
     @Test func `a file is open once in a process, by whatever path`() async throws {
