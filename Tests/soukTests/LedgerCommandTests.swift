@@ -153,6 +153,12 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
+    @Test func `a plan for a log without its ledger is refused`() async throws {
+        _ = try folder.write("ledger.sqlite-wal", "anything")
+        let refused = try await souk("migrate", "plan")
+        #expect(refused.status == 2 && refused.errors.contains("write-ahead log"), "\(refused)")
+    }
+
     @Test func `a ledger that is damaged does not verify`() async throws {
         #expect(try await serve().stop() == 0)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file("ledger.sqlite")))

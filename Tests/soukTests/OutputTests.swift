@@ -49,6 +49,9 @@ struct OutputTests {
         for arguments in commands {
             let ending = try await run(arguments, output: .file("/dev/full"), in: workshop.folder.path)
             #expect(ending.status == 2 && ending.reasons == [Self.noSpace], "\(arguments): \(ending)")
+            if ["inspect", "intercept"].contains(arguments[0]) {
+                #expect(ending.errors == Self.noSpace + "\n", "an address that was not shown is not repeated")
+            }
         }
         #expect(try await workshop.keys() == before, "a key that nobody has seen is no key")
         let files = try FileManager.default.contentsOfDirectory(atPath: workshop.folder.path)

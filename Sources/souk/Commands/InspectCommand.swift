@@ -34,8 +34,10 @@ enum InspectCommand {
             interceptor, transport: CurlTransport.platformDefault(),
             host: arguments.text("host"), port: try arguments.integer("port", in: 0...65535) ?? 0)
         let announced = Terminal.announce(service.announcement)
-        if announced.isWritten { await stop.wait() }
-        service.repeatAddress()
+        if announced.isWritten {
+            await stop.wait()
+            service.repeatAddress()
+        }
         await service.close()
         await file?.close()
         try announced.check()

@@ -77,8 +77,10 @@ enum InterceptCommand {
         let announced = Terminal.announce([
             "listening": .string(proxyDoor.url), "inspector": .string(inspector.address), "upstream": .string(upstream),
         ])
-        if announced.isWritten { await stop.wait() }
-        inspector.repeatAddress()
+        if announced.isWritten {
+            await stop.wait()
+            inspector.repeatAddress()
+        }
         await proxyDoor.close()
         await inspector.close()
         await interceptor.settled()

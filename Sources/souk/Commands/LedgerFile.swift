@@ -36,6 +36,15 @@ struct LedgerFile: Sendable {
 
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
 
+    /// Throws `Misuse` when the file is missing and its log is not: a new ledger is not made there.
+    func requireNoLogAlone() throws {
+        let log = try? FileManager.default.attributesOfItem(atPath: resolvedPath + "-wal")[.size] as? Int
+        guard !exists, let log, log > 0 else { return }
+        throw Misuse(
+            "\(path) is missing, and there is a write-ahead log beside it; put the file back, or restore it from a backup"
+        )
+    }
+
     /// Whether the file is empty, cannot be read or begins as every SQLite database does: so it can be a ledger that was
     /// damaged. A file of another beginning can be anything that a user keeps.
     var canBeDamagedLedger: Bool {

@@ -15,6 +15,7 @@ enum MigrateCommands {
         details: "Changes nothing; a server may be running."
     ) { arguments in
         let ledger = try LedgerPlace(arguments)
+        if case .file(let file) = ledger { try file.requireNoLogAlone() }
         let status =
             if case .file(let file) = ledger, !file.exists {
                 SQLSchemaStatus(applied: [], pending: EntitlementService.migrations(for: .sqlite).map(\.name))
