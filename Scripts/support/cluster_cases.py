@@ -92,6 +92,7 @@ CHANGES = [
     ("webhook", lambda entries, final: entries.insert(9, entries.pop(10))),
     ("webhook", lambda entries, final: final["deliveries"][0].update(count=2)),
     ("replay", lambda entries, final: final["replay"].update(status=1)),
+    ("single", lambda entries, final: final.update(single=["anna is answered otherwise"])),
     ("status", lambda entries, final: change(entries, 2, status=404)),
 ]
 COUNT = len(ORDERS) + len(CHANGES) + 1

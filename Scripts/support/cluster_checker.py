@@ -80,7 +80,7 @@ class Checker:
 
     def check(self):
         for rule in (self.statuses, self.facts, self.reads, self.holders, self.order_of_answers, self.keys, self.grants,
-                     self.promotions, self.credits, self.events, self.revisions, self.deliveries, self.replay):
+                     self.promotions, self.credits, self.events, self.revisions, self.deliveries, self.replay, self.single):
             rule()
         return self.wrong
 
@@ -396,6 +396,12 @@ class Checker:
         replay = self.final["replay"]
         if replay["status"] != 0:
             self.say("replay", f"the ledger is not what its facts say: {(replay['output'] or replay['errors'])[:600]}")
+
+
+    def single(self):
+        """One server that is given the same answers the same, see cluster_single.py."""
+        for sentence in self.final.get("single", []):
+            self.say("single", sentence)
 
 
 def check(entries, final, mode="transfer"):

@@ -116,10 +116,10 @@ class Client:
         signed = self.cluster.store.transaction(bought["id"], bought["product"], bought["token"], revoked=True)
         return {**self.fact(bought["id"], bought["product"], signed, bought["token"]), "revoked": True}
 
-    @staticmethod
-    def fact(number, product, signed, token):
-        return {"id": number, "product": product, "digest": digest(signed), "signed": signed, "token": token,
-                "revoked": False}
+    def fact(self, number, product, signed, token):
+        name = digest(signed)
+        self.cluster.signed[name] = signed
+        return {"id": number, "product": product, "digest": name, "signed": signed, "token": token, "revoked": False}
 
     def servers(self, count):
         """Different servers, as far as there are so many."""

@@ -388,6 +388,8 @@ class Cluster:
     def __init__(self, folder, history, isolation, mode, program, tool, fault=None, servers=3, options="",
                  has_standby=False, clocks=(), older=None):
         self.folder, self.fault, self.program = folder, fault, program
+        # What the store signed, by digest.
+        self.signed = {}
         self.postgres = Postgres()
         self.receiver = Receiver(history)
         self.store = Store(tool, f"{folder}/root.der")

@@ -119,6 +119,8 @@ import Testing
             ("UPDATE customer SET revision = 0 WHERE id = 'anna'", "customer anna"),
             ("UPDATE customer SET revision = -1 WHERE id = 'anna'", "customer anna"),
             ("UPDATE promotion SET redemptions = 1", "promotion SUMMER"),
+            ("UPDATE promotion_redemption SET grant_id = 'none' WHERE customer = 'ben'", "promotion SUMMER"),
+            ("DELETE FROM customer_grant WHERE id IN (SELECT grant_id FROM promotion_redemption)", "promotion SUMMER"),
             ("DELETE FROM promotion", "promotion SUMMER"),
             ("UPDATE customer SET app_account_token = upper(app_account_token) WHERE id = 'ben'", "customer ben"),
             (
@@ -137,6 +139,19 @@ import Testing
         try await bench.database.write { _ = try $0.execute(statement) }
         let report = try replay(bench)
         #expect(report.differences.contains { $0.subject == subject }, "\(report.differences)")
+        await bench.close()
+    }
+
+    @Test func `a pseudonym that is not marked as erased is found`() async throws {
+        let bench = try await lived()
+        #expect(try await bench.send(.delete, "/v1/customers/anna", as: .secret).status == 200)
+        #expect(try replay(bench).differences == [])
+        let changed = try await bench.database.write {
+            try $0.execute("UPDATE customer SET erased_at = NULL WHERE erased_at IS NOT NULL")
+        }
+        #expect(changed == 1)
+        let differences = try replay(bench).differences
+        #expect(differences.contains { $0.subject.hasPrefix("customer erased-") }, "\(differences)")
         await bench.close()
     }
 

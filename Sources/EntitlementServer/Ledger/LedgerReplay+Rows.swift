@@ -49,6 +49,23 @@ extension LedgerReplay {
         }
     }
 
+    /// Finds customers who were erased, and whose row does not say so.
+    func checkErasures(_ report: inout Report) throws {
+        try database.read { connection in
+            try connection.each(
+                """
+                SELECT DISTINCT customer.app AS app, customer.environment AS environment, customer.id AS id
+                FROM erased_name JOIN customer ON customer.app = erased_name.app
+                    AND customer.environment = erased_name.environment AND customer.id = erased_name.pseudonym
+                WHERE customer.erased_at IS NULL
+                """
+            ) { row in
+                let customer: String = try row["id"]
+                report.add(try Difference(of: row, "customer \(customer)", "was erased, and is not marked as erased"))
+            }
+        }
+    }
+
     /// Finds other names of customers who have no row, and those with another token than that of the name.
     func checkAliases(_ report: inout Report) throws {
         try database.read { connection in
@@ -72,7 +89,7 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds what was spent for a redemption that has no row, and codes that customers without a row redeemed.
+    /// Finds what was spent for a redemption that has no row, and redeemed codes whose customer or grant has none.
     func checkSpenders(_ report: inout Report) throws {
         try database.read { connection in
             try connection.each(
@@ -100,6 +117,19 @@ extension LedgerReplay {
                 let (code, customer): (String, String) = (try row["code"], try row["customer"])
                 report.add(
                     try Difference(of: row, "promotion \(code)", "was redeemed by \(customer), who has no row"))
+            }
+            try connection.each(
+                """
+                SELECT app, environment, code, customer FROM promotion_redemption
+                WHERE NOT EXISTS (
+                    SELECT 1 FROM customer_grant WHERE customer_grant.app = promotion_redemption.app
+                        AND customer_grant.environment = promotion_redemption.environment
+                        AND customer_grant.customer = promotion_redemption.customer
+                        AND customer_grant.id = promotion_redemption.grant_id)
+                """
+            ) { row in
+                let (code, customer): (String, String) = (try row["code"], try row["customer"])
+                report.add(try Difference(of: row, "promotion \(code)", "gave \(customer) a grant that has no row"))
             }
         }
     }

@@ -118,6 +118,7 @@ public struct LedgerReplay: Sendable {
         }
         try checkOrphans(&report)
         try checkCustomers(&report)
+        try checkErasures(&report)
         try checkAliases(&report)
         try checkPromotions(&report)
         try checkSpenders(&report)
