@@ -41,6 +41,35 @@ import Testing
         #expect(try size(of: folder) < 2 << 20)
     }
 
+    /// The order of what is presented is the order in the answer.
+    @Test func `other orders of the same facts keep no more than a bound for a customer, under each of their names`()
+        async throws
+    {
+        let bench = try await ServerBench { $0.apps[0].customerRateLimit = nil }
+        let facts = try (0..<10).map { try bench.purchase("\($0)") }
+        let first = try await bench.post(facts, headers: ["Idempotency-Key": "first"])
+        #expect(first.status == 200)
+        _ = try await bench.alias("visitor", to: "anna")
+        // As many bytes as such orders would leave.
+        try await bench.database.write { connection in
+            try connection.execute(
+                """
+                INSERT INTO kept_answer (app, environment, customer, digest, body)
+                SELECT app, environment, customer, ?1, ?2 FROM kept_answer WHERE customer = 'anna' LIMIT 1
+                """, [.blob([1]), .blob([UInt8](repeating: 1, count: IdempotentRequest.mostBytes))])
+        }
+        for name in ["anna", "visitor"] {
+            let refused = try await bench.post(facts.reversed(), for: name, headers: ["Idempotency-Key": "next"])
+            #expect(refused.status == 429 && refused.code == "rate_limited")
+            #expect(refused.headers["Retry-After"] == "3600")
+        }
+        #expect(try await bench.post(facts, headers: ["Idempotency-Key": "first"]).bytes == first.bytes)
+        #expect(try await bench.post(facts.reversed()).status == 200, "Without a key nothing is kept.")
+        #expect(try await bench.post(facts, for: "ben", headers: ["Idempotency-Key": "next"]).status == 200)
+        #expect(try await bench.grant(headers: ["Idempotency-Key": "next"]).status == 201, "A secret key is the app's.")
+        await bench.close()
+    }
+
     @Test(.onSQLite) func `judging one receipt under new keys keeps the answer once, and each key has its own time`()
         async throws
     {
@@ -150,6 +179,11 @@ import Testing
         "UPDATE idempotency_key SET status = 200 WHERE key LIKE '%:k'",
         "UPDATE idempotency_key SET content_type = 'text/html' WHERE key LIKE '%:k'",
         "UPDATE idempotency_key SET answer = (SELECT max(id) FROM kept_answer) WHERE key LIKE '%:k'",
+        """
+        UPDATE idempotency_key SET answer = other.answer, answer_digest = other.answer_digest
+        FROM (SELECT answer, answer_digest FROM idempotency_key WHERE key LIKE '%:other') AS other
+        WHERE idempotency_key.key LIKE '%:k'
+        """,
     ])
     func `a key with another status, type or answer than it got is an error`(change: String) async throws {
         let bench = try await ServerBench()
@@ -162,6 +196,27 @@ import Testing
         let damaged = try await bench.grant(headers: key)
         #expect(damaged.status == 500 && damaged.code == "internal")
         #expect(try bench.count("customer_grant") == 2)
+        await bench.close()
+    }
+
+    @Test func `an answer in the row of another customer is computed anew`() async throws {
+        let bench = try await ServerBench { $0.answerMemory = 0 }
+        _ = try await bench.post(bench.period("1"))
+        _ = try await bench.grant(to: "ben")
+        let (anna, ben) = (try await bench.get(), try await bench.get("ben"))
+        try await bench.database.write { connection in
+            let changed = try connection.execute(
+                """
+                UPDATE customer SET answer = other.answer, etag = other.etag, content_digest = other.content_digest,
+                    valid_from = other.valid_from, valid_until = other.valid_until
+                FROM (SELECT answer, etag, content_digest, valid_from, valid_until FROM customer WHERE id = 'anna') AS other
+                WHERE customer.id = 'ben'
+                """)
+            #expect(changed == 1)
+        }
+        #expect(try await bench.get("ben").active() == ben.active())
+        #expect(try await bench.get("ben").customer().customer == "ben")
+        #expect(try await bench.get().bytes == anna.bytes)
         await bench.close()
     }
 

@@ -59,7 +59,7 @@ final class IdempotentRequests: Sendable {
         let request = IdempotentRequest(
             book: visit.book, sender: visit.caller.kind, asker: asker, key: key,
             digest: Self.digest(of: visit.request, body), customer: named, now: realClock.now())
-        if let kept = try ledger.database.read({ try request.kept($0) }) { return kept.response }
+        if let kept = try ledger.database.read({ try request.keptOrMay($0) }) { return kept.response }
         do {
             return try await work(request).response
         } catch let refusal as Refusal

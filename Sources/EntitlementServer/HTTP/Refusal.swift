@@ -95,6 +95,15 @@ extension Refusal {
             detail: "The key was used for another request within the last 24 hours; use a new one for each.",
             field: "Idempotency-Key"))
 
+    /// Many different answers can be had without anything new, by presenting the same in another order.
+    static let tooManyAnswers = Refusal(
+        HTTPProblem(
+            status: 429, code: "rate_limited", title: "Too many requests",
+            detail: """
+                Too many different answers are kept for keys of this customer. Repeat the request without an \
+                Idempotency-Key, or tomorrow.
+                """), headers: ["Retry-After": "3600"])
+
     static let idempotencyInProgress = Refusal(
         HTTPProblem(
             status: 409, code: "idempotency_in_progress", title: "Request in progress",
@@ -113,7 +122,7 @@ extension Refusal {
 
     /// Failures of the ledger that pass, or that an operator ends.
     private static let passing: Set<SQLError.Code> = [
-        .busy, .conflict, .connectionLost, .cannotOpen, .readOnly, .storageFull, .storageFailed, .closed,
+        .busy, .conflict, .connectionLost, .cannotOpen, .notADatabase, .readOnly, .storageFull, .storageFailed, .closed,
     ]
 
     /// What went wrong on this side. Whatever the database says stays here: it is not the sender's to read.

@@ -8,6 +8,8 @@ struct IdempotentRequest: Sendable {
     static let lifetime: TimeInterval = 24 * 3600
     /// How many expired keys one write forgets; it keeps one.
     private static let batch = 100
+    /// How many bytes of answers to requests with the public key are kept for a customer at most, before one more.
+    static let mostBytes = 4 << 20
 
     let book: Book
     /// Whose keys these are: what an app on a device names a request must not meet what the app's server names one.
@@ -33,9 +35,6 @@ struct KeptAnswer: Sendable, Equatable {
     /// with the key, so that the rest is kept once.
     var own = (beginning: 0, ending: 0)
 
-    /// SHA-256 of all that is answered.
-    fileprivate var digest: [UInt8] { SHA256.hash(Array("\(status)\n\(contentType)\n".utf8) + body) }
-
     static func == (left: KeptAnswer, right: KeptAnswer) -> Bool {
         left.status == right.status && left.contentType == right.contentType && left.body == right.body
     }
@@ -45,19 +44,41 @@ extension IdempotentRequest {
     /// The answer this key got before. Throws `Refusal.idempotencyMismatch` when it was for another request, and
     /// `EntitlementServerError` with `damagedAnswer` when its bytes are not those that were kept.
     func kept(_ connection: any SQLConnection) throws -> KeptAnswer? {
-        guard
-            let row = try connection.first(
-                """
-                SELECT idempotency_key.request_digest AS request_digest, idempotency_key.status AS status,
-                    idempotency_key.content_type AS content_type, idempotency_key.beginning AS beginning,
-                    idempotency_key.ending AS ending, idempotency_key.own_digest AS own_digest,
-                    idempotency_key.answer_digest AS answer_digest,
-                    kept_answer.digest AS digest, kept_answer.body AS body
-                FROM idempotency_key LEFT JOIN kept_answer ON kept_answer.id = idempotency_key.answer
-                WHERE idempotency_key.app = ?1 AND idempotency_key.environment = ?2 AND idempotency_key.asker = ?3
-                    AND idempotency_key.key = ?4 AND idempotency_key.created_at > ?5
-                """, identity + [.integer(oldest)])
-        else { return nil }
+        try connection.first(question.sql, question.values).map(answer(of:))
+    }
+
+    /// The same, in one round trip with the question whether more answers may be kept for the customer. Throws
+    /// `Refusal.tooManyAnswers` when there is no answer, and they may not.
+    func keptOrMay(_ connection: any SQLConnection) throws -> KeptAnswer? {
+        // A secret key is the app's own. Without a customer the answer is about none.
+        guard sender == .public, let customer else { return try kept(connection) }
+        let size = SQLQuery(
+            """
+            SELECT CAST(COALESCE(SUM(LENGTH(body)), 0) AS BIGINT) AS bytes FROM kept_answer
+            WHERE app = ?1 AND environment = ?2 AND customer IN (?3, COALESCE(
+                (SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND alias = ?3), ?3))
+            """, [.text(book.app.rawValue), .text(book.environment.rawValue), .text(customer.rawValue)])
+        let rows = try connection.queries([question, size])
+        if let row = rows[0].first { return try answer(of: row) }
+        guard let bytes: Int = try rows[1].first?["bytes"], bytes < Self.mostBytes else { throw Refusal.tooManyAnswers }
+        return nil
+    }
+
+    private var question: SQLQuery {
+        SQLQuery(
+            """
+            SELECT idempotency_key.request_digest AS request_digest, idempotency_key.status AS status,
+                idempotency_key.content_type AS content_type, idempotency_key.beginning AS beginning,
+                idempotency_key.ending AS ending, idempotency_key.own_digest AS own_digest,
+                idempotency_key.answer_digest AS answer_digest,
+                kept_answer.digest AS digest, kept_answer.body AS body
+            FROM idempotency_key LEFT JOIN kept_answer ON kept_answer.id = idempotency_key.answer
+            WHERE idempotency_key.app = ?1 AND idempotency_key.environment = ?2 AND idempotency_key.asker = ?3
+                AND idempotency_key.key = ?4 AND idempotency_key.created_at > ?5
+            """, identity + [.integer(oldest)])
+    }
+
+    private func answer(of row: SQLRow) throws -> KeptAnswer {
         guard try row["request_digest"] == digest else { throw Refusal.idempotencyMismatch }
         let (body, digest): ([UInt8]?, [UInt8]?) = (try row["body"], try row["digest"])
         let (first, last, ownDigest): ([UInt8]?, [UInt8]?, [UInt8]?) =
@@ -73,7 +94,7 @@ extension IdempotentRequest {
             status: try row["status"], contentType: try row["content_type"], body: beginning + body + ending,
             own: (beginning.count, ending.count))
         let written: [UInt8]? = try row["answer_digest"]
-        guard (200...599).contains(answer.status), written == nil || written == answer.digest else {
+        guard (200...599).contains(answer.status), written == nil || written == self.digest(of: answer) else {
             throw EntitlementServerError(
                 .damagedAnswer, "The ledger is damaged: an answer kept for repetitions has another status or type.")
         }
@@ -124,8 +145,20 @@ extension IdempotentRequest {
                 .integer(Int64(answer.status)), .text(answer.contentType), .integer(try number(of: rest, connection)),
                 .text(customer?.rawValue ?? ""), beginning.isEmpty ? .null : .blob(Array(beginning)),
                 ending.isEmpty ? .null : .blob(Array(ending)),
-                Self.digest(ofOwn: Array(beginning), Array(ending)).map { .blob($0) } ?? .null, .blob(answer.digest),
+                Self.digest(ofOwn: Array(beginning), Array(ending)).map { .blob($0) } ?? .null,
+                .blob(digest(of: answer)),
             ])
+    }
+
+    /// SHA-256 of all that is answered, and of what it answers.
+    private func digest(of answer: KeptAnswer) -> [UInt8] {
+        let names = [
+            book.app.rawValue, book.environment.rawValue, asker?.rawValue ?? "", sender.rawValue, key,
+            "\(answer.status)",
+            answer.contentType,
+        ]
+        // No name has U+0000.
+        return SHA256.hash(digest + Array(names.joined(separator: "\0").utf8) + [0] + answer.body)
     }
 
     /// `nil` for an answer of which nothing is the key's own.

@@ -21,7 +21,11 @@ extension LedgerTransaction {
         ).map { row in
             if epoch != nil, try row["is_former"] { return (.none, true) }
             let answer = try StoredAnswer(row)
-            return (answer, answer.isWhole(around: try row["content_digest"]))
+            return (
+                answer,
+                answer.isWhole(around: try row["content_digest"])
+                    && answer.isAbout(customer.rawValue, book.environment.rawValue)
+            )
         }
     }
 
@@ -317,6 +321,18 @@ extension StoredAnswer {
             && etag == Self.etag(digest, from: validFrom) && saysItsEnd
     }
 
+    /// Whether the bytes name this customer, behind their instant.
+    fileprivate func isAbout(_ customer: String, _ environment: String) -> Bool {
+        guard validUntil != Date(milliseconds: 0) else { return true }
+        var names = JSONWriter()
+        names.raw(",\"customer\":")
+        names.write(customer)
+        names.raw(",\"environment\":")
+        names.write(environment)
+        let start = "{\"asOf\":\"\(RFC3339.string(from: validFrom))\"".utf8.count
+        return bytes.dropFirst(start).starts(with: names.bytes)
+    }
+
     /// Whether the bytes say until when they are true, as the row does. It is the last member of an answer that has an end.
     private var saysItsEnd: Bool {
         guard validUntil != Date(milliseconds: 0) else { return true }
@@ -331,7 +347,7 @@ extension StoredAnswer {
 
     /// The one row that a read asks for where servers share a database.
     static let sharedQuery = """
-        SELECT revision, answer, etag, content_digest, valid_from, valid_until,
+        SELECT revision, answer, etag, content_digest, valid_from, valid_until, id, environment,
             rules_epoch <> (SELECT rules_epoch FROM app WHERE bundle_id = ?1) AS is_former
         FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3
         """
@@ -340,7 +356,10 @@ extension StoredAnswer {
     init?(shared row: SQLRow) throws {
         guard try !row["is_former"] else { return nil }
         let answer = try StoredAnswer(row)
-        guard try answer.isWhole(around: row["content_digest"]) else { return nil }
+        guard try answer.isWhole(around: row["content_digest"]), try answer.isAbout(row["id"], row["environment"])
+        else {
+            return nil
+        }
         self = answer
     }
 

@@ -98,7 +98,9 @@ public final class SQLiteDatabase: SQLDatabase {
             return another
         }
         readers = SQLiteReaders(path: path, idleLimit: configuration.idleReaders) { try connect(.read) }
-        let folding = SQLiteLogFolding(pages: configuration.foldedPages) { try connect(.write(durability)) }
+        let folding = SQLiteLogFolding(pages: configuration.foldedPages, check: file.check) {
+            try connect(.write(durability))
+        }
         writer = SQLiteWriter(
             connection: connection, file: file, groupLimit: configuration.groupLimit, whenCommitted: folding.committed
         ) { [readers] in

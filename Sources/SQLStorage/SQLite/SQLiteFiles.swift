@@ -6,12 +6,12 @@ import Primitives
 ///
 /// Two writers in a process would not share commits, and each would wait for the other's lock without need.
 struct OpenFile: Sendable {
-    fileprivate struct Identity: Hashable {
+    struct Identity: Hashable {
         let device: UInt64
         let inode: UInt64
     }
 
-    fileprivate struct Status {
+    struct Status {
         let identity: Identity
         /// In bytes.
         let size: Int64
@@ -35,6 +35,15 @@ struct OpenFile: Sendable {
         }
     }
 
+    /// The contents of the files when somebody looked last.
+    private struct Seen {
+        /// How many bytes the database had, or was left with by a commit since then.
+        var leastSize: Int64 = 0
+        var log = LogTail()
+        /// The file of which something was lost. It stays so: SQLite may write over the place.
+        var isLost: String?
+    }
+
     private static let claimed = Locked<Set<Identity>>([])
     private let path: String
     /// SQLite keeps it beside the file that links lead to.
@@ -47,8 +56,7 @@ struct OpenFile: Sendable {
     /// From the first commit on, which makes it, until all connections are closed.
     private let log = Locked<Identity?>(nil)
     private let index: LogIndex
-    /// How many bytes the database had when somebody looked, or was left with by a commit since then.
-    private let leastSize = Locked<Int64>(0)
+    private let seen = Locked(Seen())
 
     /// Claims the file at `path`, which exists.
     init(path: String) throws(SQLError) {
@@ -76,6 +84,7 @@ struct OpenFile: Sendable {
     func closeDescriptor() {
         if descriptor >= 0 { close(descriptor) }
         index.close()
+        seen.withLock { $0.log.close() }
     }
 
     /// Throws `storageFailed` when the database or its log is no longer at its path, or lost its end. Writes would be lost
@@ -94,27 +103,34 @@ struct OpenFile: Sendable {
             return log
         }
         guard present == known else { throw lost("The log \(logPath) of the database") }
-        if known != nil { try checkSizes() }
+        if known != nil { try checkContents() }
     }
 
-    /// Compares the sizes of both files with what the index of the log says. Only a commit makes the database smaller.
-    private func checkSizes() throws(SQLError) {
+    /// Compares both files with what the index of the log says, and the log with what was in it before. Only a commit makes
+    /// the database smaller.
+    private func checkContents() throws(SQLError) {
         guard index.isInPlace else { throw lost("The index \(index.path) of the log") }
-        let shorter: String? = leastSize.withLock { least in
+        let isLost: String? = seen.withLock { seen in
+            seen.log.open(logPath)
             // Another thread or process may commit meanwhile.
-            for _ in 0..<10 {
-                guard let head = index.head(), let size = Status(of: path)?.size, let log = Status(of: logPath)?.size,
-                    index.head() == head
-                else { continue }
-                if head.databaseSize > 0 { least = min(least, head.databaseSize) }
-                guard size >= least else { return "The database \(path)" }
-                guard log >= head.logSize else { return "The log \(logPath) of the database" }
-                least = max(least, min(size, head.databaseSize))
-                return nil
+            for _ in 0..<10 where seen.isLost == nil {
+                var now = seen
+                guard let head = index.head() else { continue }
+                if head.databaseSize > 0 { now.leastSize = min(now.leastSize, head.databaseSize) }
+                let isLogWhole = now.log.follow(head)
+                guard let size = Status(of: path)?.size, index.head() == head else { continue }
+                if size < now.leastSize { now.isLost = "The database \(path)" }
+                if !isLogWhole { now.isLost = "The log \(logPath) of the database" }
+                now.leastSize = max(now.leastSize, min(size, head.databaseSize))
+                seen = now
+                break
             }
-            return nil
+            return seen.isLost
         }
-        if let shorter { throw lost(shorter) }
+        guard let isLost else { return }
+        // What is left of the log must not be folded into the file.
+        DamagedFiles.note(path)
+        throw lost(isLost)
     }
 
     /// Throws `storageFull` when the disk has less room than one write may need. A page may fit where a purchase does not.
@@ -143,67 +159,6 @@ struct OpenFile: Sendable {
         SQLError(
             .storageFailed,
             "\(what) was removed, replaced or cut while it is open. Stop the server and put the file back.")
-    }
-}
-
-/// The index of a write-ahead log, which all processes that have the database open share
-/// (https://www.sqlite.org/walformat.html section 2.1).
-private struct LogIndex: Sendable {
-    struct Head: Equatable {
-        fileprivate var bytes: [UInt8]
-
-        private func number<T: FixedWidthInteger>(at offset: Int, _ type: T.Type) -> Int64 {
-            bytes.withUnsafeBytes { Int64($0.loadUnaligned(fromByteOffset: offset, as: T.self)) }
-        }
-
-        /// In bytes; 1 stands for what 16 bits do not hold.
-        private var pageSize: Int64 {
-            let size = number(at: 14, UInt16.self)
-            return size == 1 ? 65536 : size
-        }
-
-        /// How many bytes of the log are in use, its own beginning included.
-        var logSize: Int64 {
-            let frames = number(at: 16, UInt32.self)
-            return frames == 0 ? 0 : 32 + frames * (24 + pageSize)
-        }
-
-        /// How many bytes the database has with all that is in the log; 0 while that is not known.
-        var databaseSize: Int64 { number(at: 20, UInt32.self) * pageSize }
-    }
-
-    let path: String
-    /// Opened when it is there first; closing it before all connections would release SQLite's locks.
-    private let descriptor = Locked<CInt>(-1)
-
-    init(path: String) { self.path = path }
-
-    private var opened: CInt {
-        descriptor.withLock { descriptor in
-            if descriptor < 0 { descriptor = open(path, O_RDONLY | O_CLOEXEC) }
-            return descriptor
-        }
-    }
-
-    /// Whether its path leads to the file that was opened.
-    var isInPlace: Bool {
-        let opened = OpenFile.Status(of: self.opened)
-        return opened != nil && OpenFile.Status(of: path)?.identity == opened?.identity
-    }
-
-    /// `nil` while somebody changes it.
-    func head() -> Head? {
-        // It is written twice, so that a reader sees whether it was written meanwhile.
-        var bytes = [UInt8](repeating: 0, count: 96)
-        guard pread(opened, &bytes, 96, 0) == 96, bytes[..<48] == bytes[48...] else { return nil }
-        return Head(bytes: Array(bytes[..<48]))
-    }
-
-    func close() {
-        descriptor.withLock { descriptor in
-            if descriptor >= 0 { Foundation.close(descriptor) }
-            descriptor = -1
-        }
     }
 }
 

@@ -48,11 +48,18 @@ final class SQLiteLogFolding: Sendable {
     private let queue = DispatchQueue(label: "SQLite log")
     private let schedule: Locked<Schedule>
     private let open: @Sendable () throws -> SQLiteConnection
+    private let check: @Sendable () throws -> Void
     private let connection = Locked<SQLiteConnection?>(nil)
 
-    /// - Parameter open: makes the connection, when it is needed first.
-    init(pages: Int, open: @escaping @Sendable () throws -> SQLiteConnection) {
+    /// - Parameters:
+    ///   - check: throws where the log is damaged: SQLite would copy what is left of it.
+    ///   - open: makes the connection, when it is needed first.
+    init(
+        pages: Int, check: @escaping @Sendable () throws -> Void,
+        open: @escaping @Sendable () throws -> SQLiteConnection
+    ) {
         schedule = Locked(Schedule(pages: pages))
+        self.check = check
         self.open = open
     }
 
@@ -73,7 +80,7 @@ final class SQLiteLogFolding: Sendable {
         let present = connection.withLock { $0 }
         if let folder = present ?? (try? open()) {
             connection.withLock { $0 = folder }
-            folder.foldLog()
+            if (try? check()) != nil { folder.foldLog() }
         }
         schedule.withLock { $0.isDone = true }
     }

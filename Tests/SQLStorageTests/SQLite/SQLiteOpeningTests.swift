@@ -254,6 +254,52 @@ import Testing
         await database.close()
     }
 
+    /// A cut between two looks at the file: the next frames of the log are written behind it, and its size is right again.
+    @Test(arguments: [0, 40_000, -1000, -5000])
+    func `a log that was cut during a commit, or filled with zeros, is noticed, and nothing is acknowledged`(
+        kept: Int
+    ) async throws {
+        let database = try SQLiteDatabase(path: folder.file())
+        try await database.write { connection in
+            try connection.execute("CREATE TABLE t (v TEXT)")
+            for _ in 0..<100 {
+                try connection.execute("INSERT INTO t VALUES (?1)", [.text(String(repeating: "x", count: 1000))])
+            }
+        }
+        let log = folder.file() + "-wal"
+        await #expect(throws: SQLError(.storageFailed, "")) {
+            try await database.write { connection in
+                try connection.execute("INSERT INTO t VALUES ('lost')")
+                let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
+                let size = try handle.seekToEnd()
+                try handle.truncate(atOffset: kept < 0 ? size - UInt64(-kept) : UInt64(kept))
+                try handle.close()
+            }
+        }
+        for _ in 0..<2 {
+            await #expect(throws: SQLError(.storageFailed, "")) {
+                try await database.write { try $0.execute("INSERT INTO t VALUES ('later')") }
+            }
+            #expect(throws: SQLError(.storageFailed, "")) { try database.checkFiles() }
+        }
+        await database.close()
+    }
+
+    @Test func `zeros in the place of the beginning of a log are noticed`() async throws {
+        let database = try SQLiteDatabase(path: folder.file())
+        try await database.write { try $0.execute("CREATE TABLE t (v TEXT)") }
+        try await database.write { try $0.execute("INSERT INTO t VALUES ('a')") }
+        try database.checkFiles()
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.file() + "-wal"))
+        try handle.write(contentsOf: Data(repeating: 0, count: 32))
+        try handle.close()
+        #expect(throws: SQLError(.storageFailed, "")) { try database.checkFiles() }
+        await #expect(throws: SQLError(.storageFailed, "")) {
+            try await database.write { try $0.execute("INSERT INTO t VALUES ('b')") }
+        }
+        await database.close()
+    }
+
     @Test func `a database that becomes smaller by itself, and grows again, is whole`() async throws {
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { try $0.execute("CREATE TABLE t (v TEXT)") }
