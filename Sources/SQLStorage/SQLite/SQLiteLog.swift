@@ -12,7 +12,7 @@ struct LogIndex: Sendable {
             bytes.withUnsafeBytes { Int64($0.loadUnaligned(fromByteOffset: offset, as: T.self)) }
         }
 
-        /// In bytes; 1 stands for what 16 bits do not hold.
+        /// In bytes; 1 means 65,536, which 16 bits do not hold.
         fileprivate var pageSize: Int64 {
             let size = number(at: 14, UInt16.self)
             return size == 1 ? 65536 : size
