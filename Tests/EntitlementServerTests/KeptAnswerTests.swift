@@ -23,7 +23,7 @@ import Testing
         let fact = try bench.purchase("7", product: "product-7")
         let first = try await bench.post(fact, headers: ["Idempotency-Key": "first"])
         #expect(first.bytes.count > 15_000)
-        for round in 0..<10 {
+        for round in 0..<4 {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<50 {
                     group.addTask {
@@ -35,8 +35,8 @@ import Testing
                 try await group.waitForAll()
             }
         }
-        #expect(try bench.count("idempotency_key") == 501 && bench.count("kept_answer") == 1)
-        #expect(try await bench.post(fact, headers: ["Idempotency-Key": "7.7"]).bytes == first.bytes)
+        #expect(try bench.count("idempotency_key") == 201 && bench.count("kept_answer") == 1)
+        #expect(try await bench.post(fact, headers: ["Idempotency-Key": "3.7"]).bytes == first.bytes)
         await bench.close()
         #expect(try size(of: folder) < 2 << 20)
     }
