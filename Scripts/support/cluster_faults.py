@@ -9,7 +9,7 @@ WEIGHTS = {
     "kill a server": 5, "end backends": 5, "cut": 3, "cut before the commit": 2, "cut after the commit": 7,
     "cut late after the commit": 3, "cut during the commit": 3, "cut commits in a row": 4,
     "half-open to the server": 2, "half-open to the database": 2, "hold": 2, "delay": 4, "lock rows": 4,
-    "deadlock": 4, "kill PostgreSQL": 1,
+    "deadlock": 4, "kill PostgreSQL": 1, "full disk": 1,
 }
 PLANS = {"cut before the commit": "before", "cut after the commit": "after", "cut late after the commit": "late",
          "cut during the commit": "race"}
@@ -80,6 +80,8 @@ class Faults:
                 self.cluster.postgres.kill()
                 time.sleep(self.random.uniform(0, 0.5))
                 self.cluster.postgres.start()
+            case "full disk":
+                self.cluster.postgres.fill_disk(self.random.uniform(0.5, 3))
 
     def kill_server(self, server):
         """Starts it again beside what follows."""

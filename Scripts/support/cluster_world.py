@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -54,7 +55,9 @@ class Postgres:
 
     def __init__(self, settings=()):
         script = ["sh", str(SUPPORT / "postgres-cluster"), *SETTINGS, *settings]
-        self.keeper = subprocess.Popen(script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.disk = Disk()
+        self.keeper = subprocess.Popen(script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                       env=self.disk.environment)
         self.folder = self.keeper.stdout.readline().strip()
         if not self.folder:
             raise WorldFailure("PostgreSQL did not start")
@@ -96,9 +99,8 @@ class Postgres:
 
     def kill(self):
         """SIGKILL to the server and to all its processes."""
-        pid = int(pathlib.Path(self.data, "postmaster.pid").read_text().split()[0])
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+            os.kill(int(pathlib.Path(self.data, "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
         until("the processes of PostgreSQL are gone", self.kill_backends)
         # Where the server's parent has not asked for its end, PostgreSQL takes it for alive.
         for name in (f"{self.data}/postmaster.pid", f"{self.socket}.lock"):
@@ -116,16 +118,29 @@ class Postgres:
         """Starts the server that was killed."""
         self.own.append(self.started(self.data, self.socket_folder))
 
+    def fill_disk(self, seconds):
+        """Nothing can grow for a while. The log needs more at once, which ends the server; it is started when there is room."""
+        self.disk.flag.touch()
+        self.session("SELECT pg_switch_wal()")
+        time.sleep(seconds)
+        self.disk.flag.unlink()
+        if not self.answers(self.socket_folder):
+            self.kill()
+            self.start()
+
+    def answers(self, socket_folder):
+        return subprocess.run([str(programs() / "pg_isready"), "-q", "-h", socket_folder]).returncode == 0
+
     def started(self, data, socket_folder):
         """A server on a folder of data, tried again until the memory of the one before is free."""
         log = f"{self.folder}/log-again"
         for _ in range(100):
             process = subprocess.Popen(
                 as_postgres([str(programs() / "postgres"), "-D", data, "-c", f"unix_socket_directories={socket_folder}"]),
-                stdin=subprocess.DEVNULL, stdout=open(log, "a"), stderr=subprocess.STDOUT, cwd="/")
+                stdin=subprocess.DEVNULL, stdout=open(log, "a"), stderr=subprocess.STDOUT, cwd="/",
+                env=self.disk.environment)
             while process.poll() is None:
-                ready = subprocess.run([str(programs() / "pg_isready"), "-q", "-h", socket_folder])
-                if ready.returncode == 0 and process.poll() is None:
+                if self.answers(socket_folder) and process.poll() is None:
                     return process
                 time.sleep(0.05)
             time.sleep(0.1)
@@ -177,6 +192,25 @@ class Postgres:
                 process.wait()
         self.keeper.stdin.close()
         self.keeper.wait()
+        self.disk.close()
+
+
+class Disk:
+    """A disk for PostgreSQL that is full while a file exists, see full_disk.c."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="souk-disk-"))
+        # PostgreSQL runs as another user.
+        self.folder.chmod(0o711)
+        library, self.flag = self.folder / "full_disk.so", self.folder / "is-full"
+        clang = pathlib.Path(shutil.which("swift")).resolve().with_name("clang")
+        subprocess.run([clang, "-O1", "-Wall", "-Werror", "-shared", "-fPIC", SUPPORT / "full_disk.c", "-o", library],
+                       check=True)
+        library.chmod(0o755)
+        self.environment = {**os.environ, "LD_PRELOAD": str(library), "SOUK_FULL_DISK": str(self.flag)}
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def as_postgres(words):
