@@ -140,6 +140,70 @@ import Testing
         gate.open()
     }
 
+    @Test func `a purchase waits a second for the others, and later answers follow on the stream`() async throws {
+        let client = try await client(
+            deaf(),
+            StubPlugin("seller") { $0.purchase = { _ in .success(SuccessfulPurchase(paidFeatures: .of("pro"))) } },
+            StubPlugin("quick") { $0.paidFeatures = { .of("export") } })
+        var updates = client.paidFeaturesUpdates.makeAsyncIterator()
+        let buying = Task { try await client.purchase(Product(productIdentifier: "pro")) }
+        await gate.arrivals()
+        while let features = await updates.next(), !features.names.contains("export") {}
+        await clock.waiters(atLeast: 2)
+        clock.advance(by: 1)
+        #expect(try await buying.value.paidFeatures.names == ["pro", "export"])
+        gate.open()
+        while let features = await updates.next(), features.names != ["late", "pro", "export"] {}
+    }
+
+    @Test func `of plugins that take longer than a purchase waits, what they said last counts`() async throws {
+        let web = StubPlugin("web") { $0.paidFeatures = { .of("export") } }
+        let client = try await client(
+            StubPlugin("seller") { $0.purchase = { _ in .success(SuccessfulPurchase(paidFeatures: .of("pro"))) } },
+            web)
+        _ = try await client.getPaidFeatures()
+        let gate = gate
+        web.change {
+            $0.paidFeatures = {
+                await gate.pass()
+                return .of()
+            }
+        }
+        let buying = Task { try await client.purchase(Product(productIdentifier: "pro")) }
+        await gate.arrivals()
+        await clock.waiters(atLeast: 2)
+        clock.advance(by: 1)
+        #expect(try await buying.value.paidFeatures.names == ["pro", "export"])
+        gate.open()
+        await client.close()
+    }
+
+    @Test func `a client that is closed leaves no question of a purchase behind`() async throws {
+        let heard = AsyncStream.makeStream(of: Void.self)
+        let asked = Gate()
+        asked.open()
+        let client = try await client(
+            StubPlugin("seller") { $0.purchase = { _ in .success(SuccessfulPurchase(paidFeatures: .of("pro"))) } },
+            StubPlugin("heeding") {
+                $0.paidFeatures = {
+                    await asked.pass()
+                    do {
+                        try await untilCancelled()
+                    } catch {
+                        heard.continuation.yield()
+                        throw error
+                    }
+                }
+            })
+        let buying = Task { try await client.purchase(Product(productIdentifier: "pro")) }
+        await asked.arrivals()
+        await clock.waiters(atLeast: 2)
+        clock.advance(by: 1)
+        _ = try await buying.value
+        await client.close()
+        #expect(await heard.stream.first { _ in true } != nil)
+    }
+
     @Test func `a cancelled reader is answered at once and leaves no timer`() async throws {
         let client = try await client(deaf(), StubPlugin("sound") { $0.paidFeatures = { .of("pro") } })
         let reader = Task { try await client.getPaidFeatures() }

@@ -95,6 +95,8 @@ final class Loading: @unchecked Sendable {
                     return end { client, it in client.urlProtocolDidFinishLoading(it) }
                 }
                 if case .stream = next.body { next.body = try bodyAnew() }
+                // A credential may have come before the app cancelled, and be read after it.
+                try Task.checkCancellation()
             }
         } catch {
             fail(error)

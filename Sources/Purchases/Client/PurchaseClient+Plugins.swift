@@ -82,12 +82,12 @@ extension PurchaseClient {
         return try await finish(operation, collected, mode, nobodyAnswered: nobodyAnswered, askedAt: askedAt)
     }
 
-    /// The same for paid features, of every plugin but those `excluded`; whoever reads `paidFeaturesUpdates` is told.
+    /// The same for paid features, of some plugins or all; readers of `paidFeaturesUpdates` get the new value.
     func callAndCollectPaidFeatures(
-        _ mode: ReadMode, excluding excluded: Set<Int> = [],
+        _ mode: ReadMode, of some: [Member]? = nil,
         call: @escaping @Sendable (any PurchasePlugin) async throws -> PaidFeatures
     ) async throws -> Collected<PaidFeatures> {
-        let members = try members().filter { !excluded.contains($0.index) }
+        let members = try some ?? members()
         let ticket = session.withLock { $0.ticket() }
         let askedAt = configuration.clock.now()
         let answers = await askWhenLoggedIn(.getPaidFeatures, members, call)

@@ -102,8 +102,9 @@ extension PurchaseClient {
         }.value
     }
 
-    /// Buys a product at whichever plugin sells it, and adds what all others know to the result. The purchase stands
-    /// even if they cannot be asked; it has no deadline, and ends with the seller's answer or the caller's cancellation.
+    /// Buys a product at the first plugin that sells it, and adds what all others know to the result. The purchase holds
+    /// even if they cannot be asked. The seller has no deadline. The others have `Configuration.afterPurchaseDeadline`:
+    /// of those that take longer, the result has what they said last, and `paidFeaturesUpdates` what they answer.
     public func purchase(
         _ product: Product, with promoOffer: PromoOffer? = nil
     ) async throws -> SuccessfulPurchase {
@@ -127,18 +128,39 @@ extension PurchaseClient {
     ) async -> SuccessfulPurchase {
         recordGained(purchase.paidFeatures, from: seller, ticket: ticket)
         await keepAnswers()
-        guard rule.after == .othersFeatures else { return purchase }
+        guard rule.after == .othersFeatures, let members = try? members() else { return purchase }
         // Who has bought does not wait for a plugin that could not even be told who the user is.
         let excluded = session.withLock { $0.awaitingLogIn.union([seller.index]) }
-        let others = try? await callAndCollectPaidFeatures(.bestEffort, excluding: excluded) {
-            // What one has sold another may know too, but not what it keeps from before.
-            await $0.invalidatePaidFeaturesCache()
-            return try await $0.getPaidFeatures()
-        }
-        guard let others else { return purchase }
+        let others = members.filter { !excluded.contains($0.index) }
+        await refreshPaidFeatures(of: others)
         var purchase = purchase
-        purchase.paidFeatures = purchase.paidFeatures.merged(with: others.value)
+        purchase.paidFeatures = session.withLock { session in
+            others.compactMap { session.paidFeatures(of: $0, ticket: ticket) }
+                .reduce(purchase.paidFeatures) { $0.merged(with: $1) }
+        }
         return purchase
+    }
+
+    /// Asks plugins anew, and returns when all have answered or a purchase need not wait any longer. Later answers reach
+    /// `paidFeaturesUpdates`.
+    private func refreshPaidFeatures(of members: [Member]) async {
+        let asking = beside { [self] in
+            await withTaskGroup(of: Void.self) { group in
+                for member in members {
+                    group.addTask { [self] in
+                        _ = try? await callAndCollectPaidFeatures(.bestEffort, of: [member]) {
+                            // What one has sold another may know too, but not what it keeps from before.
+                            await $0.invalidatePaidFeaturesCache()
+                            return try await $0.getPaidFeatures()
+                        }
+                    }
+                }
+            }
+        }
+        // A caller that is cancelled has bought nevertheless, and gets what is known.
+        try? await Patience.answer(
+            within: configuration.afterPurchaseDeadline, sleep: configuration.sleep, asking: "all others"
+        ) { await asking.value }
     }
 
     /// Turns renewal off, at the plugin that the token names.

@@ -20,6 +20,9 @@ public final class PurchaseClient: PurchaseClientProtocol {
         public var pluginDeadline: Duration
         /// For plugins that need longer or may take less, by their names.
         public var pluginDeadlines: [String: Duration]
+        /// How long a purchase that was made waits for what the other plugins know. Later answers are heard on
+        /// `paidFeaturesUpdates`.
+        public var afterPurchaseDeadline: Duration
         /// Where what the plugins said last is kept for a launch without a network; `nil` keeps it in memory only. No
         /// two clients may have the same.
         public var storage: (any SecureStorage)?
@@ -33,12 +36,14 @@ public final class PurchaseClient: PurchaseClientProtocol {
 
         public init(
             pluginDeadline: Duration = .seconds(30), pluginDeadlines: [String: Duration] = [:],
+            afterPurchaseDeadline: Duration = .seconds(1),
             storage: (any SecureStorage)? = nil, clock: any WallClock = SystemClock(),
             sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
             callBack: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { $0() }
         ) {
             self.pluginDeadline = pluginDeadline
             self.pluginDeadlines = pluginDeadlines
+            self.afterPurchaseDeadline = afterPurchaseDeadline
             self.storage = storage
             self.clock = clock
             self.sleep = sleep
@@ -61,6 +66,8 @@ public final class PurchaseClient: PurchaseClientProtocol {
         var listeners: [Task<Void, Never>] = []
         /// Log-ins repeated for plugins that could not be reached, each shared by everybody who needs it.
         var repeatedLogIns: [Int: Task<Void, any Error>] = [:]
+        /// Questions that outlast their caller.
+        var questions: [UUID: Task<Void, Never>] = [:]
         /// The last change of user; the next one waits for it.
         var lastTurn: Task<Void, Never>?
     }
@@ -80,14 +87,14 @@ public final class PurchaseClient: PurchaseClientProtocol {
     /// Stops listening to the plugins, ends the client's streams, and returns when nothing of the client runs any more.
     /// Questions can still be asked.
     public func close() async {
-        let (listeners, logIns) = work.withLock { work in
-            defer { (work.listeners, work.repeatedLogIns) = ([], [:]) }
-            return (work.listeners, Array(work.repeatedLogIns.values))
+        let (others, logIns) = work.withLock { work in
+            defer { (work.listeners, work.questions, work.repeatedLogIns) = ([], [:], [:]) }
+            return (work.listeners + work.questions.values, Array(work.repeatedLogIns.values))
         }
         finishStreams()
-        for task in listeners { task.cancel() }
+        for task in others { task.cancel() }
         for task in logIns { task.cancel() }
-        for task in listeners { await task.value }
+        for task in others { await task.value }
         for task in logIns { _ = await task.result }
         await work.withLock { $0.lastTurn }?.value
     }
@@ -157,6 +164,19 @@ public final class PurchaseClient: PurchaseClientProtocol {
     }
 
     func tell(_ diagnostic: PurchaseDiagnostic) { told.send(diagnostic) }
+
+    /// Runs a question that may outlast its caller, until `close()` at the latest.
+    func beside(_ question: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        let id = UUID()
+        return work.withLock { work in
+            let task = Task { [weak self] in
+                await question()
+                self?.work.withLock { $0.questions[id] = nil }
+            }
+            work.questions[id] = task
+            return task
+        }
+    }
 
     // MARK: - What outlives the run
 

@@ -151,11 +151,19 @@ struct PurchaseSession {
         return (collected, nobodyAnswered)
     }
 
+    /// What a plugin said last to the user of a ticket. `nil` if it said nothing, or if the user has changed.
+    func paidFeatures(of member: Member, ticket: Ticket) -> PaidFeatures? {
+        isCurrent(ticket) ? paidFeatures(of: member) : nil
+    }
+
+    private func paidFeatures(of member: Member) -> PaidFeatures? {
+        paidFeatures[member.index].map { $0.isFresh ? $0.value : $0.value.asLastKnown }
+    }
+
     private mutating func revise() -> Revision {
         revisions += 1
         let merged = (registered ?? []).reduce(PaidFeatures()) { merged, member in
-            guard let last = paidFeatures[member.index] else { return merged }
-            return merged.merged(with: last.isFresh ? last.value : last.value.asLastKnown)
+            paidFeatures(of: member).map { merged.merged(with: $0) } ?? merged
         }
         return Revision(number: revisions, features: merged)
     }
