@@ -151,7 +151,7 @@ struct PurchaseSession {
         return (collected, nobodyAnswered)
     }
 
-    /// What a plugin said last to the user of a ticket. `nil` if it said nothing, or if the user has changed.
+    /// Returns what a plugin said last to the user of a ticket. `nil` if it said nothing, or if the user has changed.
     func paidFeatures(of member: Member, ticket: Ticket) -> PaidFeatures? {
         isCurrent(ticket) ? paidFeatures(of: member) : nil
     }
