@@ -132,7 +132,7 @@ extension SecretScanner {
         return level
     }
 
-    /// At a bracket with a quote after it: `define('DB_PASSWORD', '…')`?
+    /// At a bracket with a quote after it: `define('DB_PASSWORD', '…')`, or a header as a pair: `["X-Api-Key", "…"]`?
     mutating func arguments() {
         let bracket = position
         position += 1
@@ -142,19 +142,27 @@ extension SecretScanner {
         while end < limit, text[end].isAlphanumeric || "_-.".utf8.contains(text[end]) { end += 1 }
         let name = quote.range.upperBound..<end
         let comma = end + quote.range.count
+        let meaning = rules.meaning(of: text, name)
         guard let close = self.quote(startingAt: end), close.range.upperBound == comma,
-            byte(comma) == UInt8(ascii: ","), !rules.meaning(of: text, name).isDisjoint(with: [.member, .header])
+            byte(comma) == UInt8(ascii: ","), !meaning.isDisjoint(with: [.member, .header]),
+            let value = self.quote(startingAt: valueStart(self.end(from: comma + 1) { $0 > 0x20 }))
         else { return }
+        let content = value.range.upperBound..<max(value.range.upperBound, endOfString(value))
+        guard !content.isEmpty, !isMarked(content.lowerBound) else { return }
+        if text[bracket] == UInt8(ascii: "[") {
+            // Two names may be a list of names.
+            let after = self.end(from: content.upperBound + value.range.count) { $0 > 0x20 }
+            let isHeader =
+                meaning.contains(.line) || text[name].contains(UInt8(ascii: "-")) && text[name.lowerBound].isASCIILetter
+            if isHeader, byte(after) == UInt8(ascii: "]") { hide(content) }
+            return
+        }
         var function = bracket
         while function > max(0, bracket - Self.longestName),
             byte(function - 1).isAlphanumeric || byte(function - 1) == UInt8(ascii: "_")
         {
             function -= 1
         }
-        guard rules.isSetter(text, function..<bracket),
-            let value = self.quote(startingAt: valueStart(self.end(from: comma + 1) { !$0.isBlank }))
-        else { return }
-        let content = value.range.upperBound..<max(value.range.upperBound, endOfString(value))
-        if !content.isEmpty, !isMarked(content.lowerBound) { hide(content) }
+        if rules.isSetter(text, function..<bracket) { hide(content) }
     }
 }

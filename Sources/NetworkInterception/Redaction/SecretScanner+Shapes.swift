@@ -335,8 +335,9 @@ extension SecretScanner {
             return stands("user", at: end - 4)
                 ? userAndPassword(from: next) : argument(after: start..<end, from: next)
         }
-        guard byte(end).isBlank, rules.meaning(of: text, start..<end).contains(.member) else { return }
-        let value = self.end(from: end) { !$0.isBlank }
+        guard rules.meaning(of: text, start..<end).contains(.member) else { return }
+        let next = byte(end).isLineEnd ? nextItem(after: end, ofOptionAt: start) : self.end(from: end) { !$0.isBlank }
+        guard let value = next, value > end else { return }
         guard value < text.count, byte(value) != UInt8(ascii: "-"), !isMarked(value) else { return }
         if let quote = quote(startingAt: value) {
             return hide(quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote)))
@@ -346,6 +347,16 @@ extension SecretScanner {
 }
 
 extension SecretScanner {
+    /// Where the next item of a list of YAML begins, in which an option is an item: `- --password`, and `- …` below it.
+    private func nextItem(after end: Int, ofOptionAt name: Int) -> Int? {
+        var item = name
+        while byte(item - 1) == UInt8(ascii: "-") { item -= 1 }
+        guard beforeSpace(item) == UInt8(ascii: "-"), byte(item - 1).isBlank else { return nil }
+        let next = self.end(from: end) { $0 > 0x20 }
+        return byte(next) == UInt8(ascii: "-") && byte(next + 1).isBlank
+            ? self.end(from: next + 1) { !$0.isBlank } : nil
+    }
+
     /// The next string of a list of arguments: `["--password", "…"]`.
     private mutating func argument(after name: Range<Int>, from place: Int) {
         guard rules.meaning(of: text, name).contains(.member),

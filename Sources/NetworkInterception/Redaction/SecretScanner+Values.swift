@@ -5,6 +5,8 @@ extension SecretScanner {
     /// How far a value may be from the name that another value gives it, and a name from the quote around it.
     static let nearby = 512
     private static let longestType = 64
+    /// How far the members of a JSON Web Key of RSA with 4096 bits are apart.
+    private static let longestKey = 2048
     private static let typeName = ASCIISet.alphanumeric.union(" _.!?[]<>|")
     private static let numeric = ASCIISet("+-.eE0123456789")
     private static let afterItem = ASCIISet.blank.union("&#\"'<>\\")
@@ -47,6 +49,8 @@ extension SecretScanner {
             || name.quote == nil && meaning.contains(.header)
         {
             value(of: name, meaning, after: sign, at: start)
+        } else if sign == UInt8(ascii: ":"), name.quote != nil, isInPrivateKey(name) {
+            value(of: name, .member, after: sign, at: start)
         } else if sign == UInt8(ascii: ":"), let meaning = meaningInHeldMapping(name) {
             value(of: name, meaning, after: sign, at: start)
         } else if rules.isNaming(text, name.range) || name.quote != nil && rules.isPointing(text, name.range) {
@@ -56,6 +60,16 @@ extension SecretScanner {
         } else {
             declaration(at: place)
         }
+    }
+
+    /// Whether this is a private member of a JSON Web Key (RFC 7517): its type is beside it.
+    private func isInPrivateKey(_ name: SecretName) -> Bool {
+        guard name.range.count <= 2,
+            ["d", "k", "p", "q", "dp", "dq", "qi"].contains(String(decoding: text[name.range], as: UTF8.self))
+        else { return false }
+        let nearby =
+            max(0, name.range.lowerBound - Self.longestKey)..<min(text.count, name.range.upperBound + Self.longestKey)
+        return nearby.contains { text[$0] == UInt8(ascii: "k") && stands("kty", at: $0) }
     }
 
     /// At an equals sign: `let password: String = "…"`, as GraphQL, Swift, TypeScript and Python declare a variable?
@@ -101,7 +115,7 @@ extension SecretScanner {
         if meaning.contains(.line), name.quote == nil, sign == UInt8(ascii: ":"), !endsLine(start), !beginsBlock(start),
             !isComment(start, after: name)
         {
-            let end = endOfLine(from: start) { "\"'`<".utf8.contains($0) }
+            let end = endOfHeader(name, from: start)
             return hideTrimmed(start..<(endOfScalar(of: name, from: end, closedBy: nil) ?? end))
         }
         switch text[start] {
@@ -116,6 +130,23 @@ extension SecretScanner {
             if sign == UInt8(ascii: ":") { nest(name, from: start) } else { setting(name, meaning, sign, from: start) }
         default: setting(name, meaning, sign, from: start)
         }
+    }
+
+    /// Where the value of a header ends that a text quotes: with its line, or with the string in which the header is. Strings
+    /// of its own belong to it: `Digest username="anna", response="…"`.
+    private func endOfHeader(_ name: SecretName, from start: Int) -> Int {
+        let around = name.range.lowerBound > 0 ? quote(endingAt: name.range.lowerBound) : nil
+        var place = start
+        while place < text.count, !endsLine(place), text[place] != UInt8(ascii: "<"), text[place] != UInt8(ascii: "`") {
+            guard let quote = quote(startingAt: place) else {
+                place += 1
+                continue
+            }
+            let closes = around.map { $0.mark == quote.mark && $0.escapes == quote.escapes } ?? false
+            if closes || isEnd(quote, around: name.range.lowerBound) { return place }
+            place = quote.range.upperBound
+        }
+        return place
     }
 
     /// Whether nothing but blanks is in the line from `start` on.
@@ -300,9 +331,14 @@ extension SecretScanner {
         }
         guard isLine || isEnclosed(name) else { return word(name, meaning, start) }
         let quote = enclosing(name)
+        let isEscapedLine = byte(name.range.lowerBound - 2) == UInt8(ascii: "\\")
         var end = start
         while end < text.count, !endsLine(end) {
             if text[end] == quote || name.quote != nil && ",]}".utf8.contains(text[end]) { break }
+            // The string ends of which the line is the last one.
+            if isEscapedLine, let quote = self.quote(startingAt: end), isEnd(quote, around: name.range.lowerBound) {
+                break
+            }
             // `password=… user=…`
             if sign == UInt8(ascii: "="), text[end].isBlank, end > start, !text[end - 1].isBlank,
                 isFollowedBySetting(end)

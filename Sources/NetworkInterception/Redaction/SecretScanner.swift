@@ -81,7 +81,7 @@ struct SecretScanner {
             case UInt8(ascii: "%"): percentEncoded()
             case UInt8(ascii: "-"): hyphens()
             case UInt8(ascii: "/"): pathSegment()
-            case UInt8(ascii: "("): arguments()
+            case UInt8(ascii: "("), UInt8(ascii: "["): arguments()
             default: shape()
             }
         }

@@ -83,6 +83,13 @@ final class SecretShapes: Sendable {
         .init("$2a$", least: 30, .digest), .init("$2b$", least: 30, .digest), .init("$2y$", least: 30, .digest),
         .init("$apr1$", least: 20, .digest), .init("pbkdf2_sha", least: 30, .digest),
         .init("$pbkdf2", least: 30, .digest), .init("$scrypt$", least: 30, .digest), .init("$y$", least: 30, .digest),
+        .init("$pbkdf2-sha", least: 30, .digest), .init("pbkdf2:sha256:", least: 30, .digest),
+        .init("pbkdf2:sha512:", least: 30, .digest), .init("pbkdf2:sha1:", least: 30, .digest),
+        .init("scrypt:32768:8:1$", least: 30, .digest), .init("SCRAM-SHA-256$4096:", least: 30, .digest),
+        .init("argon2$argon2", least: 30, .digest), .init("$P$", least: 28, .digest), .init("$H$", least: 28, .digest),
+        .init("SSHA}", least: 24, .digest), .init("SHA}", least: 24, .digest), .init("SSHA256}", least: 24, .digest),
+        .init("SSHA512}", least: 24, .digest), .init("SHA512}", least: 24, .digest),
+        .init("SHA256}", least: 24, .digest), .init("$1$", least: 24, .digest),
         .init("$argon2", least: 30, .digest), .init("$5$", least: 30, .digest), .init("$6$", least: 30, .digest),
     ])
 
@@ -115,7 +122,9 @@ final class SecretShapes: Sendable {
         signs.initialize(repeating: 0, count: 256)
         for sign in ":=<>%/".utf8 { signs[Int(sign)] = .max }
         for next in "-u".utf8 { signs[Int(UInt8(ascii: "-"))] |= 1 << UInt32(next & 31) }
-        for next in "\"'\\&".utf8 { signs[Int(UInt8(ascii: "("))] |= 1 << UInt32(next & 31) }
+        for bracket in "([".utf8 {
+            for next in "\"'\\&".utf8 { signs[Int(bracket)] |= 1 << UInt32(next & 31) }
+        }
         for digit in "4562".utf8 { for next: UInt32 in 16...25 { signs[Int(digit)] |= 1 << next } }
         for next in "0456789".utf8 { signs[Int(UInt8(ascii: "3"))] |= 1 << UInt32(next & 31) }
         var (byFirst, schemesByFirst) = (

@@ -41,16 +41,16 @@ final class SecretTable: Sendable {
         if let found = longest(text, name, allowsWhole: true) { return found.contains(.harmless) ? [] : found }
         var end = name.upperBound
         while end > name.lowerBound, !text[end - 1].isASCIILetter { end -= 1 }
-        // A version: `api_key_v2`, `apiKeyV2`.
-        if end > name.lowerBound, end < name.upperBound, text[end].isDigit, text[end - 1] | 0x20 == UInt8(ascii: "v"),
+        guard end < name.upperBound else { return [] }
+        var found = longest(text, name.lowerBound..<end, allowsWhole: false)
+        // A version: `api_key_v2`, `apiKeyV2`; not the `V` of `CVV2`.
+        if found == nil, end > name.lowerBound, text[end].isDigit, text[end - 1] | 0x20 == UInt8(ascii: "v"),
             Self.beginsWord(text, end - 1, name)
         {
-            end -= 1
+            found = longest(text, name.lowerBound..<end - 1, allowsWhole: false)
         }
-        guard end < name.upperBound, let found = longest(text, name.lowerBound..<end, allowsWhole: false) else {
-            return []
-        }
-        return found.contains(.harmless) ? [] : found
+        guard let found, !found.contains(.harmless) else { return [] }
+        return found
     }
 
     private func longest(

@@ -49,24 +49,25 @@ extension SecretWords {
             credential credentials creds authorization apikey accesskey secretkey privatekey signingkey encryptionkey
             decryptionkey masterkey authkey authenticationkey subscriptionkey accountkey sharedkey deploykey sshkey
             adminkey serverkey applicationkey consumerkey webhookkey functionskey hmackey sessionkey streamkey recoverykey
-            licensekey insertkey ingestkey symmetrickey aeskey rsakey servicekey wrappingkey
+            licensekey unlockkey transactionkey jwtkey insertkey ingestkey symmetrickey aeskey rsakey servicekey wrappingkey
             customerkey integrationkey unsealkey tlskey writekey appkey keymaterial secretid
             activationkey storagekey pgpkey gpgkey
             secretkeybase passkey connectionstring accesskeyid authheader authorizationheader
             sessionid sessid samlresponse samlassertion codeverifier oauthverifier seedphrase recoveryphrase mnemonic
             backupcode backupcodes recoverycode recoverycodes verificationcode authcode authorizationcode securitycode
-            accesscode otpcode mfacode twofactorcode smscode logincode devicecode pincode activationcode
-            confirmationcode resetcode onetimecode 2facode tfacode authenticatorcode cvvcode cvccode cardcode unlockcode emailcode pairingcode
+            accesscode otpcode totpseed mfacode twofactorcode smscode logincode devicecode pincode activationcode
+            confirmationcode resetcode onetimecode 2facode tfacode authenticatorcode cvvcode cvccode cvv2code cvc2code cardcode unlockcode emailcode pairingcode
             cardverificationvalue secretanswer securityanswer receiptdata latestreceipt signedpayload signedtransaction signedtransactions
             signedtransactioninfo signedrenewalinfo signedapptransactioninfo cardnumber ccnumber creditcard
             creditcardnumber magiclink
             """),
         SecretWords(
             .ending, [.everywhere, .number, .list],
-            "otp cvv cvc jwt jws jwtstring jwtvalue verificationvalue userpass dbpass newpass oldpass rootpass smtppass ftppass sshpass mailpass tkn sharedaccesssignature"
+            "otp cvv cvc jwt jws jwtstring jwtvalue verificationvalue userpass dbpass newpass oldpass rootpass smtppass ftppass sshpass mailpass bindpw rootpw tkn sharedaccesssignature"
         ),
         SecretWords(
-            .word, [.everywhere, .number, .list], "pin cvn csc sid sess dpop assertion samlrequest hmac csrf xsrf"),
+            .word, [.everywhere, .number, .list],
+            "pin mpin tpin pinnumber psk privkey apisig cvn csc sid sess dpop assertion samlrequest hmac csrf xsrf"),
         SecretWords(.word, [.everywhere, .list], "pass psw pw auth oauth session bearer cred mfa"),
         SecretWords(.ending, [.everywhere, .list, .line], "cookie cookies"),
         SecretWords(.word, [.everywhere, .everything, .line], "authorization"),
@@ -84,11 +85,13 @@ extension SecretWords {
         SecretWords(
             .ending, .harmless,
             """
-            pagetoken pagingtoken paginationtoken nexttoken continuationtoken continuetoken synctoken cursortoken
-            prevtoken previoustoken skiptoken appaccounttoken cancellationtoken changetoken designtoken designtokens
+            pagetoken pagingtoken paginationtoken nexttoken continuationtoken continuetoken nextsynctoken cursortoken
+            prevtoken previoustoken skiptoken appaccounttoken cancellationtoken designtoken designtokens
             maxtokens mintokens inputtokens outputtokens prompttokens completiontokens
             totaltokens cachedtokens usedtokens limittokens allowcredentials withcredentials supportscredentials
             """),
+        // Not `exchangeToken`, nor `asyncToken`.
+        SecretWords(.word, .harmless, "changetoken synctoken"),
     ]
 
     /// Segments of paths after which there is a token: `/reset/…`. Others are names of secrets: `/token/…`.
@@ -123,6 +126,6 @@ extension SecretWords {
         .whole, .member,
         """
         entry string property setting item param add field data value val content integer attribute parameter header
-        attributevalue textarea
+        attributevalue textarea prop
         """)
 }

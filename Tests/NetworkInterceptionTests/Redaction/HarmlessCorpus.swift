@@ -53,6 +53,9 @@ enum HarmlessCorpus {
     ].map { Planted(place: .body("application/x-www-form-urlencoded"), template: $0) }
 
     static let json = [
+        #"{"syncToken":"a1","nextSyncToken":"b2","changeToken":"c3","change_token":"d4"}"#,
+        #"["X-Api-Key","Accept","Date"]"#,
+        #"{"fields":["password","email"]}"#, #"{"d":"M 10 10 L 20 20","k":"value"}"#,
         #"{"id":42,"uuid":"550e8400-e29b-41d4-a716-446655440000"}"#, #"{"price":9.990,"currency":"EUR"}"#,
         #"{"createdAt":"2026-11-22T12:00:00Z"}"#, #"{"passenger":"Anna","passengers":["Ben"]}"#, #"{"author":"anna"}"#,
         #"{"authors":[{"name":"Anna"}],"authority":"x"}"#, #"{"tokenize":"yes","tokenizer":"bpe","tokens":3}"#,

@@ -40,6 +40,12 @@ import Testing
         #expect(!text.contains(Self.secret.prefix(6)) && !text.contains(Self.digits.prefix(6)), "\(text)")
     }
 
+    @Test(arguments: SecretCorpus.quotedHeadersInJSON)
+    func `JSON stays JSON when a header in one of its strings is taken out`(_ planted: Planted) throws {
+        let redacted = Redaction.standard.redacted(planted.text(Self.secret, digits: Self.digits))
+        #expect(throws: Never.self, "\(redacted)") { try JSONValue(parsing: Array(redacted.utf8)) }
+    }
+
     @Test(arguments: SecretCorpus.cards)
     func `the number of a payment card is taken out`(_ text: String) {
         let redacted = Redaction.standard.redacted(text)
