@@ -57,16 +57,15 @@ struct StoreDocument: Sendable, Encodable, WireModel {
 
     /// The codes of an operation's refusals, by status.
     static func refusals(of operation: StoreOperation) -> [Int: [String]] {
-        var codes: [Int: [String]] = [403: ["foreign_host", "foreign_site"], 503: ["storage", "closed"]]
+        var codes: [Int: [String]] = [
+            403: ["foreign_host", "foreign_site"], 415: ["unsupported_media_type"], 503: ["storage", "closed"],
+        ]
         func add(_ status: Int, _ code: String) {
             if codes[status]?.contains(code) != true { codes[status, default: []].append(code) }
         }
         for code in operation.allRefusals { add(Refusal.status(of: code), code.rawValue) }
         if !operation.pathParameters.isEmpty { add(400, "malformed_path") }
-        if operation.body != nil {
-            add(413, "tooLarge")
-            add(415, "unsupported_media_type")
-        }
+        if operation.body != nil { add(413, "tooLarge") }
         // Injected errors reach every operation of a device.
         if operation.maySell || operation.side == "store" {
             add(404, StoreFailure.Code.invalidProduct.rawValue)

@@ -40,7 +40,7 @@ struct StoreRoutes: Sendable {
     private static func respond(
         to request: HTTPRequest, _ path: PathParameters, _ operation: StoreOperation, _ store: SimulatedAppStore
     ) async -> HTTPResponse {
-        if operation.body != nil, let problem = request.refusalOfMediaType { return problem.response }
+        if let problem = request.refusalOfMediaType { return problem.response }
         do {
             let call = try await StoreCall(request, path, of: operation, store: store)
             return HTTPResponse(
