@@ -112,6 +112,7 @@ import Testing
             ("UPDATE fact SET data_key = NULL, source_bytes = x'', header = NULL WHERE sequence = 1", "fact 1"),
             ("DELETE FROM data_key WHERE id IN (SELECT data_key FROM fact WHERE sequence = 6)", "fact 6"),
             ("UPDATE document SET source_bytes = x'00'", "document 1"),
+            ("UPDATE event SET body = x'7b7d' WHERE sequence = 1", "event 1"),
             ("UPDATE alias SET app_account_token = '00000000-0000-0000-0000-000000000000'", "alias anonymous-of-ben"),
             ("DELETE FROM redemption", "purchase 4"),
             ("UPDATE promotion_redemption SET customer = 'mallory' WHERE customer = 'ben'", "promotion SUMMER"),

@@ -83,7 +83,12 @@ final class EventStream: Sendable {
         guard let last = events.last else { return [] }
         state.withLock { $0.sequence = last.sequence }
         return events.flatMap { event in
-            Array("id: \(event.id)\nevent: \(event.type)\ndata: ".utf8) + event.wire + Array("\n\n".utf8)
+            // One that was damaged in the database is not there any more.
+            let type = event.isWhole ? event.type : "events.expired"
+            let data =
+                event.isWhole
+                ? event.wire : LedgerEvent.expired(after: event.sequence, in: book, at: ledger.clock.now())
+            return Array("id: \(event.id)\nevent: \(type)\ndata: ".utf8) + data + Array("\n\n".utf8)
         }
     }
 }

@@ -13,6 +13,19 @@ struct LedgerEvent: Sendable {
     /// One line of JSON.
     let body: [UInt8]
     let createdAt: Date
+    /// Whether this is what was written. Events of versions that kept no digest count as whole.
+    let isWhole: Bool
+
+    /// Shows whether an event is what was written. Its number is not part of it: an event gets that later.
+    static func digest(
+        of type: String, _ body: [UInt8], about customer: CustomerID, in book: Book, at milliseconds: Int64
+    ) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for part in [book.app.rawValue, book.environment.rawValue, customer.rawValue, type, String(milliseconds)] {
+            bytes += Array(part.utf8) + [0]
+        }
+        return SHA256.hash(bytes + body)
+    }
 
     var id: String { String(sequence) }
 
@@ -41,7 +54,7 @@ extension Ledger {
         try database.read { connection in
             try connection.query(
                 """
-                SELECT sequence, app, environment, customer, type, body, created_at FROM event
+                SELECT sequence, app, environment, customer, type, body, created_at, digest FROM event
                 WHERE app = ?1 AND environment = ?2 AND sequence > ?3 ORDER BY sequence LIMIT ?4
                 """,
                 [
@@ -103,8 +116,21 @@ extension Ledger {
 extension LedgerEvent {
     /// From the columns of a row of `event`.
     init(_ row: SQLRow, in book: Book) throws {
+        let (customer, type, body): (String, String, [UInt8]) = (try row["customer"], try row["type"], try row["body"])
+        let (createdAt, digest): (Int64, [UInt8]?) = (try row["created_at"], try row["digest"])
+        let name = CustomerID(unchecked: customer)
         self.init(
-            sequence: try row["sequence"], book: book, customer: CustomerID(unchecked: try row["customer"]),
-            type: try row["type"], body: try row["body"], createdAt: Date(milliseconds: try row["created_at"]))
+            sequence: try row["sequence"], book: book, customer: name, type: type, body: body,
+            createdAt: Date(milliseconds: createdAt),
+            isWhole: digest.map { $0 == Self.digest(of: type, body, about: name, in: book, at: createdAt) } ?? true)
     }
+
+    /// Shows whether an event is what was written. A program that does not know the column leaves it empty.
+    static let digests = SQLMigration(
+        "0018 digests of events",
+        [
+            .sqlite: "ALTER TABLE event ADD COLUMN digest BLOB",
+            .postgreSQL: "ALTER TABLE event ADD COLUMN digest BYTEA",
+        ],
+        minimumProgram: Schema.programs.name)
 }

@@ -125,6 +125,11 @@ public struct LedgerReplay: Sendable {
         try pages(of: "document", by: ["sequence"], from: [.integer(-1)]) { connection, row in
             try check(document: row, connection, &report)
         }
+        try pages(of: "event", by: ["sequence"], from: [.integer(.min)]) { connection, row in
+            let transaction = try transaction(connection, row)
+            let event = try LedgerEvent(row, in: transaction.book)
+            if !event.isWhole { report.add(transaction.difference("event \(event.id)", "is not what was written")) }
+        }
         let start: [SQLValue] = [.text(""), .text(""), .text("")]
         try pages(of: "purchase", by: ["app", "environment", "original_transaction_id"], from: start) {
             connection, row in

@@ -181,8 +181,12 @@ extension LedgerTransaction {
     func tell(_ type: EventType, of customer: CustomerID, _ body: [UInt8]) throws {
         try connection.perform(
             """
-            INSERT INTO event (app, environment, customer, type, body, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            """, values(.text(customer.rawValue), .text(type.rawValue), .blob(body), .integer(now.milliseconds)))
+            INSERT INTO event (app, environment, customer, type, body, created_at, digest)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """,
+            values(
+                .text(customer.rawValue), .text(type.rawValue), .blob(body), .integer(now.milliseconds),
+                .blob(LedgerEvent.digest(of: type.rawValue, body, about: customer, in: book, at: now.milliseconds))))
     }
 
     /// All that the book holds about a customer, folded. The cross join keeps SQLite from starting at the facts: it knows

@@ -7,7 +7,7 @@ enum Schema {
     /// The steps of a dialect. Those of SQLite begin with the first ledger, those of PostgreSQL with one baseline. A step
     /// after these has a text for both.
     static func migrations(for dialect: SQLDialect) -> [SQLMigration] {
-        dialect == .postgreSQL ? [baseline, programs, answerDigests] : history
+        dialect == .postgreSQL ? [baseline, programs, answerDigests, LedgerEvent.digests] : history
     }
 
     private static let history = [
@@ -132,6 +132,7 @@ enum Schema {
         erasedBefore,
         statusQuestions,
         answerDigests,
+        LedgerEvent.digests,
     ]
 }
 

@@ -173,7 +173,7 @@ struct DeliveryQueue: Sendable {
 
     private func event(_ sequence: Int64, _ connection: any SQLConnection) throws -> LedgerEvent? {
         let row = try connection.first(
-            "SELECT sequence, environment, customer, type, body, created_at FROM event WHERE sequence = ?1",
+            "SELECT sequence, environment, customer, type, body, created_at, digest FROM event WHERE sequence = ?1",
             [.integer(sequence)])
         return try row.map { row in
             let environment = StoreEnvironment(rawValue: try row["environment"])

@@ -92,18 +92,26 @@ struct WebhookSender: Sendable {
 
     private func attempt(_ delivery: DeliveryQueue.Claimed) async throws {
         let outcome: DeliveryQueue.Outcome
-        do {
-            let status = try await post(delivery.event)
-            outcome = (200..<300).contains(status) ? .delivered(status: status) : failed(delivery, status: status)
-        } catch {
-            // The service stops: nothing is known, and the next one tries again.
-            try Task.checkCancellation()
-            outcome = failed(delivery, error: (error as? HTTPError)?.code.rawValue ?? "failed")
+        if !delivery.event.isWhole {
+            outcome = .failed(status: nil, error: "damaged", again: nil)
+        } else {
+            outcome = try await answer(to: delivery)
         }
         try await queue.finish(delivery, outcome, at: clock.now())
         switch outcome {
         case .delivered: attempts.add("delivered")
         case .failed(_, _, let again): attempts.add(again == nil ? "dead" : "failed")
+        }
+    }
+
+    private func answer(to delivery: DeliveryQueue.Claimed) async throws -> DeliveryQueue.Outcome {
+        do {
+            let status = try await post(delivery.event)
+            return (200..<300).contains(status) ? .delivered(status: status) : failed(delivery, status: status)
+        } catch {
+            // The service stops: nothing is known, and the next one tries again.
+            try Task.checkCancellation()
+            return failed(delivery, error: (error as? HTTPError)?.code.rawValue ?? "failed")
         }
     }
 

@@ -114,6 +114,39 @@ extension ServerBench {
         await bench.close()
     }
 
+    @Test(arguments: [
+        "body = x'7b7d'", "customer = 'ben'", "type = 'customer.merged'", "created_at = created_at + 1",
+        "environment = 'production'",
+    ])
+    func `an event that was changed in the database is sent to no one, and the next one is`(change: String)
+        async throws
+    {
+        let receiver = WebhookReceiver()
+        let bench = try await ServerBench.telling(receiver)
+        _ = try await bench.grant()
+        try await bench.numberEvents()
+        let statement = change.replacing("x'7b7d'", with: bench.database.dialect == .sqlite ? "x'7b7d'" : "'{}'::bytea")
+        try await bench.database.write { _ = try $0.execute("UPDATE event SET \(statement)") }
+        bench.realClock.advance(by: 1)
+        _ = try await bench.grant("export")
+        let isMoved = change.hasPrefix("environment")
+        let listener = try await EventListener(bench, after: "0")
+        let heard = try await listener.events(isMoved ? 1 : 2)
+        #expect(heard.map(\.type) == (isMoved ? [] : ["events.expired"]) + ["customer.updated"])
+        #expect(heard.allSatisfy { $0.data["data"]?["customer"] == nil || $0.features?.contains("export") == true })
+        try await bench.deliver()
+        #expect(receiver.all.map { $0.json["type"] } == ["customer.updated"])
+        #expect(receiver.all.first?.json["data"] == (try await bench.get().json))
+        if !isMoved {
+            let delivery = try #require(try await bench.deliveries("?state=dead").first)
+            #expect(delivery["lastError"] == "damaged")
+        }
+        let report = try LedgerReplay(database: bench.database, apps: ReplayTests.apps, clock: bench.clock).run()
+        #expect(
+            report.differences.contains { $0.subject.hasPrefix("event ") && $0.reason == "is not what was written" })
+        await bench.close()
+    }
+
     @Test func `while a secret is exchanged both sign`() async throws {
         let receiver = WebhookReceiver()
         let secrets = try ["the first of two secrets", "the other of two secrets"].map { try WebhookSecret($0) }
