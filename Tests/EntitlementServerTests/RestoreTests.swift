@@ -249,6 +249,72 @@ import Testing
         #expect(again.erasedCustomers == 2)
     }
 
+    /// A snapshot of the disk was put back, or a ledger that was lost was replaced by an older backup.
+    @Test(.onSQLite, arguments: [false, true])
+    func `a ledger that is older than the backup does not know what followed`(_ wasRestored: Bool) async throws {
+        let (folder, first, second) = (
+            try ServerBench.Folder(), try ServerBench.Folder(), try ServerBench.Folder()
+        )
+        let bench = try await ServerBench(folder: folder)
+        try await fill(bench)
+        let older = try backUp(bench, to: first)
+        try await fill(bench, "customer-2", alias: "anonymous-2", 2)
+        let newer = try backUp(bench, to: second)
+        try await erase(in: bench)
+        await bench.close()
+        let whole = try await restore(newer, to: folder)
+        #expect(!whole.isIncomplete && whole.erasedCustomers == 1)
+        // Back and forth, as long as each ledger knows what the one before it knew.
+        #expect(try await !restore(older, to: folder).isIncomplete)
+        #expect(try await !restore(newer, to: folder).isIncomplete)
+
+        for suffix in ["", "-wal", "-shm"] { unlink(folder.databasePath + suffix) }
+        if wasRestored {
+            try await older.replace(folder.databasePath, keepingItAs: folder.databasePath + ".none") { _ in
+            } amending: { copy, _ in
+                try await RestoreAmendment.skipUnknownEvents(in: copy, at: Self.now)
+            }
+        } else {
+            try older.backUp(to: folder.databasePath)
+        }
+        let changes = try await restore(newer, to: folder)
+        #expect(changes.isIncomplete && !changes.isOfAnotherLedger)
+        // What was accepted once is known: a backup of now needs no further word.
+        let again = try await ServerBench(folder: folder)
+        let third = try ServerBench.Folder()
+        let newest = try backUp(again, to: third)
+        await again.close()
+        #expect(try await !restore(newest, to: folder).isIncomplete)
+    }
+
+    @Test(.onSQLite) func `a ledger that lacks a revocation or an erasure of the backup is an older one`() async throws
+    {
+        for change in ["DELETE FROM erased_name", "UPDATE api_key SET revoked_at = NULL", "DELETE FROM api_key"] {
+            let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
+            let bench = try await ServerBench(folder: folder)
+            try await fill(bench)
+            try await erase(in: bench)
+            let key = try await bench.anotherKey()
+            try await APIKeys(database: bench.database, clock: bench.clock).revoke(key.id)
+            let backup = try backUp(bench, to: elsewhere)
+            try await bench.database.write { _ = try $0.execute(change) }
+            await bench.close()
+            #expect(try await restore(backup, to: folder).isIncomplete, "\(change)")
+        }
+    }
+
+    @Test(.onSQLite) func `what a restore that was killed left is removed by the server that comes next`() async throws
+    {
+        let folder = try ServerBench.Folder()
+        let left = ["", "-wal", ".partial", ".partial-journal"].map { folder.databasePath + ".restoring" + $0 }
+        for path in left { try Data(Self.name.utf8).write(to: URL(fileURLWithPath: path)) }
+        var configuration = SQLiteDatabase.Configuration()
+        configuration.isExclusive = true
+        let database = try SQLiteDatabase(path: folder.databasePath, configuration: configuration)
+        for path in left { #expect(!FileManager.default.fileExists(atPath: path)) }
+        await database.close()
+    }
+
     @Test(.onSQLite) func `customers who became one after the backup are both erased`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)

@@ -23,6 +23,9 @@ public struct RestoreAmendment: Sendable {
         /// Whether the ledger that was read is not the one of the backup: it was founded anew, or belongs to another
         /// server. It does not know what happened since the backup.
         public fileprivate(set) var isOfAnotherLedger = false
+        /// Whether the ledger that was read does not know all that happened since the backup: it is an older state of the
+        /// same ledger, it was restored over one that was lost, or it is damaged.
+        public fileprivate(set) var isIncomplete = false
 
         public init() {}
     }
@@ -51,13 +54,20 @@ public struct RestoreAmendment: Sendable {
     private let erasedNames: [ErasedName]
     private let erased: Set<Erased>
     private let lastEvent: Int64
+    private let lastHorizon: Int64
+    /// The last event that is still there of before the last restore that gave ids beyond a time.
+    private let lastBefore: Int64
     private let books: [Book]
+    private let isWhole: Bool
 
     /// Whether customers were erased from the ledger that was read.
     public var hasErasures: Bool { !erased.isEmpty }
 
     /// Of a ledger that has every migration.
-    public init(of connection: any SQLConnection) throws {
+    ///
+    /// - Parameter isWhole: whether nothing in the file of the ledger is damaged.
+    public init(of connection: any SQLConnection, isWhole: Bool = true) throws {
+        self.isWhole = isWhole
         apps = try connection.query("SELECT * FROM app").map { row in
             App(
                 name: try row["bundle_id"], rulesDigest: try row["rules_digest"], createdAt: try row["created_at"],
@@ -67,6 +77,10 @@ public struct RestoreAmendment: Sendable {
         erasedNames = try connection.query("SELECT * FROM erased_name").map(ErasedName.init)
         erased = try Self.erased(connection)
         lastEvent = try Self.lastEvent(connection)
+        lastHorizon = try connection.first("SELECT max(sequence) AS last FROM event_horizon")?["last"] ?? 0
+        lastBefore =
+            try connection.first(
+                "SELECT max(sequence) AS last FROM event WHERE sequence < ?1", [.integer(lastHorizon)])?["last"] ?? 0
         books = try Self.books(connection)
     }
 
@@ -82,9 +96,11 @@ public struct RestoreAmendment: Sendable {
         let (changes, hasForgotten) = try await database.write { connection in
             var changes = Changes()
             changes.isOfAnotherLedger = try !isOfLedger(connection)
+            changes.isIncomplete = try !isWhole || !knowsWhatFollowed(connection)
             try mergeKeys(connection, &changes)
             let hasForgotten = try repeatErasures(connection, &changes)
-            let last = changes.isOfAnotherLedger ? max(lastEvent, Self.assumedLastEvent(at: now)) : lastEvent
+            let isUnknown = changes.isOfAnotherLedger || changes.isIncomplete
+            let last = isUnknown ? max(lastEvent, Self.assumedLastEvent(at: now)) : lastEvent
             try Self.skipEvents(after: last, of: books, connection)
             return (changes, hasForgotten)
         }
@@ -103,7 +119,30 @@ public struct RestoreAmendment: Sendable {
         }
     }
 
+    /// Whether the ledger that was read knows everything that happened since the backup.
+    ///
+    /// It is an older one if the backup has an event, a key, a revocation or an erasure that it has not. A ledger that was
+    /// restored while that was unknown gave its next event an id beyond the time of then. A backup without such an id was
+    /// made before, and is unknown to it unless it has no later event than the backup that was restored then.
+    private func knowsWhatFollowed(_ backup: any SQLConnection) throws -> Bool {
+        let last = try Self.lastEvent(backup)
+        if last > lastEvent { return false }
+        if lastEvent >= Self.firstAssumedEvent, last < max(Self.firstAssumedEvent, lastHorizon), last > lastBefore {
+            return false
+        }
+        let known = Dictionary(uniqueKeysWithValues: keys.map { ($0.digest, $0.entry.revokedAt != nil) })
+        let knowsKeys = try Self.keys(backup).allSatisfy { key in
+            known[key.digest].map { $0 || key.entry.revokedAt == nil } ?? false
+        }
+        let names = Set(erasedNames)
+        return try knowsKeys
+            && backup.query("SELECT * FROM erased_name").map(ErasedName.init).allSatisfy(names.contains)
+    }
+
     // MARK: - Events
+
+    /// The least id that `assumedLastEvent` gives: milliseconds of 2001. No ledger has that many events.
+    private static let firstAssumedEvent: Int64 = 1_000_000_000_000
 
     /// Prepares a backup, after its migrations, for the place of a ledger that cannot be read: events of the two must not
     /// have the same ids.

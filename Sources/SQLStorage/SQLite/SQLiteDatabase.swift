@@ -80,6 +80,7 @@ public final class SQLiteDatabase: SQLDatabase {
             file = try OpenFile(path: path)
             do {
                 lock = configuration.isExclusive ? try ProcessLock(database: path) : nil
+                if lock != nil { SQLiteFile.removeUnfinishedCopies(of: SQLiteFile.resolvingLinks(path)) }
             } catch {
                 file.release()
                 connection.close()

@@ -52,8 +52,8 @@ extension SQLiteFile {
         let target = Self.resolvingLinks(target)
         let lock = try ProcessLock(database: target)
         defer { lock.release() }
-        let incoming = target + ".restoring"
-        Self.remove(incoming)
+        let incoming = Self.incoming(to: target)
+        Self.removeUnfinishedCopies(of: target)
         do {
             try backUp(to: incoming, progress: progress)
             let held = try hold(target)
@@ -68,6 +68,13 @@ extension SQLiteFile {
             Self.remove(incoming)
             throw error
         }
+    }
+
+    private static func incoming(to target: String) -> String { target + ".restoring" }
+
+    /// Removes what a `replace` that was killed left beside a database. The caller has its `ProcessLock`.
+    static func removeUnfinishedCopies(of target: String) {
+        for path in [incoming(to: target), incoming(to: target) + ".partial"] { remove(path) }
     }
 
     /// Writes the file anew, without anything that was deleted from it. Nobody else may have it open.

@@ -41,9 +41,10 @@ enum BackupCommands {
 
             Keys that were made or revoked, and customers who were erased, since the backup are read from the ledger that
             is replaced: the keys are kept, and the customers are erased again. What was changed is printed. Where there
-            is no such ledger, it is damaged, or it was founded anew, the backup may bring back what was revoked and
-            erased: --accept-revived is needed. What is no SQLite database is never replaced: move it away first.
+            is no such ledger, it is damaged, founded anew or older than the backup, the backup may bring back what was
+            revoked and erased: --accept-revived is needed. What is no SQLite database is never replaced: move it away first.
             Everything else that happened since the backup is missing then: souk sync asks the App Store for it.
+            Customers who are erased later are still in the ledger that was replaced: delete it when you need it no more.
             """
     ) { arguments in
         let ledger = try LedgerFile(arguments)
@@ -61,17 +62,35 @@ enum BackupCommands {
         let former = FormerFile.name(for: replaced, at: Date())
         let obstacle = try obstacle(to: ledger)
         if let obstacle, !accepts { throw Misuse("\(obstacle) \(Self.consequence)") }
+        // Before anything is changed: a damaged ledger stays as it is until it is replaced.
+        let isWhole = try obstacle == nil && isWhole(ledger)
+        guard obstacle != nil || isWhole || accepts else {
+            throw Misuse("The ledger \(ledger.path) is damaged. \(Self.consequence)")
+        }
         let (restored, damage) = try await replace(
-            replaced, by: file, keepingItAs: former, isReadable: obstacle == nil, accepts: accepts)
+            replaced, by: file, keepingItAs: former, isReadable: obstacle == nil, isWhole: isWhole,
+            accepts: accepts)
         let revived =
-            restored.isOfAnotherLedger ? "\(ledger.path) was not the ledger of this backup." : obstacle ?? damage
+            restored.isOfAnotherLedger
+            ? "\(ledger.path) was not the ledger of this backup."
+            : restored.isIncomplete
+                ? "\(ledger.path) did not know everything that happened since the backup." : obstacle ?? damage
         if let revived { Terminal.note("\(revived) Revoke the keys that must not be valid: souk keys list.") }
         var told: JSONMembers = ["database": .string("sqlite:\(ledger.path)"), "backup": .string(source)]
         if hadLedger { told["former"] = .string(former) }
         for (name, value) in restored.members { told[name] = value }
-        let later: TerminalText = hadLedger ? "; what was there is \(former)" : ""
+        let later: TerminalText =
+            hadLedger ? "; what was there is \(former), without later erasures: delete it when you need it no more" : ""
         try tell(arguments, told, "\(ledger.path) is what \(source) holds\(later)\n\(restored.sentence)")
         return .success
+    }
+
+    private static func isWhole(_ ledger: LedgerFile) throws -> Bool {
+        do {
+            return try LedgerFile.refusing { try ledger.file().damage(limit: 1).isEmpty }
+        } catch let error as SQLError where error.code == .corrupt {
+            return false
+        }
     }
 
     private static let consequence = """
@@ -108,15 +127,16 @@ enum BackupCommands {
     }
 
     private static func replace(
-        _ path: String, by backup: SQLiteFile, keepingItAs former: String, isReadable: Bool, accepts: Bool
+        _ path: String, by backup: SQLiteFile, keepingItAs former: String, isReadable: Bool, isWhole: Bool,
+        accepts: Bool
     ) async throws -> (RestoreAmendment.Changes, damage: String?) {
         let share = Share("restore")
         let result = Locked<(changes: RestoreAmendment.Changes, hasErasures: Bool)>((.init(), false))
         do {
             try await backup.replace(path, keepingItAs: former) {
                 share.show($0)
-            } reading: { connection in
-                try isReadable ? RestoreAmendment(of: connection) : nil
+            } reading: { (connection) -> RestoreAmendment? in
+                try isReadable ? RestoreAmendment(of: connection, isWhole: isWhole) : nil
             } amending: { copy, amendment in
                 guard let amendment = amendment ?? nil else {
                     return try await RestoreAmendment.skipUnknownEvents(in: copy, at: Date())
@@ -124,6 +144,11 @@ enum BackupCommands {
                 let changes = try await amendment.apply(to: copy, at: Date())
                 guard !changes.isOfAnotherLedger || accepts else {
                     throw Misuse("\(path) is not the ledger of this backup: it was founded anew. \(consequence)")
+                }
+                guard !changes.isIncomplete || accepts else {
+                    throw Misuse(
+                        "\(path) is older than this backup, or was itself restored when the ledger of before was lost: it "
+                            + "does not know everything that happened since. \(consequence)")
                 }
                 guard changes.unknownErasures == 0 || accepts else {
                     let count = LintReport.count(changes.unknownErasures, "customer")
@@ -136,7 +161,7 @@ enum BackupCommands {
             let sentence = "The ledger \(path) is damaged, and its keys and erasures cannot be read."
             guard accepts else { throw Misuse("\(sentence) \(consequence)") }
             let (changes, _) = try await replace(
-                path, by: backup, keepingItAs: former, isReadable: false, accepts: accepts)
+                path, by: backup, keepingItAs: former, isReadable: false, isWhole: false, accepts: accepts)
             return (changes, sentence)
         } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
             throw Misuse(error.description)
