@@ -43,9 +43,11 @@ extension SecretScanner {
             }
         }
         guard end > 0 else { return nil }
-        if text[place] == UInt8(ascii: "="), text[end - 1] == UInt8(ascii: "]"), let quote = quote(endingAt: end - 1) {
+        if text[place] == UInt8(ascii: "="), text[end - 1] == UInt8(ascii: "]") {
             // `os.environ["DB_PASSWORD"] = …`
-            return quotedName(before: quote)
+            var key = end - 1
+            while key > 0, text[key - 1].isBlank { key -= 1 }
+            if let quote = quote(endingAt: key) { return quotedName(before: quote) }
         }
         if let quote = quote(endingAt: end) ?? backtick(endingAt: end, before: place) {
             return quotedName(before: quote)

@@ -136,15 +136,15 @@ extension SecretScanner {
     mutating func arguments() {
         let bracket = position
         position += 1
-        guard let quote = quote(startingAt: position) else { return }
+        guard let quote = quote(startingAt: end(from: position) { !$0.isBlank }) else { return }
         let limit = min(text.count, quote.range.upperBound + Self.longestName)
         var end = quote.range.upperBound
         while end < limit, text[end].isAlphanumeric || "_-.".utf8.contains(text[end]) { end += 1 }
         let name = quote.range.upperBound..<end
-        let comma = end + quote.range.count
         let meaning = rules.meaning(of: text, name)
-        guard let close = self.quote(startingAt: end), close.range.upperBound == comma,
-            byte(comma) == UInt8(ascii: ","), !meaning.isDisjoint(with: [.member, .header]),
+        guard let close = self.quote(startingAt: end), close.range.count == quote.range.count else { return }
+        let comma = self.end(from: close.range.upperBound) { !$0.isBlank }
+        guard byte(comma) == UInt8(ascii: ","), !meaning.isDisjoint(with: [.member, .header]),
             let value = self.quote(startingAt: valueStart(self.end(from: comma + 1) { $0 > 0x20 }))
         else { return }
         let content = value.range.upperBound..<max(value.range.upperBound, endOfString(value))
@@ -157,12 +157,14 @@ extension SecretScanner {
             if isHeader, byte(after) == UInt8(ascii: "]") { hide(content) }
             return
         }
-        var function = bracket
-        while function > max(0, bracket - Self.longestName),
+        var open = bracket
+        while open > 0, text[open - 1].isBlank { open -= 1 }
+        var function = open
+        while function > max(0, open - Self.longestName),
             byte(function - 1).isAlphanumeric || byte(function - 1) == UInt8(ascii: "_")
         {
             function -= 1
         }
-        if rules.isSetter(text, function..<bracket) { hide(content) }
+        if rules.isSetter(text, function..<open) { hide(content) }
     }
 }

@@ -237,12 +237,18 @@ extension SecretScanner {
 
     /// At a hyphen: `-u anna:secret` or `"-u", "anna:secret"`, as curl takes credentials?
     private mutating func user() {
-        let letter = position + 1
+        let dash = position
+        var letter = position + 1
         position += 1
-        guard byte(letter) | 0x20 == UInt8(ascii: "u") else { return }
-        if byte(letter - 2) <= 0x20 {
+        // Letters before it that take no value, as in `curl -sSu anna:…`.
+        let limit = min(text.count, letter + 8)
+        while letter < limit, "sSfkLvigIN#j".utf8.contains(text[letter]) { letter += 1 }
+        guard byte(letter) | 0x20 == UInt8(ascii: "u"), letter == dash + 1 || byte(letter) == UInt8(ascii: "u") else {
+            return
+        }
+        if byte(dash - 1) <= 0x20 {
             userAndPassword(from: letter + 1)
-        } else if quote(endingAt: letter - 1) != nil, let close = quote(startingAt: letter + 1),
+        } else if quote(endingAt: dash) != nil, let close = quote(startingAt: letter + 1),
             let next = nextArgument(after: close)
         {
             userAndPassword(from: next)

@@ -7,7 +7,7 @@ extension SecretScanner {
     private static let longestType = 64
     /// How far the members of a JSON Web Key of RSA with 4096 bits are apart.
     private static let longestKey = 2048
-    private static let typeName = ASCIISet.alphanumeric.union(" _.!?[]<>|")
+    private static let typeName = ASCIISet.alphanumeric.union(" _.!?[]<>|&'")
     private static let numeric = ASCIISet("+-.eE0123456789")
     private static let afterItem = ASCIISet.blank.union("&#\"'<>\\")
     private static let afterSetting = ASCIISet.blank.union("\"'`<>")
@@ -15,7 +15,7 @@ extension SecretScanner {
     private static let afterWord = ASCIISet(",;)]}.")
     /// What says that there is no secret, or of which type one is.
     private static let literals: Set<String> = [
-        "null", "nil", "none", "true", "false", "undefined", "~", "string", "str", "text", "number", "integer",
+        "&str", "null", "nil", "none", "true", "false", "undefined", "~", "string", "str", "text", "number", "integer",
         "boolean",
         "object", "array", "any", "required", "optional", "basic", "bearer", "yes", "no",
     ]
@@ -72,12 +72,19 @@ extension SecretScanner {
         return nearby.contains { text[$0] == UInt8(ascii: "k") && stands("kty", at: $0) }
     }
 
-    /// At an equals sign: `let password: String = "…"`, as GraphQL, Swift, TypeScript and Python declare a variable?
+    /// At an equals sign: `let password: String = "…"`, as GraphQL, Rust, Swift, TypeScript and Python declare a variable,
+    /// or `var password string = "…"`, as Go does?
     private mutating func declaration(at place: Int) {
         guard text[place] == UInt8(ascii: "="), newestTag == nil,
             quote(startingAt: valueStart(end(from: place + 1) { !$0.isBlank })) != nil
         else { return }
         let limit = max(0, place - Self.longestType)
+        var type = place
+        while type > limit, text[type - 1].isBlank { type -= 1 }
+        if stands(" string", at: type - 7), let name = name(before: type - 7), name.quote == nil {
+            let meaning = meaning(of: name)
+            if meaning.contains(.member) { return value(of: name, meaning, after: text[place], at: place + 1) }
+        }
         var colon = place
         while colon > limit, Self.typeName.contains(text[colon - 1]) { colon -= 1 }
         guard colon < place, byte(colon - 1) == UInt8(ascii: ":"), let name = name(before: colon - 1) else { return }
@@ -126,8 +133,14 @@ extension SecretScanner {
         case UInt8(ascii: "[") where meaning.contains(.list) && beginsLine(name) && endsBlank(start + 1):
             // A list of TOML in several lines.
             nest(name, from: start)
-        case UInt8(ascii: "{"), UInt8(ascii: "["):
-            if sign == UInt8(ascii: ":") { nest(name, from: start) } else { setting(name, meaning, sign, from: start) }
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "("):
+            if sign == UInt8(ascii: ":"), text[start] != UInt8(ascii: "("), !goesOnAfterNest(from: start) {
+                nest(name, from: start)
+            } else if sign == UInt8(ascii: "="), let close = endOfList(from: start) {
+                hide(start..<close + 1)
+            } else {
+                setting(name, meaning, sign, from: start)
+            }
         default: setting(name, meaning, sign, from: start)
         }
     }
@@ -219,6 +232,20 @@ extension SecretScanner {
     private mutating func nest(_ name: SecretName, from start: Int) {
         let quote = name.quote.map { Array(text[$0.range]) } ?? []
         hide(start..<endOfNest(from: start, escapes: name.quote?.escapes ?? 0), quote + Self.mark + quote)
+    }
+
+    /// Whether brackets are the beginning of a word, as in `userPassword: {SSHA}…`.
+    private func goesOnAfterNest(from start: Int) -> Bool {
+        let after = byte(endOfNest(from: start, escapes: 0))
+        return after.isAlphanumeric || "/+$".utf8.contains(after)
+    }
+
+    /// Where a list in one line ends, as Java prints one: `Authorization=[Bearer …]`. `nil` where another thing begins.
+    private func endOfList(from start: Int) -> Int? {
+        guard text[start] != UInt8(ascii: "{") else { return nil }
+        let close: UInt8 = text[start] == UInt8(ascii: "[") ? UInt8(ascii: "]") : UInt8(ascii: ")")
+        let end = endOfLine(from: start + 1) { $0 == close || $0 == text[start] }
+        return end > start + 1 && byte(end) == close ? end : nil
     }
 
     /// Where the array or object ends that begins at `start`.
@@ -385,13 +412,26 @@ extension SecretScanner {
         {
             end -= 1
         }
-        guard !isHarmless(start..<end, meaning) else { return }
+        guard !isHarmless(start..<end, meaning), !beginsVariable(start), !beginsType(start) else { return }
         // `Bearer` is no secret, what follows it is.
         if isScheme(start..<end), byte(end).isBlank {
             end = self.end(from: end + 1) { Self.afterSetting.contains($0) }
             while end > start, Self.afterWord.contains(text[end - 1]) { end -= 1 }
         }
         hide(start..<max(end, endInBrackets(name, from: start) ?? end))
+    }
+
+    /// Whether a variable of GraphQL is the value: `login(password: $password)`.
+    private func beginsVariable(_ start: Int) -> Bool {
+        guard byte(start) == UInt8(ascii: "$") else { return false }
+        let end = end(from: start + 1) { !$0.isAlphanumeric && $0 != UInt8(ascii: "_") }
+        return end > start + 1 && ",)".utf8.contains(byte(end))
+    }
+
+    /// Whether a type of GraphQL is in the place of a value: `mutation($password: String!)`.
+    private func beginsType(_ start: Int) -> Bool {
+        let end = end(from: start) { !$0.isAlphanumeric }
+        return isLiteral(start..<end) && ",)".utf8.contains(byte(byte(end) == UInt8(ascii: "!") ? end + 1 : end))
     }
 
     /// Where a value of several words ends: `Login(user=anna, password=one two, x=1)`, `{password: one two}`. `nil` where no

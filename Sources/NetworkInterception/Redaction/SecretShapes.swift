@@ -52,6 +52,11 @@ final class SecretShapes: Sendable {
         .init("xoxb-", least: 8), .init("xoxp-", least: 8), .init("xoxa-", least: 8), .init("xoxr-", least: 8),
         .init("xoxs-", least: 8), .init("xoxe-", least: 8), .init("xapp-", least: 8),
         .init("SG.", least: 20, .parts), .init("hooks.slack.com/services/", least: 8, .path, keepsPrefix: true),
+        .init("hooks.slack.com/commands/", least: 8, .path, keepsPrefix: true),
+        .init("hooks.slack.com/workflows/", least: 8, .path, keepsPrefix: true),
+        .init("hooks.slack.com/triggers/", least: 8, .path, keepsPrefix: true),
+        .init("hooks.slack.com/actions/", least: 8, .path, keepsPrefix: true),
+        .init("outlook.office.com/webhook/", least: 8, .path, keepsPrefix: true),
         .init("discord.com/api/webhooks/", least: 8, .path, keepsPrefix: true),
         .init("discordapp.com/api/webhooks/", least: 8, .path, keepsPrefix: true),
         .init("api.telegram.org/bot", least: 8, .path, keepsPrefix: true),
@@ -89,7 +94,7 @@ final class SecretShapes: Sendable {
         .init("argon2$argon2", least: 30, .digest), .init("$P$", least: 28, .digest), .init("$H$", least: 28, .digest),
         .init("SSHA}", least: 24, .digest), .init("SHA}", least: 24, .digest), .init("SSHA256}", least: 24, .digest),
         .init("SSHA512}", least: 24, .digest), .init("SHA512}", least: 24, .digest),
-        .init("SHA256}", least: 24, .digest), .init("$1$", least: 24, .digest),
+        .init("SHA256}", least: 24, .digest), .init("MD5}", least: 20, .digest), .init("$1$", least: 24, .digest),
         .init("$argon2", least: 30, .digest), .init("$5$", least: 30, .digest), .init("$6$", least: 30, .digest),
     ])
 
@@ -121,9 +126,9 @@ final class SecretShapes: Sendable {
         signs = .allocate(capacity: 256)
         signs.initialize(repeating: 0, count: 256)
         for sign in ":=<>%/".utf8 { signs[Int(sign)] = .max }
-        for next in "-u".utf8 { signs[Int(UInt8(ascii: "-"))] |= 1 << UInt32(next & 31) }
+        for next in "-usSfkLvigIN#j".utf8 { signs[Int(UInt8(ascii: "-"))] |= 1 << UInt32(next & 31) }
         for bracket in "([".utf8 {
-            for next in "\"'\\&".utf8 { signs[Int(bracket)] |= 1 << UInt32(next & 31) }
+            for next in "\"'\\& ".utf8 { signs[Int(bracket)] |= 1 << UInt32(next & 31) }
         }
         for digit in "4562".utf8 { for next: UInt32 in 16...25 { signs[Int(digit)] |= 1 << next } }
         for next in "0456789".utf8 { signs[Int(UInt8(ascii: "3"))] |= 1 << UInt32(next & 31) }

@@ -49,13 +49,13 @@ extension SecretWords {
             credential credentials creds authorization apikey accesskey secretkey privatekey signingkey encryptionkey
             decryptionkey masterkey authkey authenticationkey subscriptionkey accountkey sharedkey deploykey sshkey
             adminkey serverkey applicationkey consumerkey webhookkey functionskey hmackey sessionkey streamkey recoverykey
-            licensekey unlockkey transactionkey jwtkey insertkey ingestkey symmetrickey aeskey rsakey servicekey wrappingkey
+            licensekey clientkey sslkey tsigkey validationkey routingkey clickhousekey jfrogartapi loggedinkey noncekey unlockkey transactionkey jwtkey insertkey ingestkey symmetrickey aeskey rsakey servicekey wrappingkey
             customerkey integrationkey unsealkey tlskey writekey appkey keymaterial secretid
             activationkey storagekey pgpkey gpgkey
             secretkeybase passkey connectionstring accesskeyid authheader authorizationheader
             sessionid sessid samlresponse samlassertion codeverifier oauthverifier seedphrase recoveryphrase mnemonic
             backupcode backupcodes recoverycode recoverycodes verificationcode authcode authorizationcode securitycode
-            accesscode otpcode totpseed mfacode twofactorcode smscode logincode devicecode pincode activationcode
+            accesscode otpcode otpattempt tokencode authenticationcode verifycode totpseed mfacode twofactorcode smscode logincode devicecode pincode activationcode
             confirmationcode resetcode onetimecode 2facode tfacode authenticatorcode cvvcode cvccode cvv2code cvc2code cardcode unlockcode emailcode pairingcode
             cardverificationvalue secretanswer securityanswer receiptdata latestreceipt signedpayload signedtransaction signedtransactions
             signedtransactioninfo signedrenewalinfo signedapptransactioninfo cardnumber ccnumber creditcard
@@ -63,7 +63,7 @@ extension SecretWords {
             """),
         SecretWords(
             .ending, [.everywhere, .number, .list],
-            "otp cvv cvc jwt jws jwtstring jwtvalue verificationvalue userpass dbpass newpass oldpass rootpass smtppass ftppass sshpass mailpass bindpw rootpw tkn sharedaccesssignature"
+            "otp cvv cvc jwt jws jwtstring jwtvalue verificationvalue userpass dbpass newpass oldpass rootpass smtppass ftppass sshpass mailpass bindpw rootpw oldpw newpw sesskey formkey csrfmagic wpnonce jenkinscrumb snmpcommunity tkn sharedaccesssignature"
         ),
         SecretWords(
             .word, [.everywhere, .number, .list],
@@ -76,10 +76,13 @@ extension SecretWords {
         SecretWords(.ending, [.member, .list, .object], "passwords tokens secrets apikeys"),
         SecretWords(.whole, [.header, .member, .list, .object], "tokens xtokens"),
         SecretWords(
+            .whole, [.member, .list, .object],
+            "keysbase64 unsealkeysb64 unsealkeyshex recoverykeysb64 recoverykeyshex"),
+        SecretWords(
             .ending, [.header, .member, .list, .object], "accesstokens refreshtokens authtokens sessiontokens apitokens"
         ),
         SecretWords(.ending, [.header, .item], "signature"),
-        SecretWords(.ending, [.header], "authenticationinfo"),
+        SecretWords(.ending, [.header], "authenticationinfo accesssign apisign"),
         SecretWords(.whole, [.header], "authentication fastlykey xgotifykey xmashapekey"),
         SecretWords(.whole, [.item], "key code sig sign ticket oobcode wresult samlart signedrequest"),
         SecretWords(

@@ -53,6 +53,7 @@ enum HarmlessCorpus {
     ].map { Planted(place: .body("application/x-www-form-urlencoded"), template: $0) }
 
     static let json = [
+        #"{"query":"mutation($password: String!){login(password: $password){ok}}"}"#,
         #"{"syncToken":"a1","nextSyncToken":"b2","changeToken":"c3","change_token":"d4"}"#,
         #"["X-Api-Key","Accept","Date"]"#,
         #"{"fields":["password","email"]}"#, #"{"d":"M 10 10 L 20 20","k":"value"}"#,
@@ -150,6 +151,8 @@ enum HarmlessCorpus {
     ].map { Planted(place: .body("application/xml"), template: $0) }
 
     static let texts = [
+        "let count: usize = \"a\".len()", "var name string = \"anna\"", "ls -lu /tmp/a:b",
+        "define( 'DB_NAME', 'shop' );",
         "Forgot your password? Write to help@example.com.",
         "The author tokenizes texts; passengers bypass the compass.",
         "usage: login <token>", "id: 42\nname: anna\n", "version: 2\nservices:\n  web:\n    image: nginx\n",

@@ -19,9 +19,22 @@ extension SecretCorpus {
         #"{"kty":"EC","crv":"P-256","x":"a","y":"b","d":"§"}"#, #"{"d":"§","kty":"OKP"}"#, #"{"kty":"oct","k":"§"}"#,
     ].map { Planted(place: .body("application/json"), template: $0) }
 
+    /// As Java, LDIF, PHP, Rust, Go and curl's users write them.
+    static let dialects = [
+        "{Authorization=[Bearer §], Accept=[*/*]}", "headers=[Authorization=[Token §], Accept=[*/*]]",
+        "{Authorization=(Bearer §)}", "{Accept=[*/*], Set-Cookie=[a=b; Path=/, tok=§; HttpOnly]}",
+        "{x-auth-token=[a, §]}", "{password=[a §]}", "dn: cn=a\nuserPassword: {SSHA}/§\n", "password: {cipher}§\n",
+        "userPassword: {MD5}§==\n", "define( 'DB_PASSWORD', '§' );", "define ('AUTH_KEY' , '§');",
+        "define( 'LOGGED_IN_KEY', '§' );", "os.environ[ \"DB_PASSWORD\" ] = \"§\"", "let token: &str = \"§\";",
+        "const API_KEY: &'static str = \"§\";", "var apiKey string = \"§\"", "const password string = \"§\"",
+        "curl -su anna:§ https://h", "curl -fsSLu \"anna:§\" https://h", "curl -kuanna:§ https://h",
+        "see https://hooks.slack.com/commands/§ here",
+    ].map { Planted(place: .body("text/plain"), template: $0) }
+
     static let fewerNames = [
         "CVV2", "cardCVV2", "CVV2_CODE", "Cvc2", "fb_exchange_token", "exchangeToken", "asyncToken", "psk", "wpa_psk",
-        "transactionKey", "JWT_KEY", "bindpw", "totp_seed", "unlock_key", "privkey",
+        "transactionKey", "JWT_KEY", "bindpw", "totp_seed", "unlock_key", "privkey", "TokenCode",
+        "otp_attempt", "sesskey", "_wpnonce", "verify_code", "client_key", "snmpCommunity",
     ].flatMap { name in
         [
             Planted(place: .body("application/json"), template: "{\"\(name)\":\"§\"}"),
