@@ -250,8 +250,10 @@ import Testing
     }
 
     /// A snapshot of the disk was put back, or a ledger that was lost was replaced by an older backup.
-    @Test(.onSQLite, arguments: [false, true])
-    func `a ledger that is older than the backup does not know what followed`(_ wasRestored: Bool) async throws {
+    @Test(.onSQLite, arguments: [(false, false), (false, true), (true, false), (true, true)])
+    func `a ledger that is older than the backup does not know what followed`(_ wasRestored: Bool, _ wentOn: Bool)
+        async throws
+    {
         let (folder, first, second) = (
             try ServerBench.Folder(), try ServerBench.Folder(), try ServerBench.Folder()
         )
@@ -276,6 +278,12 @@ import Testing
             }
         } else {
             try older.backUp(to: folder.databasePath)
+        }
+        if wentOn {
+            let bench = try await ServerBench(folder: folder, keys: bench.keys)
+            bench.clock.advance(by: 1)
+            for number in 0..<30 { _ = try await bench.grant("gift-\(number)", to: "ben") }
+            await bench.close()
         }
         let changes = try await restore(newer, to: folder)
         #expect(changes.isIncomplete && !changes.isOfAnotherLedger)

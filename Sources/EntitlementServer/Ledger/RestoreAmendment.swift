@@ -49,6 +49,30 @@ public struct RestoreAmendment: Sendable {
         let pseudonym: CustomerID
     }
 
+    /// Of an event what two states of a ledger are compared by.
+    private struct NumberedEvent: Sendable {
+        let sequence: Int64
+        let hash: Int
+
+        init(_ row: SQLRow) throws {
+            let (customer, type, createdAt): (String, String, Int64) = (
+                try row["customer"], try row["type"], try row["created_at"]
+            )
+            sequence = try row["sequence"]
+            var hasher = Hasher()
+            hasher.combine(ExactString(customer))
+            hasher.combine(type)
+            hasher.combine(createdAt)
+            hash = hasher.finalize()
+        }
+
+        static func each(_ connection: any SQLConnection, _ body: (NumberedEvent) throws -> Void) throws {
+            try connection.each("SELECT sequence, customer, type, created_at FROM event ORDER BY sequence") {
+                try body(NumberedEvent($0))
+            }
+        }
+    }
+
     private let apps: [App]
     private let keys: [Key]
     private let erasedNames: [ErasedName]
@@ -57,6 +81,7 @@ public struct RestoreAmendment: Sendable {
     private let lastHorizon: Int64
     /// The last event that is still there of before the last restore that gave ids beyond a time.
     private let lastBefore: Int64
+    private let events: [NumberedEvent]
     private let books: [Book]
     private let isWhole: Bool
 
@@ -81,6 +106,9 @@ public struct RestoreAmendment: Sendable {
         lastBefore =
             try connection.first(
                 "SELECT max(sequence) AS last FROM event WHERE sequence < ?1", [.integer(lastHorizon)])?["last"] ?? 0
+        var events: [NumberedEvent] = []
+        try NumberedEvent.each(connection) { events.append($0) }
+        self.events = events
         books = try Self.books(connection)
     }
 
@@ -97,11 +125,12 @@ public struct RestoreAmendment: Sendable {
             var changes = Changes()
             changes.isOfAnotherLedger = try !isOfLedger(connection)
             changes.isIncomplete = try !isWhole || !knowsWhatFollowed(connection)
-            try mergeKeys(connection, &changes)
-            let hasForgotten = try repeatErasures(connection, &changes)
             let isUnknown = changes.isOfAnotherLedger || changes.isIncomplete
             let last = isUnknown ? max(lastEvent, Self.assumedLastEvent(at: now)) : lastEvent
+            // First, so that no event of an erasure gets an id that another event had.
             try Self.skipEvents(after: last, of: books, connection)
+            try mergeKeys(connection, &changes)
+            let hasForgotten = try repeatErasures(connection, &changes)
             return (changes, hasForgotten)
         }
         if hasForgotten { try await Ledger.compact(database) }
@@ -123,13 +152,23 @@ public struct RestoreAmendment: Sendable {
     ///
     /// It is an older one if the backup has an event, a key, a revocation or an erasure that it has not. A ledger that was
     /// restored while that was unknown gave its next event an id beyond the time of then. A backup without such an id was
-    /// made before, and is unknown to it unless it has no later event than the backup that was restored then.
+    /// made before, and is unknown to it unless it has no later event than the backup that was restored then. And if it has
+    /// another event under an id of the backup, it went on from an older state.
     private func knowsWhatFollowed(_ backup: any SQLConnection) throws -> Bool {
         let last = try Self.lastEvent(backup)
         if last > lastEvent { return false }
         if lastEvent >= Self.firstAssumedEvent, last < max(Self.firstAssumedEvent, lastHorizon), last > lastBefore {
             return false
         }
+        var place = 0
+        var hasSameEvents = true
+        try NumberedEvent.each(backup) { event in
+            while place < events.count, events[place].sequence < event.sequence { place += 1 }
+            if place < events.count, events[place].sequence == event.sequence, events[place].hash != event.hash {
+                hasSameEvents = false
+            }
+        }
+        guard hasSameEvents else { return false }
         let known = Dictionary(uniqueKeysWithValues: keys.map { ($0.digest, $0.entry.revokedAt != nil) })
         let knowsKeys = try Self.keys(backup).allSatisfy { key in
             known[key.digest].map { $0 || key.entry.revokedAt == nil } ?? false

@@ -18,6 +18,17 @@ public struct SQLiteFile: Sendable {
         var configuration = SQLiteDatabase.Configuration()
         configuration.busyTimeout = busyTimeout
         limits = SQLiteConnection.Limits(configuration)
+        recover()
+    }
+
+    /// Takes back what a process that was killed left half done. SQLite leaves that to the next writer, and refuses readers
+    /// until then. What fails here is found by who reads.
+    private func recover() {
+        guard access(path + "-journal", F_OK) == 0,
+            let connection = try? SQLiteConnection(path: path, mode: .plain, limits: limits)
+        else { return }
+        _ = try? connection.session { try $0.first("SELECT count(*) AS count FROM sqlite_schema") }
+        connection.close()
     }
 
     /// Which of `migrations` the file has. Throws what `SQLDatabase.migrate` would refuse the file with.

@@ -85,10 +85,18 @@ enum BackupCommands {
         return .success
     }
 
+    /// The codes of errors with which reading a damaged ledger fails.
+    private static let damaged: Set<SQLError.Code> = [.corrupt, .notADatabase, .unexpectedValue]
+
+    private static func isAboutDamage(_ error: any Error) -> Bool {
+        if let error = error as? SQLError { return damaged.contains(error.code) }
+        return (error as? EntitlementServerError)?.code == .internalInconsistency
+    }
+
     private static func isWhole(_ ledger: LedgerFile) throws -> Bool {
         do {
             return try LedgerFile.refusing { try ledger.file().damage(limit: 1).isEmpty }
-        } catch let error as SQLError where error.code == .corrupt {
+        } catch let error as SQLError where damaged.contains(error.code) {
             return false
         }
     }
@@ -114,7 +122,7 @@ enum BackupCommands {
                 return "\(ledger.path) lacks \(status.pending.joined(separator: ", ")): run souk migrate apply first."
             }
             return nil
-        } catch let error as SQLError where [.corrupt, .notADatabase].contains(error.code) {
+        } catch let error as SQLError where damaged.contains(error.code) {
             guard ledger.canBeDamagedLedger else {
                 throw Misuse(
                     "\(ledger.path) is no SQLite database; name another file, or move this one away if it was the ledger"
@@ -157,7 +165,7 @@ enum BackupCommands {
                 result.withLock { $0 = (changes, amendment.hasErasures) }
             }
             share.end()
-        } catch let error as SQLError where isReadable && [.corrupt, .notADatabase].contains(error.code) {
+        } catch  where isReadable && isAboutDamage(error) {
             let sentence = "The ledger \(path) is damaged, and its keys and erasures cannot be read."
             guard accepts else { throw Misuse("\(sentence) \(consequence)") }
             let (changes, _) = try await replace(

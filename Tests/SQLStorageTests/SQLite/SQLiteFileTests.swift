@@ -53,6 +53,30 @@ import Testing
 
     // MARK: - Looking
 
+    @Test func `what a process that was killed left half done is taken back before a file is read`() async throws {
+        await (try database(rooms: 3)).close()
+        let connection = try SQLiteConnection(
+            path: folder.file(), mode: .plain, limits: .init(SQLiteDatabase.Configuration()))
+        try connection.leaveWriteAheadLog(within: .seconds(1))
+        // So small a cache that pages of the transaction are in the file, and their former content in the journal.
+        try connection.runInternal("PRAGMA cache_size = 2")
+        try connection.runInternal("BEGIN IMMEDIATE")
+        for number in 0..<2000 {
+            try connection.runInternal("INSERT INTO room (name) VALUES ('room \(number) of many')")
+        }
+        for suffix in ["", "-journal"] {
+            try FileManager.default.copyItem(
+                atPath: folder.file() + suffix, toPath: folder.file("killed.sqlite") + suffix)
+        }
+        try connection.runInternal("ROLLBACK")
+        connection.close()
+        let killed = try file("killed.sqlite")
+        #expect(try killed.schema(Self.migrations).pending == [])
+        #expect(try killed.damage() == [])
+        #expect(try await rooms("killed.sqlite") == 3)
+        #expect(try !folder.contents.contains("killed.sqlite-journal"))
+    }
+
     @Test func `a file that is not there is refused and not made`() throws {
         let error = #expect(throws: SQLError.self) { try file() }
         #expect(error?.code == .cannotOpen && error?.message.contains("there is no such file") == true)
