@@ -63,12 +63,6 @@ struct Guide: Sendable {
                 """),
         Guide(document: "Documentation/Guides/FromZeroToTheFirstPurchase.md", folder: .besideCheckout),
         Guide(
-            document: "Documentation/Guides/HubGraph.md",
-            given: """
-                mkdir App
-                cp Examples/FourPlugins/App/*/*.policy.json Sources/InAppStore/Hub/store.policy.json App
-                """),
-        Guide(
             document: "Documentation/Guides/PluginHub.md", notPasted: ["cd Examples/FourPlugins": buildsPackage]),
         Guide(
             document: "Documentation/Guides/RunItInProduction.md",
