@@ -32,7 +32,8 @@ STEP_OF_A_LATER_RELEASE = """
     SELECT max(position) + 1, '9999 later release', '', '0016 programs' FROM schema_migrations;
     COMMIT;
 """
-SETTINGS = ("deadlock_timeout=100ms", "max_connections=200", "autovacuum_naptime=5s")
+# A standby that was away finds the log that it lacks.
+SETTINGS = ("deadlock_timeout=100ms", "max_connections=200", "autovacuum_naptime=5s", "wal_keep_size=512MB")
 
 
 class WorldFailure(Exception):
@@ -99,16 +100,20 @@ class Postgres:
 
     def kill(self):
         """SIGKILL to the server and to all its processes."""
+        self.end(self.data, self.socket_folder)
+
+    def end(self, data, socket_folder):
+        """SIGKILL to the server on a folder of data, and to all its processes."""
         with contextlib.suppress(ProcessLookupError, FileNotFoundError):
-            os.kill(int(pathlib.Path(self.data, "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-        until("the processes of PostgreSQL are gone", self.kill_backends)
+            os.kill(int(pathlib.Path(data, "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        until("the processes of PostgreSQL are gone", lambda: self.kill_backends(data))
         # Where the server's parent has not asked for its end, PostgreSQL takes it for alive.
-        for name in (f"{self.data}/postmaster.pid", f"{self.socket}.lock"):
+        for name in (f"{data}/postmaster.pid", f"{socket_folder}/.s.PGSQL.5432.lock"):
             pathlib.Path(name).unlink(missing_ok=True)
 
-    def kill_backends(self):
-        """SIGKILL to what is left of the server. Returns whether nothing was."""
-        left = processes_in(self.data)
+    def kill_backends(self, data):
+        """SIGKILL to what is left of a server. Returns whether nothing was."""
+        left = processes_in(data)
         for process in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
@@ -119,7 +124,8 @@ class Postgres:
         self.own.append(self.started(self.data, self.socket_folder))
 
     def fill_disk(self, seconds):
-        """Nothing can grow for a while. The log needs more at once, which ends the server; it is started when there is room."""
+        """Nothing can grow for a while. The log needs more at once, which ends the server and the standby; they are started
+        when there is room."""
         self.disk.flag.touch()
         self.session("SELECT pg_switch_wal()")
         time.sleep(seconds)
@@ -127,6 +133,13 @@ class Postgres:
         if not self.answers(self.socket_folder):
             self.kill()
             self.start()
+        if self.standby and not self.answers(self.standby_folder):
+            self.end(self.standby, self.standby_folder)
+            self.start_standby()
+
+    @property
+    def standby_folder(self):
+        return f"{self.folder}/other"
 
     def answers(self, socket_folder):
         return subprocess.run([str(programs() / "pg_isready"), "-q", "-h", socket_folder]).returncode == 0
@@ -157,7 +170,7 @@ class Postgres:
         subprocess.run(as_postgres(
             [str(programs() / "pg_basebackup"), "-D", self.standby, "-R", "-c", "fast", "-d",
              f"host={self.folder} user=souk application_name=standby"]), check=True, cwd="/")
-        subprocess.run(as_postgres(["mkdir", f"{self.folder}/other"]), check=True)
+        subprocess.run(as_postgres(["mkdir", self.standby_folder]), check=True)
         self.start_standby()
         for setting in ("synchronous_standby_names = 'standby'", "synchronous_commit = 'remote_apply'"):
             self.sql(f"ALTER SYSTEM SET {setting}")
@@ -165,7 +178,7 @@ class Postgres:
         self.wait_for_standby()
 
     def start_standby(self):
-        self.standby_process = self.started(self.standby, f"{self.folder}/other")
+        self.standby_process = self.started(self.standby, self.standby_folder)
 
     def stop_standby(self):
         self.standby_process.send_signal(signal.SIGINT)
@@ -178,7 +191,7 @@ class Postgres:
 
     def promote(self):
         """The standby takes the place of the primary, which is dead."""
-        self.socket_folder, self.data = f"{self.folder}/other", self.standby
+        self.socket_folder, self.data = self.standby_folder, self.standby
         self.sql("SELECT pg_promote()", database="postgres")
         self.own.append(self.standby_process)
         self.standby = None
