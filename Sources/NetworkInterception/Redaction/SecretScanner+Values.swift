@@ -235,17 +235,16 @@ extension SecretScanner {
     }
 
     /// Whether brackets are the beginning of a word, as in `userPassword: {SSHA}…`.
-    private func goesOnAfterNest(from start: Int) -> Bool {
-        let after = byte(endOfNest(from: start, escapes: 0))
-        return after.isAlphanumeric || "/+$".utf8.contains(after)
-    }
+    private func goesOnAfterNest(from start: Int) -> Bool { isWord(byte(endOfNest(from: start, escapes: 0))) }
+
+    private func isWord(_ byte: UInt8) -> Bool { byte.isAlphanumeric || "/+$_-".utf8.contains(byte) }
 
     /// Where a list in one line ends, as Java prints one: `Authorization=[Bearer …]`. `nil` where another thing begins.
     private func endOfList(from start: Int) -> Int? {
         guard text[start] != UInt8(ascii: "{") else { return nil }
         let close: UInt8 = text[start] == UInt8(ascii: "[") ? UInt8(ascii: "]") : UInt8(ascii: ")")
         let end = endOfLine(from: start + 1) { $0 == close || $0 == text[start] }
-        return end > start + 1 && byte(end) == close ? end : nil
+        return end > start + 1 && byte(end) == close && !isWord(byte(end + 1)) ? end : nil
     }
 
     /// Where the array or object ends that begins at `start`.

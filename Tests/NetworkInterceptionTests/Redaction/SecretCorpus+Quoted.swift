@@ -23,7 +23,8 @@ extension SecretCorpus {
     static let dialects = [
         "{Authorization=[Bearer §], Accept=[*/*]}", "headers=[Authorization=[Token §], Accept=[*/*]]",
         "{Authorization=(Bearer §)}", "{Accept=[*/*], Set-Cookie=[a=b; Path=/, tok=§; HttpOnly]}",
-        "{x-auth-token=[a, §]}", "{password=[a §]}", "dn: cn=a\nuserPassword: {SSHA}/§\n", "password: {cipher}§\n",
+        "{x-auth-token=[a, §]}", "{password=[a §]}", "API_KEY=[ab]§\nx=1", "a=1\nDB_PASS=(ab)§\n",
+        "DB_PASSWORD={ab}§\n", "dn: cn=a\nuserPassword: {SSHA}/§\n", "password: {cipher}§\n",
         "userPassword: {MD5}§==\n", "define( 'DB_PASSWORD', '§' );", "define ('AUTH_KEY' , '§');",
         "define( 'LOGGED_IN_KEY', '§' );", "os.environ[ \"DB_PASSWORD\" ] = \"§\"", "let token: &str = \"§\";",
         "const API_KEY: &'static str = \"§\";", "var apiKey string = \"§\"", "const password string = \"§\"",
