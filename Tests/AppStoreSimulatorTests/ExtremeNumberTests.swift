@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// With `SOUK_EXTREMES` every state that is taken is lived with after a restart, otherwise every twentieth.
+    /// With `SOUK_EXTREMES` every state that is taken is lived with after a restart, otherwise every eighth.
     @Test(arguments: ColumnRange.all.keys.sorted())
     func `a state with an extreme number is refused, or lives on after a restart`(table: String) async throws {
         let folder = try ScratchFolder()
@@ -115,7 +115,7 @@ import Testing
             let told = try await client.ask(.get, "/control/v1/accounts/anna/subscriptions")
             #expect(told.status < 500, "\(what): \(told)")
             taken += 1
-            guard taken % 20 == 1 || ExtremeNumbers.isWhole else { continue }
+            guard taken % 8 == 1 || ExtremeNumbers.isWhole else { continue }
             await test.store.close()
             test = try await TestStore.open(in: folder, change: Self.sending)
             try await Self.live(StoreRoutesTests.Client(test), what)

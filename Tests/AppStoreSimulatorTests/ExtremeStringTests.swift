@@ -130,7 +130,7 @@ import Testing
     }
 
     /// With `SOUK_EXTREMES` every string is tried in every place, and every state that is taken is lived with after a
-    /// restart; otherwise each place meets every twentieth string, and every twentieth state is lived with.
+    /// restart; otherwise each place meets every twelfth string, and every eighth state is lived with.
     @Test(arguments: ColumnRange.all.keys.sorted())
     func `a state with an extreme string is refused, or lives on after a restart`(table: String) async throws {
         let folder = try ScratchFolder()
@@ -142,7 +142,7 @@ import Testing
         var taken = 0
         let rows = state["tables"]?[table] ?? []
         for (place, path) in JSONPlaces.paths(in: rows, where: { $0.stringValue != nil }).enumerated() {
-            for (index, text) in Self.all.enumerated() where ExtremeNumbers.isWhole || (index + place) % 20 == 0 {
+            for (index, text) in Self.all.enumerated() where ExtremeNumbers.isWhole || (index + place) % 12 == 0 {
                 var changed = state
                 changed["tables"]?[table] = JSONPlaces.replace(path, in: rows, with: .string(text))
                 let what = "\(table) \(path.joined(separator: "/")) = \(text.debugDescription.prefix(40))"
@@ -152,7 +152,7 @@ import Testing
                     continue
                 }
                 taken += 1
-                guard taken % 20 == 1 || ExtremeNumbers.isWhole else { continue }
+                guard taken % 8 == 1 || ExtremeNumbers.isWhole else { continue }
                 await test.store.close()
                 test = try await TestStore.open(in: folder, change: ExtremeNumberTests.sending)
                 try await ExtremeNumberTests.live(StoreRoutesTests.Client(test), what)
