@@ -243,25 +243,24 @@ import Testing
     /// `SOUK_VALUES` says how many lives there are, `SOUK_VALUE_STEPS` how long each is.
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 
-    @Test func `through random lives no purchase pays for more than it gave`() async throws {
-        for seed in 0..<(Self.number("SOUK_VALUES") ?? 8) {
-            var life = try await ValueLife(seed: UInt64(seed), bench: bench(.transfer))
-            for _ in 0..<(Self.number("SOUK_VALUE_STEPS") ?? 40) {
-                if Int.random(in: 0..<12, using: &life.numbers) == 0 {
-                    await life.bench.close()
-                    let mode = TransferMode.allCases.randomElement(using: &life.numbers) ?? .share
-                    life.moved(to: try await bench(mode, after: life.bench))
-                } else {
-                    try await life.step()
-                }
-                let fault = try await life.fault()
-                #expect(fault == nil, "life \(seed): \(fault ?? "") after \(life.log.joined(separator: ", "))")
-                if fault != nil { break }
+    @Test(arguments: 0..<(number("SOUK_VALUES") ?? 8))
+    func `through random lives no purchase pays for more than it gave`(seed: Int) async throws {
+        var life = try await ValueLife(seed: UInt64(seed), bench: bench(.transfer))
+        for _ in 0..<(Self.number("SOUK_VALUE_STEPS") ?? 40) {
+            if Int.random(in: 0..<12, using: &life.numbers) == 0 {
+                await life.bench.close()
+                let mode = TransferMode.allCases.randomElement(using: &life.numbers) ?? .share
+                life.moved(to: try await bench(mode, after: life.bench))
+            } else {
+                try await life.step()
             }
-            let report = try life.bench.replay()
-            #expect(report.differences == [] && report.debtCount == 0, "life \(seed)")
-            await life.bench.close()
+            let fault = try await life.fault()
+            #expect(fault == nil, "life \(seed): \(fault ?? "") after \(life.log.joined(separator: ", "))")
+            if fault != nil { break }
         }
+        let report = try life.bench.replay()
+        #expect(report.differences == [] && report.debtCount == 0, "life \(seed)")
+        await life.bench.close()
     }
 }
 

@@ -11,22 +11,23 @@ import Testing
 struct RandomLivesTests {
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 
-    @Test func `the store agrees with a naive one through random lives`() async throws {
-        let first = Self.number("SOUK_LIFE_SEED") ?? 1
-        let length = Self.number("SOUK_LIFE_STEPS") ?? 60
-        for seed in first..<first + (Self.number("SOUK_LIVES") ?? 12) {
-            var chance = Chance(seed: UInt64(seed))
-            let goods = NaiveGoods(&chance)
-            let steps = LifeStep.life(of: length, among: goods, &chance)
-            let found = await LifeDifference.first(in: steps) { try await RandomLife.live($0, among: goods) }
-            guard let (shortest, last) = found else { continue }
-            Issue.record(
-                """
-                life \(seed): \(last)
-                after \(shortest.map { "\($0)" }.joined(separator: "\n      "))
-                of \(goods.subscriptions.map { "\($0)" }.joined(separator: "\n   "))
-                """)
-            return
-        }
+    private static var seeds: [Int] {
+        let first = number("SOUK_LIFE_SEED") ?? 1
+        return Array(first..<first + (number("SOUK_LIVES") ?? 12))
+    }
+
+    @Test(arguments: seeds)
+    func `the store agrees with a naive one through random lives`(seed: Int) async throws {
+        var chance = Chance(seed: UInt64(seed))
+        let goods = NaiveGoods(&chance)
+        let steps = LifeStep.life(of: Self.number("SOUK_LIFE_STEPS") ?? 60, among: goods, &chance)
+        let found = await LifeDifference.first(in: steps) { try await RandomLife.live($0, among: goods) }
+        guard let (shortest, last) = found else { return }
+        Issue.record(
+            """
+            life \(seed): \(last)
+            after \(shortest.map { "\($0)" }.joined(separator: "\n      "))
+            of \(goods.subscriptions.map { "\($0)" }.joined(separator: "\n   "))
+            """)
     }
 }

@@ -10,15 +10,17 @@ import Testing
 struct StoreRandomLivesTests {
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 
-    @Test func `the store allows what a naive customer may use, through random lives`() async throws {
-        let first = Self.number("SOUK_LIFE_SEED") ?? 1
-        for seed in first..<first + (Self.number("SOUK_STORE_LIVES") ?? 12) {
-            var chance = SeededNumbers(state: UInt64(seed))
-            let steps = LifeStep.life(of: Self.number("SOUK_LIFE_STEPS") ?? 40, &chance)
-            guard let (shortest, last) = await LifeDifference.first(in: steps, live: RandomLife.live) else { continue }
-            Issue.record(
-                "life \(seed): \(last.description)\nafter \(shortest.map { "\($0)" }.joined(separator: "\n      "))")
-            return
-        }
+    private static var seeds: [Int] {
+        let first = number("SOUK_LIFE_SEED") ?? 1
+        return Array(first..<first + (number("SOUK_STORE_LIVES") ?? 12))
+    }
+
+    @Test(arguments: seeds)
+    func `the store allows what a naive customer may use, through random lives`(seed: Int) async throws {
+        var chance = SeededNumbers(state: UInt64(seed))
+        let steps = LifeStep.life(of: Self.number("SOUK_LIFE_STEPS") ?? 40, &chance)
+        guard let (shortest, last) = await LifeDifference.first(in: steps, live: RandomLife.live) else { return }
+        Issue.record(
+            "life \(seed): \(last.description)\nafter \(shortest.map { "\($0)" }.joined(separator: "\n      "))")
     }
 }

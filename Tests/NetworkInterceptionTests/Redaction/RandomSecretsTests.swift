@@ -11,12 +11,19 @@ import Testing
 @Suite struct RandomSecretsTests {
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 
-    @Test func `a random secret at a random place never leaves`() async throws {
-        let first = Self.number("SOUK_SECRETS_SEED") ?? 1
+    /// The seeds, five hundred for each case.
+    private static var batches: [Range<Int>] {
+        let first = number("SOUK_SECRETS_SEED") ?? 1
+        let end = first + (number("SOUK_SECRETS") ?? 1000)
+        return stride(from: first, to: end, by: 500).map { $0..<min($0 + 500, end) }
+    }
+
+    @Test(arguments: batches)
+    func `a random secret at a random place never leaves`(seeds: Range<Int>) async throws {
         let folder = TemporaryRecords()
         let storage = try SQLiteRecordStorage(path: folder.path)
         var failures = 0
-        for seed in first..<first + (Self.number("SOUK_SECRETS") ?? 1000) where failures < 20 {
+        for seed in seeds where failures < 20 {
             var numbers = SeededNumbers(state: UInt64(seed))
             let planted = RandomSecret(with: &numbers)
             var leaks = Self.leaks(of: planted)
