@@ -6,7 +6,7 @@ import Primitives
 /// The mailbox of the thread on which libcurl runs. The thread lives from the first request to `stop`.
 final class CurlEngine: Sendable {
     enum Command: Sendable {
-        case start(Transfer, Handover<HTTPResponse>)
+        case start(Transfer, Promise<HTTPResponse>)
         /// The reader or the sender has something: continue what was paused.
         case proceed(Transfer)
         case cancel(Transfer)
@@ -90,7 +90,7 @@ final class CurlEngine: Sendable {
             defer { mailbox = Mailbox(isStopped: true) }
             return (mailbox.waiting, mailbox.commands)
         }
-        for case .start(_, let answer) in late { answer.deliver(.failure(Self.shutDown)) }
+        for case .start(_, let answer) in late { answer.resolve(.failure(Self.shutDown)) }
         curl_multi_cleanup(multi.handle)
         for continuation in waiting { continuation.resume() }
     }
@@ -162,7 +162,8 @@ struct TransferLoop {
         switch command {
         case .start(let transfer, let answer):
             guard !transfer.isCancelled else {
-                return answer.deliver(.failure(HTTPError(.cancelled, "The request was cancelled.")))
+                answer.resolve(.failure(HTTPError(.cancelled, "The request was cancelled.")))
+                return
             }
             transfer.answer = answer
             queue.add(transfer, to: transfer.origin)

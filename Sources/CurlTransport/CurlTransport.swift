@@ -52,7 +52,7 @@ public final class CurlTransport: HTTPTransport {
         let prepared = try PreparedRequest(request, configuration)
         let transfer = Transfer(prepared, configuration, engine: engine, owner: self)
         return try await withTaskCancellationHandler {
-            let answer = Handover<HTTPResponse>()
+            let answer = Promise<HTTPResponse>()
             if !engine.post(.start(transfer, answer)) { throw CurlEngine.shutDown }
             return try await answer.value()
         } onCancel: {

@@ -26,7 +26,7 @@ final class Transfer: @unchecked Sendable {
     /// A stream keeps its transport alive.
     private let owner: CurlTransport
     /// Whoever waits for the answer's headers.
-    var answer: Handover<HTTPResponse>?
+    var answer: Promise<HTTPResponse>?
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var parser = ResponseHeaderParser()
     private var phase = Phase.headers
@@ -85,11 +85,11 @@ final class Transfer: @unchecked Sendable {
         case (.streaming(let pipe), .failure(let error)): pipe.finish(error)
         case (.collecting(var response), .success):
             response.body = .bytes(collected)
-            answer?.deliver(.success(response))
+            answer?.resolve(.success(response))
         case (.headers, .success):
-            answer?.deliver(.failure(HTTPError(.connectionLost, "The connection ended within the answer's headers.")))
+            answer?.resolve(.failure(HTTPError(.connectionLost, "The connection ended within the answer's headers.")))
         case (_, .failure(let error)):
-            answer?.deliver(.failure(error))
+            answer?.resolve(.failure(error))
         }
         answer = nil
         collected = []
@@ -124,7 +124,7 @@ final class Transfer: @unchecked Sendable {
             } cancel: { [self] in
                 engine.cancel(self)
             })
-        answer?.deliver(.success(response))
+        answer?.resolve(.success(response))
         answer = nil
     }
 

@@ -74,7 +74,7 @@ public final class URLSessionTransport: HTTPTransport {
 
 private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
-        let answer = Handover<HTTPResponse>()
+        let answer = Promise<HTTPResponse>()
         var body: [UInt8] = []
     }
 
@@ -83,7 +83,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
 
     init(maximumBodyBytes: Int) { self.maximumBodyBytes = maximumBodyBytes }
 
-    func begin(_ task: URLSessionTask) -> Handover<HTTPResponse> {
+    func begin(_ task: URLSessionTask) -> Promise<HTTPResponse> {
         let (key, exchange) = (task.taskIdentifier, Exchange())
         exchanges.withLock { $0[key] = exchange }
         task.resume()
@@ -94,7 +94,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
     func abandon(_ task: URLSessionTask) {
         task.cancelElsewhere()
         let exchange = exchanges.withLock { [key = task.taskIdentifier] in $0.removeValue(forKey: key) }
-        exchange?.answer.deliver(.failure(HTTPError(.cancelled, "The request was cancelled.")))
+        exchange?.answer.resolve(.failure(HTTPError(.cancelled, "The request was cancelled.")))
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -108,7 +108,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
         }
         guard let refused else { return }
         dataTask.cancelElsewhere()
-        refused.answer.deliver(
+        refused.answer.resolve(
             .failure(HTTPError(.bodyTooLarge, "The answer's body is longer than the \(limit) bytes allowed.")))
     }
 
@@ -120,14 +120,14 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
         let key = task.taskIdentifier
         guard let exchange = exchanges.withLock({ $0.removeValue(forKey: key) }) else { return }
         if let error {
-            exchange.answer.deliver(.failure(HTTPError(reportedBySession: error)))
+            exchange.answer.resolve(.failure(HTTPError(reportedBySession: error)))
         } else if let response = task.response as? HTTPURLResponse {
-            exchange.answer.deliver(
+            exchange.answer.resolve(
                 .success(
                     HTTPResponse(
                         status: response.statusCode, headers: HTTPHeaders(response), body: .bytes(exchange.body))))
         } else {
-            exchange.answer.deliver(.failure(HTTPError(.protocolError, "The server's answer is not an HTTP answer.")))
+            exchange.answer.resolve(.failure(HTTPError(.protocolError, "The server's answer is not an HTTP answer.")))
         }
     }
 

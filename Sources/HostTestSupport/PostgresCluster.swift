@@ -65,6 +65,13 @@ public final class PostgresCluster: Sendable {
         folder = line
     }
 
+    /// The script ends the server and removes the folder once its input has ended. The task keeps `program` until then: let go,
+    /// it would kill the script at once, and the server would go on.
+    deinit {
+        program.closeInput()
+        Task { [program] in _ = await program.end() }
+    }
+
     /// Settings of a cluster that keeps its log in `archive`, from which a later timestamp than that of a base backup can be restored.
     public static let archiving = [
         "archive_mode=on", "archive_command='mkdir -p ../archive && cp %p ../archive/%f'",

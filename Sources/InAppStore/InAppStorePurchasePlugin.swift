@@ -111,6 +111,18 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         }
     }
 
+    public func purchase(
+        _ product: Product, quantity: Int
+    ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
+        guard quantity != 1 else { return await purchase(product, with: nil) }
+        guard isListed(product.productIdentifier) else { return .notSupported }
+        return await PurchasePluginResult {
+            try await Self.sell(at: store) {
+                try await self.store.purchaseConsumable(product.productIdentifier, quantity: quantity)
+            }
+        }
+    }
+
     private static func sell(
         at store: Store, _ pay: () async throws -> StoreTransaction?
     ) async throws -> SuccessfulPurchase {

@@ -170,6 +170,19 @@ import Testing
         await bench.close()
     }
 
+    @Test func `a ledger that is locked by another program is unavailable, with a key as without`() async throws {
+        let gate = GateBox()
+        let bench = try await ServerBench(wrapping: gate.wrap)
+        gate.database?.fail(with: SQLError(.busy, "The database is locked."))
+        for headers in [key, [:]] {
+            let refused = try await bench.grant(headers: headers)
+            #expect(refused.status == 503 && refused.code == "unavailable", "\(refused)")
+        }
+        gate.database?.fail(with: nil)
+        #expect(try await bench.grant(headers: key).status == 201)
+        await bench.close()
+    }
+
     @Test func `two at once: when the first takes too long, the second is told to come back`() async throws {
         let gate = GateBox()
         let bench = try await ServerBench(wrapping: gate.wrap)

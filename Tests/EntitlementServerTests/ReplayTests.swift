@@ -73,6 +73,30 @@ import Testing
         await bench.close()
     }
 
+    /// Header and digest of what stores signed are apart from the rest of it.
+    @Test func `a changed header is found, and mended by the next fact that has it`() async throws {
+        let bench = try await lived()
+        try await bench.database.write { connection in
+            for row in try connection.query("SELECT number, bytes FROM signed_header") {
+                var bytes: [UInt8] = try row["bytes"]
+                bytes[bytes.count / 2] ^= 1
+                try connection.execute(
+                    "UPDATE signed_header SET bytes = ?2 WHERE number = ?1",
+                    [.integer(try row["number"]), .blob(bytes)])
+            }
+        }
+        #expect(try replay(bench).differences.contains { $0.subject.hasPrefix("fact") })
+        #expect(try await bench.send(.get, "/v1/customers/anna/export", as: .secret).status == 500)
+        await bench.close()
+
+        let next = try await ServerBench(folder: bench.folder, keys: bench.keys)
+        next.clock.advance(by: 41 * 86400)
+        _ = try await next.post(next.purchase("9", product: "more"), for: "ben")
+        #expect(try replay(next).differences == [])
+        #expect(try await next.send(.get, "/v1/customers/anna/export", as: .secret).status == 200)
+        await next.close()
+    }
+
     @Test func `other feature maps than the server's, or none, are refused`() async throws {
         let bench = try await lived()
         var other = Self.apps

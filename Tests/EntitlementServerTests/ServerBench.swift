@@ -252,6 +252,7 @@ final class GatedDatabase: SQLDatabase {
         var isOpen = true
         var waiting: [CheckedContinuation<Void, Never>] = []
         var observers: [CheckedContinuation<Void, Never>] = []
+        var failure: SQLError?
     }
 
     private let inner: any SQLDatabase
@@ -275,8 +276,12 @@ final class GatedDatabase: SQLDatabase {
             if passes { continuation.resume() }
             for observer in observers { observer.resume() }
         }
+        if let failure = state.withLock({ $0.failure }) { throw failure }
         return try await inner.write(body)
     }
+
+    /// Has every write fail before it begins.
+    func fail(with failure: SQLError?) { state.withLock { $0.failure = failure } }
 
     func shut() { state.withLock { $0.isOpen = false } }
 

@@ -87,38 +87,6 @@ import Testing
         #expect(response.headers["Allow"] == "GET, HEAD")
     }
 
-    @Test func `steps run in order inwards and in reverse outwards`() async throws {
-        struct Tag: Middleware {
-            let name: String
-            func respond(to request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> HTTPReply) -> HTTPReply {
-                var request = request
-                request.headers.add("In", name)
-                return next(request).map { response in
-                    var response = response
-                    response.headers.add("Out", name)
-                    return response
-                }
-            }
-        }
-        struct Gate: Middleware {
-            func respond(to request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> HTTPReply) -> HTTPReply {
-                request.method == .delete ? .ready(HTTPResponse(status: 403)) : next(request)
-            }
-        }
-        let handler = AnyHTTPHandler { request in
-            .suspended {
-                HTTPResponse(status: 200, body: .text(request.headers.values("In").joined(separator: ",")))
-            }
-        }
-        let chain = MiddlewareChain([Tag(name: "a"), Gate(), Tag(name: "b")], around: handler)
-        let answered = await chain.respond(to: HTTPRequest(method: .get, url: "/")).response()
-        #expect(answered.body.buffered == Array("a,b".utf8))
-        #expect(answered.headers.values("Out") == ["b", "a"])
-        let refused = await chain.respond(to: HTTPRequest(method: .delete, url: "/")).response()
-        #expect(refused.status == 403)
-        #expect(refused.headers.values("Out") == ["a"])
-    }
-
     @Test func `a transport in process gives the handler what a listener would`() async throws {
         let transport = InProcessTransport(
             AnyHTTPHandler { request in

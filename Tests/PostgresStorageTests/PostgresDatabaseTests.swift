@@ -33,6 +33,16 @@ struct PostgresDatabaseTests {
         try database.read { try $0.first("SELECT balance FROM account WHERE name = ?1", [.text(name)])?["balance"] }
     }
 
+    @Test func `a cluster that nothing uses any more ends its server and removes its folder`() async throws {
+        var cluster: PostgresCluster? = try await PostgresCluster()
+        let folder = try #require(cluster?.folder)
+        let file = try String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)
+        let server = try #require(file.split(separator: "\n").first.flatMap { Int32($0) })
+        cluster = nil
+        try await until("the server has ended") { kill(server, 0) != 0 }
+        try await until("the folder is gone") { !FileManager.default.fileExists(atPath: folder) }
+    }
+
     // MARK: - Values
 
     @Test func `every value comes back as it was bound, whatever the column's width`() async throws {

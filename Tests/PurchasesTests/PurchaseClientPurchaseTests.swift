@@ -42,6 +42,32 @@ import Testing
         #expect(plugins.map(\.calls) == [["purchase"], ["purchase"]])
     }
 
+    /// Sells any number at once.
+    private final class Wholesaler: PurchasePlugin {
+        let name = "wholesale"
+        let quantities = Locked<[Int]>([])
+
+        func purchase(
+            _ product: Product, quantity: Int
+        ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
+            quantities.withLock { $0.append(quantity) }
+            return .success(SuccessfulPurchase(paidFeatures: .of("wholesale")))
+        }
+    }
+
+    @Test func `several at once are bought from the first plugin that sells so many`() async throws {
+        let retailer = StubPlugin("retailer") { $0.purchase = Self.selling(.of("retail")) }
+        let wholesaler = Wholesaler()
+        let client = try await PurchaseClient.with(retailer, wholesaler)
+        #expect(try await client.purchase(product, quantity: 3).paidFeatures == .of("wholesale"))
+        #expect(retailer.calls == ["invalidate", "paidFeatures"])
+        #expect(try await client.purchase(product, quantity: 1).paidFeatures == .of("retail"))
+        #expect(wholesaler.quantities.withLock { $0 } == [3])
+        await #expect(throws: PurchaseError(.noSuitablePlugin)) {
+            try await PurchaseClient.with(retailer).purchase(product, quantity: 2)
+        }
+    }
+
     @Test func `a plugin that is listed twice is asked twice and no more`() async throws {
         let plugin = StubPlugin("a")
         let client = try await PurchaseClient.with(plugin, plugin)

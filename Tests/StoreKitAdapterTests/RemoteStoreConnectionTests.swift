@@ -203,8 +203,10 @@ struct RemoteStoreConnectionTests {
     {
         let german = Storefront(countryCode: "DEU", id: "143443", locale: "de_DE", currency: "EUR")
         let consent = StoreMessage(id: "m", reason: .priceIncreaseConsent, productID: "plus")
+        let hasListener = Gate()
         simulator.answer { words, _ in
-            switch words {
+            if words.contains("/updates?") { try await hasListener.pass() }
+            return switch words {
             case "GET /store/v1/devices/device%201/updates?wait=20.0&storefront=143441":
                 try .of(StoreWire.Updates(updates: [], cursor: "12-3 &", storefront: german, messages: [consent]))
             case "GET /store/v1/devices/device%201/updates?wait=20.0&after=12-3%20%26&storefront=143443":
@@ -217,6 +219,7 @@ struct RemoteStoreConnectionTests {
         let connection = simulator.connect()
         var storefronts = connection.storefrontUpdates.makeAsyncIterator()
         #expect(await storefronts.next() == ScriptedStoreConnection.storefront)
+        hasListener.open()
         #expect(await storefronts.next() == german)
         var updates = connection.updates.makeAsyncIterator()
         _ = await updates.next()

@@ -71,6 +71,14 @@ import Testing
             #expect(lint.status == 1 && lint.json?["ok"] == false, "\(lint)")
             #expect(lint.json?["findings"]?.arrayValue?.map { $0["severity"] } == ["error"])
         }
+        let credits = try folder.write(
+            "credits.json",
+            "{\"features\": {\"pro\": [\"a\"]}, \"credits\": {\"e\u{301}\": {\"products\": {\"a\": 1}, \"prices\": {\"b\": 1}}}}"
+        )
+        let named = try await SoukExecutable.run(["catalog", "lint", credits, "--json"])
+        #expect(
+            named.status == 1 && named.json?["findings"]?[0]?["reason"]?.stringValue?.contains("NFC") == true,
+            "\(named)")
         let key = ["--key", String(repeating: "0a", count: 32)]
         for arguments in [
             ["catalog", "convert", empty], ["catalog", "convert", unknown], ["simulate", "--catalog", unknown],

@@ -92,6 +92,15 @@ extension LedgerTransaction {
     }
 }
 
+extension EntitlementService {
+    /// Whether a ledger's file may still hold names of customers who were erased from it, because it was not written anew
+    /// since. A ledger of before erasures has none.
+    public static func holdsErased(_ connection: any SQLConnection) throws -> Bool {
+        let table = try connection.first("SELECT 1 AS one FROM sqlite_schema WHERE name = 'compaction_due'")
+        return try table != nil && Schema.erasureToCompact(connection) != nil
+    }
+}
+
 extension Schema {
     /// The last erasure after which the database is to be written anew; `nil` where it was, after all of them.
     static func erasureToCompact(_ connection: any SQLConnection) throws -> Int64? {

@@ -88,13 +88,13 @@ struct Ledger: Sendable {
         once request: IdempotentRequest?,
         _ body: @escaping @Sendable (any SQLConnection, inout Outcome) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
-        let hasKey = Locked(false)
+        let waitsForKey = Locked(false)
         do {
             return try await write { connection, outcome in
                 guard var request else { return try body(connection, &outcome) }
-                hasKey.withLock { $0 = false }
+                waitsForKey.withLock { $0 = true }
                 let isFirst = try request.begin(connection)
-                hasKey.withLock { $0 = true }
+                waitsForKey.withLock { $0 = false }
                 guard isFirst else {
                     guard let kept = try request.kept(connection) else { throw Refusal.idempotencyInProgress }
                     return kept
@@ -105,8 +105,9 @@ struct Ledger: Sendable {
                 return answer
             }
         } catch let error as SQLError {
-            // The request that has the key is not answered yet, on another server.
-            guard error.code == .busy, request != nil, !hasKey.withLock(\.self) else { throw error }
+            // The request that has the key is not answered yet, on another server. A transaction that could not even begin waited
+            // for something else.
+            guard error.code == .busy, waitsForKey.withLock(\.self) else { throw error }
             throw Refusal.idempotencyInProgress
         }
     }

@@ -29,10 +29,13 @@ struct SignedHeaders: Sendable {
         return number
     }
 
-    /// There are as many headers as the stores have certificates to sign with: a few.
+    /// There are as many headers as the stores have certificates to sign with: a few. A row whose bytes were changed does not
+    /// count.
     static func number(of header: [UInt8], in connection: any SQLConnection) throws -> Int64? {
-        try connection.first("SELECT number FROM signed_header WHERE digest = ?1", [.blob(SHA256.hash(header))])
-            .map { try $0["number"] }
+        let row = try connection.first(
+            "SELECT number, bytes FROM signed_header WHERE digest = ?1", [.blob(SHA256.hash(header))])
+        guard let row, try row["bytes"] == header else { return nil }
+        return try row["number"]
     }
 }
 
@@ -44,25 +47,29 @@ extension LedgerTransaction {
 
     private func number(of header: [UInt8]) throws -> Int64 {
         if let known = try SignedHeaders.number(of: header, in: connection) { return known }
+        // Another transaction was first, or the bytes were changed: then these are the right ones.
         let row = try connection.first(
             """
-            INSERT INTO signed_header (digest, bytes) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING RETURNING number
+            INSERT INTO signed_header (digest, bytes) VALUES (?1, ?2)
+            ON CONFLICT (digest) DO UPDATE SET bytes = excluded.bytes RETURNING number
             """, [.blob(SHA256.hash(header)), .blob(header)])
-        if let row { return try row["number"] }
-        // Another transaction was first.
-        guard let number = try SignedHeaders.number(of: header, in: connection) else {
+        guard let row else {
             throw EntitlementServerError(.internalInconsistency, "The ledger did not keep a header.")
         }
-        return number
+        return try row["number"]
     }
 
-    /// The bytes of the header of this number.
+    /// The bytes of the header of this number. Throws `internalInconsistency` where they do not have their digest.
     func header(_ number: Int64) throws -> [UInt8] {
-        let row = try connection.first("SELECT bytes FROM signed_header WHERE number = ?1", [.integer(number)])
+        let row = try connection.first("SELECT bytes, digest FROM signed_header WHERE number = ?1", [.integer(number)])
         guard let row else {
             throw EntitlementServerError(.internalInconsistency, "The ledger lost a header.")
         }
-        return try row["bytes"]
+        let bytes: [UInt8] = try row["bytes"]
+        guard try row["digest"] == SHA256.hash(bytes) else {
+            throw EntitlementServerError(.internalInconsistency, "A header in the ledger was damaged.")
+        }
+        return bytes
     }
 }
 

@@ -8,12 +8,16 @@ import StoreModel
 extension StoreHubPlugin {
     func purchase(_ id: String, quantity: Int, offer: String?, id message: MessageID?) async {
         await tellPurchase(of: id, as: message) {
-            guard quantity == 1 else { return (try await store.purchaseConsumable(id, quantity: quantity), false) }
             // What is not in the list may be another plugin's to sell.
             let listed = ProductID(rawValue: id).flatMap { store.list[$0] }
             let known = try await listed == nil ? nil : store.fetchProductsInfo([id])[id]
             let product = known.map { Product($0) } ?? Product(productIdentifier: id)
-            let purchase = try await client.purchase(product, with: try await promoOffer(offer, of: product))
+            let purchase =
+                if let offer = try await promoOffer(offer, of: product) {
+                    try await client.purchase(product, with: offer)
+                } else {
+                    try await client.purchase(product, quantity: quantity)
+                }
             return (purchase.transaction, purchase.isPendingAcknowledgement)
         }
     }

@@ -68,7 +68,8 @@ extension StoreConfiguration {
         remote.sleep = sleep
         remote.random = random
         let shipped: [any ContentFetcher] = [
-            RemoteContentFetcher(transport: transportOrDefault, configuration: remote), LocalContentFetcher(),
+            RemoteContentFetcher(transport: (try? network()) ?? NoTransport(), configuration: remote),
+            LocalContentFetcher(),
         ]
         return ContentLibrary(
             folder: contentFolder ?? stateFolder + ".content",
@@ -93,7 +94,7 @@ extension StoreConfiguration {
         return RemoteStoreConnection(
             configuration: .init(
                 url: try setting("SOUK_STORE_URL", "where the App Store simulator listens"),
-                account: environment["SOUK_STORE_ACCOUNT"] ?? "default", transport: transportOrDefault, sleep: sleep))
+                account: environment["SOUK_STORE_ACCOUNT"] ?? "default", transport: try network(), sleep: sleep))
     }
 
     private func defaultValidator() throws -> any ReceiptValidator {
@@ -106,10 +107,18 @@ extension StoreConfiguration {
         configuration.sleep = sleep
         configuration.random = random
         configuration.customerToken = customerToken
-        return EntitlementServiceClient(configuration: configuration, transport: transportOrDefault)
+        return EntitlementServiceClient(configuration: configuration, transport: try network())
     }
 
-    private var transportOrDefault: any HTTPTransport { transport ?? URLSessionTransport() }
+    /// URLSession is the default on Apple's systems alone: that of Linux changes headers.
+    private func network() throws -> any HTTPTransport {
+        #if canImport(FoundationNetworking)
+            guard let transport else { throw NoTransport.error }
+            return transport
+        #else
+            return transport ?? URLSessionTransport()
+        #endif
+    }
 
     private func setting(_ name: String, _ meaning: String) throws -> String {
         guard let value = environment[name], !value.isEmpty else {
@@ -118,6 +127,15 @@ extension StoreConfiguration {
         }
         return value
     }
+}
+
+/// In the place of a transport that was not given.
+private struct NoTransport: HTTPTransport {
+    static let error = StoreError(
+        .missingSetting,
+        "Set the store configuration's transport to CurlTransport(): there is no default on this system.")
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse { throw Self.error }
 }
 
 extension Duration {

@@ -63,7 +63,8 @@ public struct StoreConfiguration: Sendable {
     /// Which of the siblings' subscriptions count here; without one, none.
     public var multiAppSubscriptionClassifier: (any MultiAppSubscriptionClassifier)?
 
-    /// How the defaults of `connection`, `validator` and `contentManager` send their requests.
+    /// How the defaults of `connection`, `validator` and `contentManager` send their requests. `nil` is `URLSession` on Apple's
+    /// systems; elsewhere there is no default, and `CurlTransport()` is the one to take.
     public var transport: (any HTTPTransport)?
     public var environment: [String: String]
 

@@ -29,7 +29,7 @@ extension CompletionHandlerFloret {
         let report: @Sendable (InterceptionReport.Code, String) -> Void = { [name] code, sentence in
             interceptor?.report(code, floret: name, "The floret \"\(name)\" \(sentence)")
         }
-        let answer = Handover<Record>()
+        let answer = Promise<Record>()
         let ending = Locked(Ending.open)
         // What is to be reported is reported before the request goes on.
         let end: @Sendable (Ending, Record, @Sendable () -> Void) -> Ending = { [answer] how, record, tell in
@@ -39,7 +39,7 @@ extension CompletionHandlerFloret {
             }
             if before == .open {
                 tell()
-                answer.deliver(.success(record))
+                answer.resolve(.success(record))
             }
             return before
         }

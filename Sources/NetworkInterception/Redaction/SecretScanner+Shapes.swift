@@ -112,7 +112,7 @@ extension SecretScanner {
         guard start > scheme.upperBound else { return false }
         let word = text[start..<min(text.count, start + Self.longestJudged)].prefix { Self.credential.contains($0) }
         // `Bearer realm="…"` asks for credentials.
-        if word.isEmpty || byte(word.endIndex) == UInt8(ascii: "\"") && word.last == UInt8(ascii: "=") { return false }
+        if word.isEmpty || byte(word.endIndex) == UInt8(ascii: "\"") && isParameter(word) { return false }
         let letter = text[scheme.lowerBound] | 0x20
         let isSecret: Bool
         if isBasic(scheme) {
@@ -127,6 +127,16 @@ extension SecretScanner {
         guard isSecret else { return false }
         hide(start..<trimmed(start..<end(from: start) { !Self.credential.contains($0) }))
         return true
+    }
+
+    private static let longestParameter = 32
+
+    /// The name of a parameter and its `=`, with nothing that only random text has. Base64 that ends in padding has.
+    private func isParameter(_ word: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        let name = word.dropLast()
+        guard word.last == UInt8(ascii: "="), (1...Self.longestParameter).contains(name.count) else { return false }
+        return !isRandom(name)
+            && name.allSatisfy { $0.isASCIILetter || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
     }
 
     private func isBasic(_ scheme: Range<Int>) -> Bool {

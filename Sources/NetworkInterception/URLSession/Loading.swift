@@ -310,8 +310,8 @@ extension HTTPBodyStream {
         self.init(
             length: length,
             next: {
-                let piece = Handover<[UInt8]?>()
-                queue.async { piece.deliver(Result { try source.value.piece() }) }
+                let piece = Promise<[UInt8]?>()
+                queue.async { piece.resolve(Result { try source.value.piece() }) }
                 return try await piece.value()
             }, cancel: { queue.async { source.value.close() } })
     }

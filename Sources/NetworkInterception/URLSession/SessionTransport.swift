@@ -69,7 +69,7 @@ final class SessionTransport: HTTPTransport {
 
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
-        let answer = Handover<HTTPResponse>()
+        let answer = Promise<HTTPResponse>()
         /// Removed when the exchange is over.
         let upload: SpooledBody?
         var body: AsyncThrowingStream<[UInt8], any Error>.Continuation?
@@ -77,7 +77,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 
     private let exchanges = Locked<[Int: Exchange]>([:])
 
-    fileprivate func begin(_ task: URLSessionTask, _ upload: SpooledBody?) -> Handover<HTTPResponse> {
+    fileprivate func begin(_ task: URLSessionTask, _ upload: SpooledBody?) -> Promise<HTTPResponse> {
         let (key, exchange) = (task.taskIdentifier, Exchange(upload: upload))
         exchanges.withLock { $0[key] = exchange }
         task.resume()
@@ -91,7 +91,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         }
         guard let exchange else { return }
         task.cancelElsewhere()
-        exchange.answer.deliver(.failure(HTTPError(.cancelled, "The request was cancelled.")))
+        exchange.answer.resolve(.failure(HTTPError(.cancelled, "The request was cancelled.")))
     }
 
     func urlSession(
@@ -101,7 +101,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         defer { completionHandler(.allow) }
         guard let response = response as? HTTPURLResponse else { return }
         let (stream, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
-        let answer = exchanges.withLock { [key = dataTask.taskIdentifier] exchanges -> Handover<HTTPResponse>? in
+        let answer = exchanges.withLock { [key = dataTask.taskIdentifier] exchanges -> Promise<HTTPResponse>? in
             // Redirects that were not followed come twice.
             guard exchanges[key]?.body == nil else { return nil }
             exchanges[key]?.body = continuation
@@ -109,7 +109,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         }
         let pieces = Pieces(stream)
         let body = HTTPBodyStream(next: { try await pieces.next() }, cancel: { dataTask.cancelElsewhere() })
-        answer?.deliver(
+        answer?.resolve(
             .success(HTTPResponse(status: response.statusCode, headers: HTTPHeaders(response), body: .stream(body))))
     }
 
@@ -125,7 +125,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         if let body = exchange.body {
             body.finish(throwing: failure)
         } else {
-            exchange.answer.deliver(
+            exchange.answer.resolve(
                 .failure(failure ?? HTTPError(.protocolError, "The server's answer is not an HTTP answer.")))
         }
     }

@@ -171,7 +171,7 @@ extension PurchaseClient {
         let plugin = member.plugin
         let deadline = configuration.pluginDeadlines[exactly: plugin.name] ?? configuration.pluginDeadline
         do {
-            return try await Patience.answer(
+            return try await Deadline.answer(
                 within: hasDeadline ? deadline : nil, sleep: configuration.sleep, asking: plugin.name,
                 waiting: { plugin.appRequests?.waitingForApp ?? AppRequests.Waiting() }
             ) { try await call(plugin) }

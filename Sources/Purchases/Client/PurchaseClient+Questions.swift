@@ -108,8 +108,20 @@ extension PurchaseClient {
     public func purchase(
         _ product: Product, with promoOffer: PromoOffer? = nil
     ) async throws -> SuccessfulPurchase {
+        try await sell { await $0.purchase(product, with: promoOffer) }
+    }
+
+    /// Several of a consumable in one payment, from the first plugin that sells so many at once; otherwise as
+    /// `purchase(_:with:)`.
+    public func purchase(_ product: Product, quantity: Int) async throws -> SuccessfulPurchase {
+        try await sell { await $0.purchase(product, quantity: quantity) }
+    }
+
+    private func sell(
+        _ buy: @escaping @Sendable (any PurchasePlugin) async -> PurchasePluginResult<SuccessfulPurchase, any Error>
+    ) async throws -> SuccessfulPurchase {
         let ticket = session.withLock { $0.ticket() }
-        let (purchase, seller) = try await start(.purchase) { await $0.purchase(product, with: promoOffer) }
+        let (purchase, seller) = try await start(.purchase, execute: buy)
         return await complete(purchase, from: seller, ticket: ticket, PurchaseOperation.purchase.rule)
     }
 
@@ -158,7 +170,7 @@ extension PurchaseClient {
             }
         }
         // A caller that is cancelled has bought nevertheless, and gets what is known.
-        try? await Patience.answer(
+        try? await Deadline.answer(
             within: configuration.afterPurchaseDeadline, sleep: configuration.sleep, asking: "all others"
         ) { await asking.value }
     }

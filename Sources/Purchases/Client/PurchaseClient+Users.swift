@@ -102,7 +102,7 @@ extension PurchaseClient {
             work.repeatedLogIns[member.index] = task
             return task
         }
-        try await Patience.answer(within: nil, sleep: configuration.sleep, asking: member.plugin.name) {
+        try await Deadline.answer(within: nil, sleep: configuration.sleep, asking: member.plugin.name) {
             try await repeated.value
         }
     }

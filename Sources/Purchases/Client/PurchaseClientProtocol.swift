@@ -12,6 +12,7 @@ public protocol PurchaseClientProtocol: AnyObject, Sendable {
     func getWebPricePoints(with identifiers: Set<String>, _ mode: ReadMode) async throws -> [WebPricePoint]
     func getPromotionalOffer(for productDiscount: ProductDiscount, product: Product) async throws -> PromoOffer
     func purchase(_ product: Product, with promoOffer: PromoOffer?) async throws -> SuccessfulPurchase
+    func purchase(_ product: Product, quantity: Int) async throws -> SuccessfulPurchase
     func restorePurchases() async throws -> RestoreResult
     func cancelSubscription(with token: CancellationToken) async throws
     func sendRestoreLink(to email: String) async throws
@@ -58,6 +59,10 @@ extension PurchaseClientProtocol {
 extension PurchaseClientProtocol {
     public func getWebPricePoints(with identifiers: Set<String>, _ mode: ReadMode) async throws -> [WebPricePoint] {
         []
+    }
+    public func purchase(_ product: Product, quantity: Int) async throws -> SuccessfulPurchase {
+        guard quantity == 1 else { throw PurchaseError(.noSuitablePlugin) }
+        return try await purchase(product, with: nil)
     }
     public func sendRestoreLink(to email: String) async throws { throw PurchaseError(.noSuitablePlugin) }
     public func presentCodeRedemptionUI() async throws { throw PurchaseError(.noSuitablePlugin) }

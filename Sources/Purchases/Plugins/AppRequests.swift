@@ -44,13 +44,9 @@ public final class AppRequests: Sendable {
             waiting.everBegun += 1
         }
         defer { waiting.withLock { $0.now -= 1 } }
-        let answer = SingleAnswer<Void>()
-        try await withTaskCancellationHandler {
-            asking.yield(.open(URLToOpen(url: url, answer: answer)))
-            try await answer.value()
-        } onCancel: {
-            answer.give(.failure(CancellationError()))
-        }
+        let answer = Promise<Void>()
+        asking.yield(.open(URLToOpen(url: url, answer: answer)))
+        try await answer.valueUnlessCancelled()
     }
 
     /// Tells the app that the customer wants to buy `product`, which they said outside of it; `purchase` is called when
@@ -74,23 +70,23 @@ public final class AppRequests: Sendable {
 /// A page that a plugin needs the customer to see. Answered once: by the app, or as not opened when the app lets go of it.
 public final class URLToOpen: Sendable {
     public let url: URL
-    private let answer: SingleAnswer<Void>
+    private let answer: Promise<Void>
 
-    init(url: URL, answer: SingleAnswer<Void>) {
+    init(url: URL, answer: Promise<Void>) {
         self.url = url
         self.answer = answer
     }
 
     deinit {
-        answer.give(
+        answer.resolve(
             .failure(PurchaseError(.unsupported, "The app did not open the page; listen to the client's urlsToOpen.")))
     }
 
     /// The customer is done with the page.
-    public func opened() { answer.give(.success(())) }
+    public func opened() { answer.resolve(.success(())) }
 
     /// The page could not be opened.
-    public func failed(_ error: any Error) { answer.give(.failure(error)) }
+    public func failed(_ error: any Error) { answer.resolve(.failure(error)) }
 }
 
 /// A purchase that the customer began outside the app, such as on the product page of a store.

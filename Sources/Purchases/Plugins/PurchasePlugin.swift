@@ -1,3 +1,5 @@
+import Primitives
+
 /// A system that sells to customers, behind the one face that `PurchaseClient` shows.
 ///
 /// Only `name` has no default. What a plugin does not do it leaves to the default: getters answer with nothing,
@@ -32,6 +34,8 @@ public protocol PurchasePlugin: AnyObject, Sendable {
     func purchase(
         _ product: Product, with promoOffer: PromoOffer?
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error>
+    /// Several of a consumable in one payment. By default one is sold as without a quantity, and more are `.notSupported`.
+    func purchase(_ product: Product, quantity: Int) async -> PurchasePluginResult<SuccessfulPurchase, any Error>
     func restorePurchases() async throws -> RestoreResult
     func cancelSubscription(with token: CancellationToken) async -> PurchasePluginResult<Void, any Error>
     /// Sends the customer a letter with which they find their purchases again.
@@ -70,6 +74,12 @@ extension PurchasePlugin {
         _ product: Product, with promoOffer: PromoOffer?
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> { .notSupported }
 
+    public func purchase(
+        _ product: Product, quantity: Int
+    ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
+        quantity == 1 ? await purchase(product, with: nil) : .notSupported
+    }
+
     public func restorePurchases() async throws -> RestoreResult {
         RestoreResult(restored: [], paidFeatures: PaidFeatures(), nothingToRestore: true)
     }
@@ -98,13 +108,9 @@ extension PurchasePlugin {
     public func answer<Value: Sendable>(
         _ ask: (_ completion: @escaping @Sendable (Result<Value, any Error>) -> Void) throws -> Void
     ) async throws -> Value {
-        let answer = SingleAnswer<Value>()
-        return try await withTaskCancellationHandler {
-            try ask { answer.give($0) }
-            return try await answer.value()
-        } onCancel: {
-            answer.give(.failure(CancellationError()))
-        }
+        let answer = Promise<Value>()
+        try ask { answer.resolve($0) }
+        return try await answer.valueUnlessCancelled()
     }
 }
 

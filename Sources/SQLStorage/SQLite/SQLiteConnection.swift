@@ -120,10 +120,16 @@ final class SQLiteConnection: @unchecked Sendable {
 
     /// The size of the database in bytes, with the pages that only the log has.
     func size() throws(SQLError) -> Int64 {
+        try internalNumber("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+    }
+
+    /// A number that changes when another connection commits.
+    func dataVersion() throws(SQLError) -> Int64 { try internalNumber("PRAGMA data_version") }
+
+    private func internalNumber(_ sql: String) throws(SQLError) -> Int64 {
         isEngineSpeaking = true
         defer { isEngineSpeaking = false }
         var prepared: OpaquePointer?
-        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         guard sqlite3_prepare_v2(handle, sql, -1, &prepared, nil) == SQLITE_OK else { throw failure() }
         defer { sqlite3_finalize(prepared) }
         guard sqlite3_step(prepared) == SQLITE_ROW else { throw failure() }

@@ -5,15 +5,24 @@ extension SQLiteFile {
     /// Copies the database as it is at one instant, checks the copy and gives it its name once it is durable; writers go
     /// on meanwhile. The copy is one file, readable by its owner alone.
     ///
-    /// `progress` is told the part that is done, from 0 to 1. Throws `SQLError` with `cannotOpen` when there is something
-    /// at `destination` already or nothing can be made there, `corrupt` when the database is damaged, `storageFull` and
-    /// the like; then nothing is left at `destination`.
-    public func backUp(to destination: String, progress: (Double) -> Void = { _ in }) throws {
-        try backUp(to: destination, pagesAtOnce: 1024, progress: progress)
+    /// Throws `SQLError` with `cannotOpen` when there is something at `destination` already or nothing can be made there,
+    /// `corrupt` when the database is damaged, `storageFull` and the like; then nothing is left at `destination`.
+    ///
+    /// - Parameters:
+    ///   - progress: called with the part that is done, from 0 to 1.
+    ///   - holdsDeleted: whether the copy is to be written anew before it gets its name, without anything that was deleted.
+    public func backUp(
+        to destination: String, progress: (Double) -> Void = { _ in },
+        holdsDeleted: (any SQLConnection) throws -> Bool = { _ in false }
+    ) throws {
+        try backUp(to: destination, pagesAtOnce: 1024, progress: progress, holdsDeleted: holdsDeleted)
     }
 
-    /// `progress` is told after each `pagesAtOnce` pages.
-    func backUp(to destination: String, pagesAtOnce: CInt, progress: (Double) -> Void) throws {
+    /// `progress` is called after each `pagesAtOnce` pages.
+    func backUp(
+        to destination: String, pagesAtOnce: CInt, progress: (Double) -> Void,
+        holdsDeleted: (any SQLConnection) throws -> Bool = { _ in false }
+    ) throws {
         guard access(destination, F_OK) != 0 else {
             throw SQLError(.cannotOpen, "The backup \(destination) cannot be made: that file exists; name another.")
         }
@@ -26,6 +35,8 @@ extension SQLiteFile {
             if let fault = try SQLiteFile(path: unfinished).damage(limit: 1).first {
                 throw SQLError(.corrupt, "The database \(path) cannot be copied whole. \(fault)")
             }
+            let copied = try SQLiteFile(path: unfinished)
+            if try copied.reading(holdsDeleted) { try copied.compact() }
             try Self.move(unfinished, to: destination)
         } catch {
             Self.remove(unfinished)
@@ -43,11 +54,16 @@ extension SQLiteFile {
     /// - Parameters:
     ///   - read: reads from the old database, which nobody can write any more, what is to outlive it. Not called where
     ///     there is none, or none that can be opened.
+    ///   - holdsDeleted: whether the old database is to be written anew before it gets its other name, without anything that
+    ///     was deleted from it; asked with what `read` returned.
     ///   - amend: is given the copy before it takes the place, and what `read` returned. What it throws is thrown here.
+    /// - Returns: why the old database could not be written anew, `nil` where it could or need not be.
+    @discardableResult
     public func replace<Kept: Sendable>(
         _ target: String, keepingItAs former: String, progress: (Double) -> Void = { _ in },
-        reading read: (any SQLConnection) throws -> Kept, amending amend: (SQLiteDatabase, Kept?) async throws -> Void
-    ) async throws {
+        reading read: (any SQLConnection) throws -> Kept, holdsDeleted: (Kept) -> Bool = { _ in false },
+        amending amend: (SQLiteDatabase, Kept?) async throws -> Void
+    ) async throws -> SQLError? {
         // `rename` would replace the link and leave the database that it leads to as it is.
         let target = Self.resolvingLinks(target)
         let lock = try ProcessLock(database: target)
@@ -63,7 +79,10 @@ extension SQLiteFile {
             }
             let kept = try held.map { try $0.session(read) }
             try await change(incoming) { try await amend($0, kept) }
+            // Before the exchange: a process that is killed after it would leave what was deleted in the former file.
+            let failure = try held.flatMap { try kept.map(holdsDeleted) == true ? compact(held: $0) : nil }
             try exchange(target, isHeld: held != nil, for: incoming, keepingItAs: former)
+            return failure
         } catch {
             Self.remove(incoming)
             throw error
@@ -83,6 +102,20 @@ extension SQLiteFile {
         defer { connection.close() }
         try connection.leaveWriteAheadLog(within: limits.busyTimeout)
         try connection.runInternal("VACUUM")
+    }
+
+    /// Writes a database that `hold` returned anew, and holds it again. Returns why that failed. Throws `SQLError` with
+    /// `busy` when another program wrote to it meanwhile: no transaction can be open then.
+    private func compact(held connection: SQLiteConnection) throws -> SQLError? {
+        let before = try connection.dataVersion()
+        connection.endQuietly()
+        var failure: SQLError?
+        do { try connection.runInternal("VACUUM") } catch { failure = error }
+        try connection.run(.beginExclusive)
+        guard try connection.dataVersion() == before else {
+            throw SQLError(.busy, "Another program wrote to the database that is replaced; run the command again.")
+        }
+        return failure
     }
 
     /// Opens the database at `path` for `body`. One file is left of it.

@@ -1,3 +1,4 @@
+import Primitives
 import StoreModel
 
 /// How a purchase or a restore ended.
@@ -8,8 +9,21 @@ public enum PurchaseOutcome: Sendable {
     case failed(error: any Error)
 }
 
+/// Failures are equal when their errors are, as `areEqual(_:_:)` says.
+extension PurchaseOutcome: Equatable {
+    public static func == (left: PurchaseOutcome, right: PurchaseOutcome) -> Bool {
+        switch (left, right) {
+        case (.purchased(let left), .purchased(let right)), (.restored(let left), .restored(let right)):
+            left.hasSameBytes(as: right)
+        case (.nothingToRestore, .nothingToRestore): true
+        case (.failed(let left), .failed(let right)): areEqual(left, right)
+        default: false
+        }
+    }
+}
+
 /// The answer to one payment, given exactly once.
-public struct PaymentAnswer: Sendable {
+public struct PaymentAnswer: Equatable, Sendable {
     public var outcome: PurchaseOutcome
     /// The store's transaction, when there is one.
     public var transaction: StoreTransaction?

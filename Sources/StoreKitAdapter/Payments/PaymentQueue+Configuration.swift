@@ -23,13 +23,16 @@ extension PaymentQueue {
         public var sleep: @Sendable (Duration) async throws -> Void
         /// The pause before attempt 1, 2, … of a delivery or a finish that failed.
         public var pause: @Sendable (Int) -> Duration
+        /// How long `shutDown()` waits for deliveries and questions that do not end though they are cancelled.
+        public var shutDownLimit: Duration
 
         public init(
             connection: any StoreConnection, products: ProductRequest? = nil,
             finishing: FinishPolicy = .afterAcknowledgement,
             makePaymentID: @escaping @Sendable () -> PaymentID = { PaymentID(UUID()) },
             sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-            pause: @escaping @Sendable (Int) -> Duration = { .milliseconds(250 << min($0 - 1, 10)) }
+            pause: @escaping @Sendable (Int) -> Duration = { .milliseconds(250 << min($0 - 1, 10)) },
+            shutDownLimit: Duration = .seconds(5)
         ) {
             self.connection = connection
             self.products = products
@@ -37,6 +40,7 @@ extension PaymentQueue {
             self.makePaymentID = makePaymentID
             self.sleep = sleep
             self.pause = pause
+            self.shutDownLimit = shutDownLimit
         }
     }
 }

@@ -24,9 +24,9 @@ public actor PaymentQueue {
     private let deliver: Deliver
     private let completed: AsyncStream<PaymentCompletion>.Continuation
     private var machine: PaymentQueueStateMachine
-    private var payments: [PaymentID: Waiter<PaymentAnswer>] = [:]
-    private var restores: [UInt64: Waiter<[StoreTransaction]>] = [:]
-    private var redeliveries: [UInt64: Waiter<Void>] = [:]
+    private var payments: [PaymentID: Promise<PaymentAnswer>] = [:]
+    private var restores: [UInt64: Promise<[StoreTransaction]>] = [:]
+    private var redeliveries: [UInt64: Promise<Void>] = [:]
     private var nextCaller: UInt64 = 0
     private var listener: Task<Void, Never>?
     private var work: [UInt64: Task<Void, Never>] = [:]
@@ -82,12 +82,12 @@ public actor PaymentQueue {
                 .storeFailed, "A payment named \(payment.id) is under way; let makePaymentID give each its own name.")
             return PaymentAnswer(outcome: .failed(error: taken))
         }
-        let waiter = Waiter<PaymentAnswer>()
-        payments[payment.id] = waiter
+        let promise = Promise<PaymentAnswer>()
+        payments[payment.id] = promise
         do {
             return try await withTaskCancellationHandler {
                 handle(.purchase(payment))
-                return try await withCheckedThrowingContinuation { waiter.wait(with: $0) }
+                return try await promise.value()
             } onCancel: {
                 Task { await self.handle(.gaveUp(payment.id)) }
             }
@@ -101,11 +101,11 @@ public actor PaymentQueue {
     public func restore() async throws -> [StoreTransaction] {
         nextCaller += 1
         let caller = nextCaller
-        let waiter = Waiter<[StoreTransaction]>()
-        restores[caller] = waiter
+        let promise = Promise<[StoreTransaction]>()
+        restores[caller] = promise
         return try await withTaskCancellationHandler {
             handle(.restore(caller))
-            return try await withCheckedThrowingContinuation { waiter.wait(with: $0) }
+            return try await promise.value()
         } onCancel: {
             Task { await self.handle(.gaveUpRestore(caller)) }
         }
@@ -130,11 +130,11 @@ public actor PaymentQueue {
     public func redeliver(_ transaction: TransactionID) async throws {
         nextCaller += 1
         let caller = nextCaller
-        let waiter = Waiter<Void>()
-        redeliveries[caller] = waiter
+        let promise = Promise<Void>()
+        redeliveries[caller] = promise
         try await withTaskCancellationHandler {
             handle(.redeliver(transaction, caller))
-            try await withCheckedThrowingContinuation { waiter.wait(with: $0) }
+            try await promise.value()
         } onCancel: {
             Task { await self.handle(.gaveUpRedelivery(caller)) }
         }
@@ -144,7 +144,8 @@ public actor PaymentQueue {
     public func finish(_ transaction: TransactionID) { handle(.finishRequested(transaction)) }
 
     /// Stops listening and answers everybody who waits; unfinished transactions stay at the store for the next launch.
-    /// However often it is called, it returns when nothing runs any more.
+    /// However often it is called, it returns when nothing runs any more, or after `Configuration.shutDownLimit`: a delivery
+    /// that does not heed its cancellation goes on then, and its verdict is dropped.
     public func shutDown() async {
         if !isShutDown {
             isShutDown = true
@@ -152,7 +153,16 @@ public actor PaymentQueue {
             handle(.shutDown)
             for task in work.values { task.cancel() }
         }
-        for task in Array(work.values) { await task.value }
+        let ended = Promise<Void>()
+        Task { [work] in
+            for task in work.values { await task.value }
+            ended.resolve(.success(()))
+        }
+        let limit = Task { [configuration] in
+            if (try? await configuration.sleep(configuration.shutDownLimit)) != nil { ended.resolve(.success(())) }
+        }
+        try? await ended.value()
+        limit.cancel()
         completed.finish()
     }
 

@@ -11,6 +11,19 @@ public enum ProductRequestError: Error {
     case requestFailed(error: any Error)
 }
 
+/// Failures are equal when their errors are, as `areEqual(_:_:)` says.
+extension ProductRequestError: Equatable {
+    public static func == (left: ProductRequestError, right: ProductRequestError) -> Bool {
+        switch (left, right) {
+        case (.invalidProducts(let left), .invalidProducts(let right)):
+            left.count == right.count && zip(left, right).allSatisfy { $0.hasSameBytes(as: $1) }
+        case (.noProducts, .noProducts): true
+        case (.requestFailed(let left), .requestFailed(let right)): areEqual(left, right)
+        default: false
+        }
+    }
+}
+
 /// Asks the store about products and remembers what it said.
 ///
 /// A product seen once is not asked for again in this run, until the storefront changes (its prices and names belong to

@@ -11,7 +11,7 @@ enum BackupCommands {
         details: """
             FILE is the ledger as it was at one instant: checked, durable and readable by its owner alone once the command
             ends. It must not exist yet. It holds customers' data and the digests of API keys: keep it as you keep the
-            ledger. Customers erased later are still in it.
+            ledger. Customers erased later are still in it; nothing is left in it of those erased before.
             """
     ) { arguments in
         guard arguments.operands[0] != "-" else {
@@ -20,7 +20,13 @@ enum BackupCommands {
         let file = try LedgerFile(arguments).file()
         let target = InputFile.absolute(arguments.operands[0])
         let share = Share("backup")
-        try LedgerFile.refusing { try file.backUp(to: target) { share.show($0) } }
+        try LedgerFile.refusing {
+            try file.backUp(to: target) {
+                share.show($0)
+            } holdsDeleted: {
+                try EntitlementService.holdsErased($0)
+            }
+        }
         share.end()
         try tell(arguments, ["backup": .string(target), "bytes": .number(size(of: target))], "\(target) is whole")
         return .success
@@ -139,12 +145,14 @@ enum BackupCommands {
         accepts: Bool
     ) async throws -> (RestoreAmendment.Changes, damage: String?) {
         let share = Share("restore")
-        let result = Locked<(changes: RestoreAmendment.Changes, hasErasures: Bool)>((.init(), false))
+        let result = Locked(RestoreAmendment.Changes())
         do {
-            try await backup.replace(path, keepingItAs: former) {
+            let failure = try await backup.replace(path, keepingItAs: former) {
                 share.show($0)
             } reading: { (connection) -> RestoreAmendment? in
                 try isReadable ? RestoreAmendment(of: connection, isWhole: isWhole) : nil
+            } holdsDeleted: { amendment in
+                amendment?.hasErasures == true
             } amending: { copy, amendment in
                 guard let amendment = amendment ?? nil else {
                     return try await RestoreAmendment.skipUnknownEvents(in: copy, at: Date())
@@ -162,9 +170,14 @@ enum BackupCommands {
                     let count = LintReport.count(changes.unknownErasures, "customer")
                     throw Misuse("\(count) of \(path) cannot be found in the backup to be erased again. \(consequence)")
                 }
-                result.withLock { $0 = (changes, amendment.hasErasures) }
+                result.withLock { $0 = changes }
             }
             share.end()
+            if let failure {
+                Terminal.note(
+                    "\(former) may still hold names of customers who were erased, because it could not be written anew: "
+                        + "\(failure.description) Delete it when you need it no more.")
+            }
         } catch  where isReadable && isAboutDamage(error) {
             let sentence = "The ledger \(path) is damaged, and its keys and erasures cannot be read."
             guard accepts else { throw Misuse("\(sentence) \(consequence)") }
@@ -174,17 +187,7 @@ enum BackupCommands {
         } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
             throw Misuse(error.description)
         }
-        let (changes, hasErasures) = result.withLock { $0 }
-        if hasErasures {
-            do {
-                try SQLiteFile(path: former).compact()
-            } catch let error as SQLError {
-                Terminal.note(
-                    "\(former) may still hold names of customers who were erased, because it could not be written anew: "
-                        + "\(error.description) Delete it when you need it no more.")
-            }
-        }
-        return (changes, nil)
+        return (result.withLock { $0 }, nil)
     }
 
     private static func tell(_ arguments: Arguments, _ members: JSONMembers, _ sentence: TerminalText) throws {

@@ -57,6 +57,7 @@ struct CatalogLint {
         }
         do {
             _ = try FeatureMap(parsing: bytes)
+            _ = try CreditTable(json: document)
             return []
         } catch {
             return [Finding(isError: true, file: file, pointer: error.pointer, reason: error.reason)]

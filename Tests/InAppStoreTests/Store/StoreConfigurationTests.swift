@@ -11,7 +11,7 @@ import Testing
 @testable import InAppStore
 
 /// Remembers where requests go, and answers none.
-private final class Nowhere: HTTPTransport {
+final class Nowhere: HTTPTransport {
     let hosts = CallLog<String>()
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -93,6 +93,21 @@ final class StoreConfigurationTests {
         }
     }
 
+    #if canImport(FoundationNetworking)
+        @Test(arguments: ["the connection", "the validator"])
+        func `without a transport the message says which to take`(missing: String) throws {
+            var configuration = settings(Nowhere())
+            configuration.transport = nil
+            if missing == "the validator" { configuration.connection = ScriptedStoreConnection() }
+            #expect {
+                try Store(configuration: configuration)
+            } throws: { error in
+                (error as? StoreError)?.code == .missingSetting
+                    && (error as? StoreError)?.sentence.contains("CurlTransport()") == true
+            }
+        }
+    #endif
+
     /// The table of `Documentation/InAppStore.md`: its properties and their defaults.
     private static func documented() throws -> [(names: String, value: String)] {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -122,7 +137,10 @@ final class StoreConfigurationTests {
         #expect(configuration.sandboxValidationInterval == .seconds(150))
         #expect(try documented("`offlineTimeToLive`").hasPrefix("60 days"))
         #expect(configuration.offlineTimeToLive == .seconds(5_184_000))
-        #expect(try documented("`transport`, `environment`") == "`URLSession`, the process's environment")
+        #expect(
+            try documented("`transport`, `environment`")
+                == "`URLSession` on Apple's systems and none elsewhere (take `CurlTransport()`), the process's environment"
+        )
         #expect(configuration.transport == nil && configuration.environment == ProcessInfo.processInfo.environment)
         #expect(try documented("`customer`, `customerToken`") == "an anonymous customer of this device, no token")
         #expect(configuration.customer == nil && configuration.customerToken == nil)

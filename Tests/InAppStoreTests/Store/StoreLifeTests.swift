@@ -46,6 +46,7 @@ struct StoreLifeTests {
         configuration.productList = Fixture.list
         configuration.storage = MemorySecureStorage()
         configuration.storageName = test.name
+        configuration.transport = Nowhere()
         configuration.environment = environment
         #expect {
             try Store(configuration: configuration)

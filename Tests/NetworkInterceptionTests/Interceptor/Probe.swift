@@ -37,9 +37,9 @@ final class Probe: InterceptableFloret {
 
 /// A door that is shut until somebody opens it. Who waits does not hear of cancellation.
 final class Gate: Sendable {
-    private let passage = Handover<Void>()
+    private let passage = Promise<Void>()
 
-    func open() { passage.deliver(.success(())) }
+    func open() { passage.resolve(.success(())) }
     func wait() async { try? await passage.value() }
 }
 

@@ -115,7 +115,8 @@ struct RandomDocument {
     /// A secret that is known by its shape.
     private mutating func shape() -> String {
         one([
-            "Bearer §", "ghp_§", "xoxb-1234-§", "sk_live_§", "eyJhbGciOiJIUzI1NiJ9.§.§", "glpat-§", "https://anna:§@h/",
+            "Bearer §", "Bearer §=", "Basic §==", "Token §=", "ApiKey §==", "ghp_§", "xoxb-1234-§", "sk_live_§",
+            "eyJhbGciOiJIUzI1NiJ9.§.§", "glpat-§", "https://anna:§@h/",
             "npm_§§", "-----BEGIN PRIVATE KEY-----\n§\n-----END PRIVATE KEY-----", "hvs.§", "shpat_§",
         ])
     }
@@ -123,7 +124,7 @@ struct RandomDocument {
     private mutating func headerValue() -> String {
         one([
             "Bearer §", "token=§", "a=1; session_id=§; b=2", "https://h/?\(name("_"))=§", "{\"\(name("_"))\":\"§\"}",
-            "v=1, signature=§", "Basic §", "%7B%22\(name("_"))%22%3A%22§%22%7D",
+            "v=1, signature=§", "Basic §", "Bearer §=", "{\"x\": \"Bearer §==\"}", "%7B%22\(name("_"))%22%3A%22§%22%7D",
         ])
     }
 

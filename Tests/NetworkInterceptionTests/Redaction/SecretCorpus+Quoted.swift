@@ -45,6 +45,19 @@ extension SecretCorpus {
         ]
     }
 
+    /// Base64 that ends in padding, before the quote that ends its string.
+    static let padded = ["Bearer §=", "Bearer §==", "Basic §=", "basic §==", "Token §=", "ApiKey §=="].flatMap {
+        credentials in
+        [
+            Planted(place: .body("application/json"), template: "{\"a\":1,\"x\":\"\(credentials)\"}"),
+            Planted(place: .body("application/json"), template: "[[\"X-Custom\",\"\(credentials)\"]]"),
+            Planted(place: .body("application/json"), template: "{\"error\":\"bad credentials: \(credentials)\"}"),
+            Planted(place: .body("application/xml"), template: "<r x=\"\(credentials)\"/>"),
+            Planted(place: .body("text/csv"), template: "1,\"\(credentials)\",2\n"),
+            Planted(place: .header("X-Custom"), template: "{\"x\": \"\(credentials)\"}"),
+        ]
+    }
+
     static let arguments = [
         "args:\n- --password\n- §\n", "args:\n  - run\n  - --api-key\n  - \"§\"\n  - --verbose\n",
         "<props><prop key=\"password\">§</prop></props>",

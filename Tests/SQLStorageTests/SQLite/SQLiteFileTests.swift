@@ -365,14 +365,45 @@ import Testing
         await database.close()
     }
 
-    @Test func `a file that is written anew holds nothing that was deleted before`() async throws {
-        let database = try await database(rooms: 500)
-        await database.close()
-        // As a program leaves it that does not overwrite what it deletes.
+    /// A database of 500 rooms, of which "room 76" was deleted by a program that does not overwrite what it deletes.
+    private func leaveDeletedRoom() async throws {
+        await (try database(rooms: 500)).close()
         let careless = try SQLiteConnection(path: folder.file(), mode: .plain, limits: .init(.init()))
         try careless.runInternal("PRAGMA secure_delete = OFF; DELETE FROM room WHERE id = 77")
         careless.close()
         #expect(try filesHolding("room 76").contains("test.sqlite"))
+    }
+
+    @Test func `a backup holds nothing that was deleted, where its maker says that there is something`() async throws {
+        try await leaveDeletedRoom()
+        try file().backUp(to: folder.file("as it is"))
+        #expect(try filesHolding("room 76").contains("as it is"))
+        try file().backUp(to: folder.file("anew"), holdsDeleted: { try $0.first("SELECT 1 FROM room") != nil })
+        #expect(try !filesHolding("room 76").contains("anew"))
+        #expect(try await rooms("anew") == 499)
+    }
+
+    /// A process may be killed at any moment after the exchange.
+    @Test func `from its first moment the former database holds nothing that was deleted`() async throws {
+        await (try database("backup.sqlite", rooms: 2)).close()
+        try await leaveDeletedRoom()
+        let (former, found) = (folder.file("former"), Promise<Data>())
+        Thread.detachNewThread {
+            while access(former, F_OK) != 0 {}
+            found.resolve(Result { try Data(contentsOf: URL(fileURLWithPath: former)) })
+        }
+        let failure = try await file("backup.sqlite").replace(
+            folder.file(), keepingItAs: former, reading: { _ in }, holdsDeleted: { true }, amending: { _, _ in })
+        #expect(failure == nil)
+        let bytes = try await found.value()
+        #expect(bytes.range(of: Data("room 75".utf8)) != nil && bytes.range(of: Data("room 76".utf8)) == nil)
+        #expect(try files == ["backup.sqlite", "former", "test.sqlite"])
+        #expect(try await rooms("former") == 499)
+        #expect(try await rooms("test.sqlite") == 2)
+    }
+
+    @Test func `a file that is written anew holds nothing that was deleted before`() async throws {
+        try await leaveDeletedRoom()
         try file().compact()
         #expect(try filesHolding("room 76") == [])
         #expect(try await rooms("test.sqlite") == 499)

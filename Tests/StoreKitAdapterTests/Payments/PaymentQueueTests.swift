@@ -61,6 +61,41 @@ struct PaymentQueueTests {
         #expect(server.presented.all == store.finished)
     }
 
+    @Test func `a shutdown does not wait for a delivery that heeds no cancellation`() async throws {
+        let (begun, stuck) = (Promise<Void>(), Promise<Void>())
+        let queue = PaymentQueue(configuration: .init(connection: store, sleep: { _ in })) { _ in
+            begun.resolve(.success(()))
+            try? await stuck.value()
+            return [:]
+        }
+        await queue.start()
+        async let answer = queue.purchase("pack")
+        try await begun.value()
+        await queue.shutDown()
+        #expect(await answer.outcome == .failed(error: PaymentError(.shutDown, "")))
+        stuck.resolve(.success(()))
+    }
+
+    @Test func `outcomes are equal when what they carry is`() {
+        let refusal = PaymentError(.storeFailed, "No.")
+        let equal: [(PurchaseOutcome, PurchaseOutcome)] = [
+            (.purchased(productId: "a"), .purchased(productId: "a")),
+            (.restored(productId: "a"), .restored(productId: "a")),
+            (.nothingToRestore, .nothingToRestore), (.failed(error: refusal), .failed(error: refusal)),
+            (.failed(error: CancellationError()), .failed(error: CancellationError())),
+        ]
+        let others: [(PurchaseOutcome, PurchaseOutcome)] = [
+            (.purchased(productId: "a"), .purchased(productId: "b")),
+            (.purchased(productId: "a"), .restored(productId: "a")),
+            (.purchased(productId: "\u{E9}"), .purchased(productId: "e\u{301}")),
+            (.nothingToRestore, .failed(error: refusal)),
+            (.failed(error: refusal), .failed(error: PaymentError(.cancelled, "No."))),
+            (.failed(error: refusal), .failed(error: CancellationError())),
+        ]
+        for (left, right) in equal { #expect(left == right && right == left) }
+        for (left, right) in others { #expect(left != right && right != left, "\(left) and \(right)") }
+    }
+
     @Test func `many purchases at once are each answered by their own transaction`() async throws {
         let queue = queue()
         await queue.start()
@@ -237,7 +272,7 @@ struct PaymentQueueTests {
             ended.record("delivery")
             return .acknowledged
         }
-        let queue = queue()
+        let queue = queue(sleep: { _ in try await untilCancelled() })
         await queue.start()
         async let answer = queue.purchase("pack")
         await server.presented.wait { !$0.isEmpty }

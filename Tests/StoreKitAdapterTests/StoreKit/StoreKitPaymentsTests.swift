@@ -51,14 +51,14 @@ struct StoreKitPaymentsTests {
     @Test func `what is bought while nobody listens any more is found in the next run, under its payment`() async throws
     {
         let (store, storage) = (DirectStore(), MemorySecureStorage())
-        let sheet = Handover<Void>()
+        let sheet = Promise<Void>()
         let first = DirectStoreConnection(store: store, storage: storage) { try? await sheet.value() }
         var updates = first.updates.makeAsyncIterator()
         try await first.add(Payment(id: "p", productID: "pack"))
         #expect(await updates.next()?.state == .purchasing)
         await first.close()
         #expect(await updates.next() == nil)
-        sheet.deliver(.success(()))
+        sheet.resolve(.success(()))
         await store.untilSold()
 
         let second = DirectStoreConnection(store: store, storage: storage)
