@@ -5,7 +5,7 @@ import Primitives
 /// Posts an app's events to one webhook: each at least once, those of a customer in their order, again with growing pauses
 /// while the receiver fails, until the last attempt makes a delivery dead.
 struct WebhookSender: Sendable {
-    /// Attempts under way at once that have not waited for a second yet, each for another customer.
+    /// Attempts under way at once that have not waited for a second yet, each for another customer; more while more hang.
     private static let width = 16
     /// Attempts under way at once, however long they have waited.
     private static let mostHanging = 512
@@ -60,18 +60,20 @@ struct WebhookSender: Sendable {
                     }
                     isLooking = true
                 }
+                // As many more as hang, so that an event waits for seconds behind hundreds of them.
+                var width: Int { max(Self.width, hanging) }
                 var room = 0
                 switch try await group.next() {
                 case .attempt(let result):
                     running -= 1
                     hanging = min(hanging, running)
                     // Several at once, so that they share a transaction.
-                    room = running - hanging <= Self.width / 2 ? Self.width - (running - hanging) : 0
+                    room = running - hanging <= width / 2 ? width - (running - hanging) : 0
                     if case .failure(let error) = result { failure = failure ?? error }
                 case .look, nil:
                     isLooking = false
                     if news.now - mark >= .seconds(Self.look) { (hanging, mark) = (running, news.now) }
-                    room = Self.width - (running - hanging)
+                    room = width - (running - hanging)
                 }
                 room = min(room, Self.mostHanging - running)
                 try Task.checkCancellation()

@@ -21,9 +21,6 @@ public struct ProductListFinding: Sendable, Equatable, CustomStringConvertible {
     }
 
     public var description: String { "\(file)\(pointer.isEmpty ? "" : " at \(pointer)"): \(reason)" }
-
-    /// A member's name as part of a pointer.
-    static func escaped(_ name: String) -> String { name.replacing("~", with: "~0").replacing("/", with: "~1") }
 }
 
 /// What a linter is told of an app beside its product list.

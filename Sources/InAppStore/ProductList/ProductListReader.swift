@@ -88,7 +88,7 @@ struct ProductListReader {
                 ? "prices come from the store; priceInfo counts for nothing here"
                 : "\"\(name)\" is not a field of a product and counts for nothing."
                     + NearestName.hint(name, among: Self.fields)
-            warn("\(pointer)/\(ProductListFinding.escaped(name))", reason)
+            warn(JSONPointer.member(name, of: pointer), reason)
         }
     }
 

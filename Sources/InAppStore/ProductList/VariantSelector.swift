@@ -41,7 +41,7 @@ public struct VariantSelector: Sendable {
         }
         var tiers: [String: String] = [:]
         for (country, tier) in members {
-            let pointer = "\(path) at /\(ProductListFinding.escaped(country))"
+            let pointer = "\(path) at \(JSONPointer.member(country))"
             guard country.utf8.count == 3, country.allSatisfy({ $0.isASCII && $0.isUppercase }) else {
                 throw StoreError(.productListMalformed, "\(pointer): a country is three capitals (ISO 3166-1), as POL.")
             }

@@ -11,9 +11,8 @@ struct PointerTree: Sendable {
     /// - Parameter pointers: RFC 6901; a slash that is missing in front is added.
     init(_ pointers: [String]) {
         for pointer in pointers {
-            let path = pointer.isEmpty || pointer.hasPrefix("/") ? pointer : "/" + pointer
-            let names = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
-            insert(names.map { String($0.replacing("~1", with: "/").replacing("~0", with: "~")) }[...])
+            let names = JSONPointer.steps(pointer) ?? JSONPointer.steps("/" + pointer)
+            insert((names ?? [])[...])
         }
     }
 

@@ -86,7 +86,7 @@ public struct PayloadSchema: Sendable {
     public func unknownMembers(of json: JSONValue) -> [String] {
         guard case .object(let members) = json else { return [] }
         return members.flatMap { name, value in
-            let here = "/" + name.replacing("~", with: "~0").replacing("/", with: "~1")
+            let here = JSONPointer.member(name)
             return kinds[name].map { kind in kind.unknownMembers(of: value).map { here + $0 } } ?? [here]
         }
     }

@@ -96,7 +96,5 @@ extension FeatureMap {
 
 extension FeatureMapError {
     /// A pointer to the member `name` of what `parent` points at.
-    static func pointer(_ parent: String, _ name: String) -> String {
-        parent + "/" + name.replacing("~", with: "~0").replacing("/", with: "~1")
-    }
+    static func pointer(_ parent: String, _ name: String) -> String { JSONPointer.member(name, of: parent) }
 }

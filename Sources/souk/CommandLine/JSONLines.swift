@@ -70,7 +70,7 @@ private struct Walk {
     /// `nil` when nobody asks for that.
     private func pointer(to name: String, in parent: String?) -> String? {
         guard let parent else { return nil }
-        let pointer = parent + "/" + name.replacing("~", with: "~0").replacing("/", with: "~1")
+        let pointer = JSONPointer.member(name, of: parent)
         return wanted.contains(pointer[...]) ? pointer : nil
     }
 

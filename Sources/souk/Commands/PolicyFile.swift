@@ -53,10 +53,7 @@ struct PolicyFile {
     }
 
     private static func pointer(_ path: [any CodingKey]) -> String {
-        path.map { key in
-            let text = key.intValue.map(String.init) ?? key.stringValue
-            return "/" + text.replacingOccurrences(of: "~", with: "~0").replacingOccurrences(of: "/", with: "~1")
-        }.joined()
+        path.map { JSONPointer.member($0.intValue.map(String.init) ?? $0.stringValue) }.joined()
     }
 
     private static func noun(_ type: any Any.Type) -> String {
@@ -83,11 +80,8 @@ struct PolicyFile {
     }
 
     private static func stranger(_ path: [String], among known: [String]) -> Flaw {
-        let pointer = path.map {
-            $0.replacingOccurrences(of: "~", with: "~0").replacingOccurrences(of: "/", with: "~1")
-        }
-        return Flaw(
-            pointer: pointer.joined(separator: "/"),
+        Flaw(
+            pointer: path.map(JSONPointer.escaped).joined(separator: "/"),
             reason: "nobody reads \"\(path.last ?? "")\"; here may stand \(known.joined(separator: ", "))")
     }
 }

@@ -31,9 +31,7 @@ struct FileValue {
         return member
     }
 
-    private func place(_ name: String) -> String {
-        "\(pointer)/\(name.replacing("~", with: "~0").replacing("/", with: "~1"))"
-    }
+    private func place(_ name: String) -> String { JSONPointer.member(name, of: pointer) }
 
     func text() throws -> String {
         guard let text = json.stringValue else { throw refusal("must be a text") }

@@ -160,9 +160,9 @@ extension JSONValue {
         switch (self, other) {
         case (.object(let mine), .object(let theirs)):
             for name in Set(mine.keys + theirs.keys).sorted() {
-                let token = name.replacing("~", with: "~0").replacing("/", with: "~1")
-                guard let one = mine[name], let another = theirs[name] else { return "/\(token)" }
-                if let inner = one.pointer(toDifferenceFrom: another) { return "/\(token)\(inner)" }
+                let place = JSONPointer.member(name)
+                guard let one = mine[name], let another = theirs[name] else { return place }
+                if let inner = one.pointer(toDifferenceFrom: another) { return place + inner }
             }
             return nil
         case (.array(let mine), .array(let theirs)):
