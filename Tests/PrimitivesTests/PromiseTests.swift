@@ -26,7 +26,7 @@ import Testing
         #expect(try await early.value() == 7)
     }
 
-    @Test func `an error is thrown to whoever waits`() async throws {
+    @Test func `an error is thrown to the task that waits`() async throws {
         let promise = Promise<Int>()
         let waiting = Task { try await promise.value() }
         promise.resolve(.failure(Refusal()))
