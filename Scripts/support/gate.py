@@ -35,8 +35,10 @@ BUILD_FLAGS = (
     "--explicit-target-dependency-import-check", "error", "-debug-info-format", "none", "-Xswiftc",
     "-index-ignore-system-modules", "-Xswiftc", "-index-ignore-clang-modules")
 # Modules compiled whole are a quarter less work on a fresh clone, and more after an edit. The index of a whole module
-# needs an output for each file, which the compiler makes with several threads only.
-WHOLE_MODULES = ("-Xswiftc", "-whole-module-optimization", "-Xswiftc", "-num-threads", "-Xswiftc", "2")
+# needs an output for each file, which the compiler makes with several threads only. Its interface comes from the same run
+# of the compiler: a run of its own would look at every declaration once more.
+WHOLE_MODULES = ("-Xswiftc", "-whole-module-optimization", "-Xswiftc", "-num-threads", "-Xswiftc", "2",
+                 "-Xswiftc", "-no-emit-module-separately-wmo")
 # Beside `.build`, so that a plain `swift build` does not compile everything anew after the gates, nor the other way round.
 SCRATCH = ".build-tests"
 

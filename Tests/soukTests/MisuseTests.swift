@@ -186,16 +186,17 @@ import Testing
     /// A key of no known form.
     private static let key = "kQ9PLANTEDx2mV7t4rB8nL5w"
 
-    @Test(arguments: [
-        ["har", "lint", key], ["jws", "inspect", key], ["inspect", "--records", key + "0a/b+c8="],
-        ["import", "a-\(key)_b", "--url", "http://127.0.0.1:1", "--key-file", TestFiles.darkroom],
-        ["simulate", "--catalog", "PLANTED-x8_Kd03jf-pQ29vmZl4r_TbN7w-5yHcA1eR0g"], ["wait", key],
-        ["version", key], [key], ["keys", key], ["store", "--url", "http://127.0.0.1:1", key],
-        ["store", "--url", "http://127.0.0.1:1", "account", key],
-        ["inspect", "--port", key], ["keys", "list", "--database", key],
-        ["jws", "verify", TestFiles.darkroom, "--type", key], ["version", "sk_PLANTED"],
-        ["version", String(repeating: "PLANTED ", count: 40)],
-    ])
+    @Test(
+        arguments: [
+            ["har", "lint", key], ["jws", "inspect", key], ["inspect", "--records", key + "0a/b+c8="],
+            ["import", "a-\(key)_b", "--url", "http://127.0.0.1:1", "--key-file", TestFiles.darkroom],
+            ["simulate", "--catalog", "PLANTED-x8_Kd03jf-pQ29vmZl4r_TbN7w-5yHcA1eR0g"], ["wait", key],
+            ["version", key], [key], ["keys", key], ["store", "--url", "http://127.0.0.1:1", key],
+            ["store", "--url", "http://127.0.0.1:1", "account", key],
+            ["inspect", "--port", key], ["keys", "list", "--database", key],
+            ["jws", "verify", TestFiles.darkroom, "--type", key], ["version", "sk_PLANTED"],
+            ["version", String(repeating: "PLANTED ", count: 40)],
+        ] as [[String]])
     func `what looks like a key is not repeated`(arguments: [String]) async throws {
         let outcome = try await SoukExecutable.run(arguments)
         #expect(outcome.status == 2 && outcome.output.isEmpty && !outcome.errors.isEmpty)

@@ -111,8 +111,9 @@ actor StatusPulls {
             let place = cursor.map { max($0, seen[book] ?? 0) }
             let events = try place.map { try ledger.events(of: book, after: $0, limit: 100) } ?? []
             guard let last = try cursor == nil ? ledger.span(of: book).last : events.last?.sequence else { continue }
-            let lapsed = events.compactMap { try? WireJSON.decode(Customer.self, from: $0.body) }
-                .flatMap(\.subscriptions).filter { $0.source == .appStore && $0.state == .expired }
+            let customers = events.compactMap { try? WireJSON.decode(Customer.self, from: $0.body) }
+            let subscriptions: [CustomerSubscription] = customers.flatMap(\.subscriptions)
+            let lapsed = subscriptions.filter { $0.source == .appStore && $0.state == .expired }
                 .map(\.originalTransactionID)
             let isFar = cursor.map { last - $0 >= Self.unwritten } ?? true
             if isFar || !lapsed.isEmpty {

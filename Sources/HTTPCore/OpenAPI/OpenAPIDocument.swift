@@ -234,10 +234,12 @@ extension OpenAPIDocument {
     /// The named schemas that operations refer to, and those that these refer to, by name.
     private static func schemas(of operations: [Operation]) -> JSONMembers {
         var found: [String: WireSchema] = [:]
-        var todo = operations.flatMap { operation in
-            operation.parameters.flatMap(\.schema.named) + (operation.body?.schema.named ?? [])
-                + operation.responses.values.flatMap { $0.schema?.named ?? [] }
+        let roots: [WireSchema] = operations.flatMap { operation in
+            var roots = operation.parameters.map(\.schema)
+            roots += [operation.body?.schema].compactMap(\.self)
+            return roots + operation.responses.values.compactMap(\.schema)
         }
+        var todo = roots.flatMap(\.named)
         while let named = todo.popLast() {
             guard found[named.name] == nil else { continue }
             let schema = named.schema()

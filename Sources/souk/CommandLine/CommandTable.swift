@@ -93,11 +93,10 @@ extension Command {
         let group = names.filter { $0.split(separator: " ").first.map(String.init) == typed.first }
         let known = group.isEmpty ? "see \(name) --help" : "it has \(group.joined(separator: ", "))"
         // An action of two words is compared with the first two that were typed, then its first word with the first one.
-        let suggestion = [2, 1].lazy.compactMap { count in
-            Suggestion.sentence(
-                for: typed.prefix(count).joined(separator: " "),
-                among: names.map { $0.split(separator: " ").prefix(count) }.filter { $0.count == count }
-                    .map { $0.joined(separator: " ") })
+        let suggestion = [2, 1].lazy.compactMap { (count: Int) -> String? in
+            let words: [ArraySlice<Substring>] = names.map { $0.split(separator: " ").prefix(count) }
+            let known: [String] = words.filter { $0.count == count }.map { $0.joined(separator: " ") }
+            return Suggestion.sentence(for: typed.prefix(count).joined(separator: " "), among: known)
         }.first
         return Misuse("\(name) has no action \(text.quoted); \(known)\(suggestion.map { ". \($0)" } ?? "")")
     }

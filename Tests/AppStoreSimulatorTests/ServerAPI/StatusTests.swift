@@ -14,13 +14,10 @@ struct SubscriptionStatusTests {
         let answer = try await client.get("/inApps/v1/subscriptions/\(customer)\(query)", as: Answer.self)
         #expect(answer.bundleId == "com.example.souk" && answer.environment == .sandbox && answer.appAppleId == nil)
         let groups = try #require(answer.data)
-        #expect(
-            groups.map(\.subscriptionGroupIdentifier)
-                == groups.map(\.subscriptionGroupIdentifier).sorted { $0 ?? "" < $1 ?? "" })
-        return Dictionary(
-            uniqueKeysWithValues: groups.map {
-                ($0.subscriptionGroupIdentifier ?? "", ($0.lastTransactions ?? []).compactMap(\.status?.rawValue))
-            })
+        let names: [String] = groups.map { $0.subscriptionGroupIdentifier ?? "" }
+        #expect(names == names.sorted())
+        let statuses: [[Int]] = groups.map { ($0.lastTransactions ?? []).compactMap(\.status?.rawValue) }
+        return Dictionary(uniqueKeysWithValues: zip(names, statuses))
     }
 
     @Test func `each subscription is told with its latest transaction and how it goes on, by group`() async throws {

@@ -138,7 +138,8 @@ final class SharedUserInfoReaderTests {
         try await reading.value
         let all = seen.withLock { $0 }
         #expect(all.allSatisfy { $0.map(infos.contains) ?? false })
-        #expect(all.map { $0?.validatedAt ?? .distantPast } == all.map { $0?.validatedAt ?? .distantPast }.sorted())
+        let times: [Date] = all.map { $0?.validatedAt ?? .distantPast }
+        #expect(times == times.sorted())
     }
 
     @Test func `what one app has told counts for no other, wherever it stands`() throws {
