@@ -14,6 +14,14 @@ let package = Package(
             name: "\(module)Contract",
             dependencies: [.product(name: module, package: "Souk")],
             swiftSettings: [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")])
-    },
+    } + [
+        // The plugins of InAppStore, compiled as if they were somebody's: what they need of the store is public.
+        .target(
+            name: "StorePlugins",
+            dependencies: ["InAppStore", "PluginHub", "Primitives", "Purchases", "StoreKitAdapter", "StoreModel"].map {
+                .product(name: $0, package: "Souk")
+            },
+            swiftSettings: [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")])
+    ],
     swiftLanguageModes: [.v6]
 )

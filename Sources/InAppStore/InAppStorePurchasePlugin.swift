@@ -15,20 +15,18 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     public let appRequests: AppRequests?
     private let store: Store
     private let promotions: Task<Void, Never>
-    /// The server is asked before the next answer, though the one that is there still stands.
-    private let isInvalidated = Locked(false)
 
     public init(store: Store, name: String = "inAppStore") {
         self.store = store
         self.name = name
         let requests = AppRequests()
         appRequests = requests
-        promotions = Task { [postponements = store.postponements.stream()] in
+        promotions = Task { [postponements = store.postponements] in
             for await promoted in postponements {
                 requests.offer(await Self.product(promoted.productID, of: store)) {
                     await PurchasePluginResult {
                         try await Self.sell(at: store) {
-                            try await store.continuePostponed(promoted.productID.rawValue)
+                            try await store.continuePurchase(promoted.productID.rawValue)
                         }
                     }
                 }
@@ -53,16 +51,8 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         }
     }
 
-    public func logOut() async {
-        do {
-            try await store.logOut()
-        } catch {
-            store.keeper.report(
-                StoreEvent(
-                    kind: .criticalError, code: .storageFailed,
-                    sentence: "The customer who logged out could not be forgotten on this device: \(error)"))
-        }
-    }
+    /// A failure is among the store's events.
+    public func logOut() async { try? await store.logOut() }
 
     public func getFeatures() async throws -> Features {
         try await answer().map { Features($0) } ?? Features()
@@ -70,7 +60,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
 
     public func getPaidFeatures() async throws -> PaidFeatures {
         _ = try await answer()
-        return store.keeper.paidFeatures
+        return store.paidFeatures
     }
 
     public func getSubscriptions() async throws -> [Subscription] {
@@ -84,7 +74,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     }
 
     public func getProductsAndPricePoints(with identifiers: [String]) async throws -> Set<Product> {
-        let listed = Set(identifiers.filter { isListed($0) })
+        let listed = Set(identifiers.filter { self.listed($0) != nil })
         guard !listed.isEmpty else { return [] }
         return try await Self.translating {
             Set(try await self.store.fetchProductsInfo(listed).values.map { Product($0) })
@@ -95,7 +85,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     public func purchase(
         _ product: Product, with promoOffer: PromoOffer?
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
-        guard isListed(product.productIdentifier) else { return .notSupported }
+        guard let id = listed(product.productIdentifier) else { return .notSupported }
         let offer = promoOffer.flatMap(PaymentOffer.init)
         guard (offer == nil) == (promoOffer == nil) else {
             return .failure(
@@ -106,7 +96,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         }
         return await PurchasePluginResult {
             try await Self.sell(at: store) {
-                try await self.store.purchase(product.productIdentifier, quantity: 1, offer: offer)
+                try await self.store.purchase(id, offer: offer)
             }
         }
     }
@@ -115,21 +105,21 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         _ product: Product, quantity: Int
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
         guard quantity != 1 else { return await purchase(product, with: nil) }
-        guard isListed(product.productIdentifier) else { return .notSupported }
+        guard let id = listed(product.productIdentifier) else { return .notSupported }
         return await PurchasePluginResult {
             try await Self.sell(at: store) {
-                try await self.store.purchaseConsumable(product.productIdentifier, quantity: quantity)
+                try await self.store.purchase(id, quantity: quantity)
             }
         }
     }
 
     private static func sell(
-        at store: Store, _ pay: () async throws -> StoreTransaction?
+        at store: Store, _ buy: () async throws -> StorePurchase
     ) async throws -> SuccessfulPurchase {
-        let transaction = try await translating(pay)
+        let purchase = try await translating(buy)
         return SuccessfulPurchase(
-            transaction: transaction, paidFeatures: store.keeper.paidFeatures,
-            isPendingAcknowledgement: transaction.map { store.keeper.isProvisional($0.id) } ?? false)
+            transaction: purchase.transaction, paidFeatures: store.paidFeatures,
+            isPendingAcknowledgement: purchase.isPendingAcknowledgement)
     }
 
     /// As the App Store describes it, or by its identifier where that cannot be had.
@@ -154,20 +144,22 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         }
     }
 
-    public func invalidatePaidFeaturesCache() async { isInvalidated.withLock { $0 = true } }
+    public func invalidatePaidFeaturesCache() async { store.invalidateAnswer() }
 
     public func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin? {
         guard [.getFeatures, .getPaidFeatures, .getSubscriptions].contains(operation) else { return nil }
-        return store.keeper.state.answer.map { AnswerOrigin(.cache, asOf: $0.receivedAt) }
+        return store.lastAnswer.map { AnswerOrigin(.cache, asOf: $0.receivedAt) }
     }
 
     public func paidFeaturesUpdates() -> AsyncStream<PaidFeatures> {
         let (stream, continuation) = AsyncStream.makeStream(of: PaidFeatures.self, bufferingPolicy: .bufferingNewest(1))
-        let relay = Task { [snapshots = store.snapshots, keeper = store.keeper] in
+        let relay = Task { [snapshots = store.snapshots, weak store] in
             // Before the server's first answer there is nothing to tell, not even that there is nothing.
             var told: PaidFeatures?
-            for await _ in snapshots where told != nil || keeper.state.answer != nil {
-                let features = keeper.paidFeatures
+            for await _ in snapshots {
+                guard let store else { break }
+                guard told != nil || store.lastAnswer != nil else { continue }
+                let features = store.paidFeatures
                 if features != told { continuation.yield(features) }
                 told = features
             }
@@ -177,23 +169,10 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         return stream
     }
 
-    private func isListed(_ identifier: String) -> Bool {
-        ProductID(rawValue: identifier).map { store.list[$0] != nil } ?? false
-    }
+    private func listed(_ identifier: String) -> ProductID? { store.list[identifier]?.id }
 
-    /// The server's answer that stands, asked for first when there is none; one that is only old is used when the
-    /// server cannot be reached.
     private func answer() async throws -> Customer? {
-        let keeper = store.keeper
-        if isInvalidated.withLock({ $0 }) || keeper.state.isStale(at: keeper.now) {
-            do {
-                try await keeper.refresh()
-                isInvalidated.withLock { $0 = false }
-            } catch  where keeper.state.answer == nil {
-                throw Self.purchaseError(error)
-            } catch {}
-        }
-        return keeper.state.customer(at: keeper.now)
+        try await Self.translating { try await store.currentAnswer()?.customer }
     }
 
     private static func translating<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {

@@ -9,8 +9,7 @@ extension StoreHubPlugin {
     func purchase(_ id: String, quantity: Int, offer: String?, id message: MessageID?) async {
         await tellPurchase(of: id, as: message) {
             // What is not in the list may be another plugin's to sell.
-            let listed = ProductID(rawValue: id).flatMap { store.list[$0] }
-            let known = try await listed == nil ? nil : store.fetchProductsInfo([id])[id]
+            let known = try await store.list[id] == nil ? nil : store.fetchProductsInfo([id])[id]
             let product = known.map { Product($0) } ?? Product(productIdentifier: id)
             let purchase =
                 if let offer = try await promoOffer(offer, of: product) {
@@ -24,8 +23,8 @@ extension StoreHubPlugin {
 
     func continuePurchase(_ id: String, id message: MessageID?) async {
         await tellPurchase(of: id, as: message) {
-            let transaction = try await store.continuePostponed(id)
-            return (transaction, transaction.map { store.keeper.isProvisional($0.id) } ?? false)
+            let purchase = try await store.continuePurchase(id)
+            return (purchase.transaction, purchase.isPendingAcknowledgement)
         }
     }
 

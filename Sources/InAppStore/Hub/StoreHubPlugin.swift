@@ -71,8 +71,8 @@ public final class StoreHubPlugin: PluginProtocol {
         sender = messageSender
         self.store = store
         self.client = client
-        let known = store.keeper.paidFeatures
-        let payload = Self.payload(known, at: store.keeper.now)
+        let known = store.paidFeatures
+        let payload = Self.payload(known, at: store.clock.now())
         features.withLock { $0 = known }
         announced = Locked(payload)
         let current = ["store.featuresChanged": payload, "store.messages": Self.payload([])]
@@ -144,7 +144,7 @@ public final class StoreHubPlugin: PluginProtocol {
         case "store.allowedProducts":
             return ["productIDs": .array(store.allowedProducts.sorted().map { .string($0) })]
         case "store.status": return Self.payload(store.snapshot, postponed: store.postponedPurchases)
-        case "store.features": return Self.payload(features.withLock { $0 }, at: store.keeper.now)
+        case "store.features": return Self.payload(features.withLock { $0 }, at: store.clock.now())
         default: throw unsupported(.query, query)
         }
     }
@@ -185,7 +185,7 @@ public final class StoreHubPlugin: PluginProtocol {
 
     /// Tells the features as they are now, if that is news, and comes back when the next of them ends.
     private func announceFeatures() {
-        let (features, now) = (features.withLock { $0 }, store.keeper.now)
+        let (features, now) = (features.withLock { $0 }, store.clock.now())
         let payload = Self.payload(features, at: now)
         let isNews = announced.withLock { last in
             defer { last = payload }
@@ -194,7 +194,7 @@ public final class StoreHubPlugin: PluginProtocol {
         if isNews { emit("store.featuresChanged", payload) }
         let next = features.features.compactMap(\.endDate).filter { $0 > now }.min()
         let task = next.map { next in
-            Task { [weak self, clock = store.keeper.clock] in
+            Task { [weak self, clock = store.clock] in
                 guard (try? await clock.sleep(until: next)) != nil, !Task.isCancelled else { return }
                 self?.announceFeatures()
             }

@@ -60,6 +60,8 @@ public struct ProductList: Sendable {
     public var products: [ListedProduct] { index.products }
     public var isEmpty: Bool { products.isEmpty }
     public subscript(id: ProductID) -> ListedProduct? { index[id] }
+    /// The product of that identifier; `nil` also for what is no identifier of a product.
+    public subscript(identifier: String) -> ListedProduct? { ProductID(rawValue: identifier).flatMap { index[$0] } }
 
     /// The product as which `id` counts: a variant as the one it is a variant of, a discount as the one at full price, any
     /// other as itself. A variant that is not listed any more is told by its name.

@@ -1,3 +1,4 @@
+import Primitives
 import StoreModel
 
 /// What an app does with a purchase that the customer has begun in the App Store.
@@ -33,20 +34,19 @@ extension Store {
     ///
     /// Throws `invalidProductForPurchasing` when no purchase of this product was put off, and what `purchaseProduct`
     /// throws.
-    public func continuePurchase(_ productIdentifier: String) async throws {
-        try await continuePostponed(productIdentifier)
-    }
-
     @discardableResult
-    func continuePostponed(_ identifier: String) async throws -> StoreTransaction? {
+    public func continuePurchase(_ productIdentifier: String) async throws -> StorePurchase {
         let found = postponed.withLock { all -> PromotedPurchase? in
-            all.firstIndex { $0.productID.rawValue == identifier }.map { all.remove(at: $0) }
+            all.firstIndex { $0.productID.rawValue.hasSameBytes(as: productIdentifier) }.map { all.remove(at: $0) }
         }
         guard let found else {
-            throw StoreError(.invalidProductForPurchasing, "No purchase of \"\(identifier)\" was put off.")
+            throw StoreError(.invalidProductForPurchasing, "No purchase of \"\(productIdentifier)\" was put off.")
         }
-        return try await purchase(identifier, quantity: 1, offer: found.offer)
+        return try await purchase(found.productID, offer: found.offer)
     }
+
+    /// Each purchase that is put off, when it is; the first reader also gets those of before.
+    public var postponements: AsyncStream<PromotedPurchase> { newlyPostponed.stream() }
 
     /// Asks the app what to do, and does it. What is bought is told as an event and as a completed transaction, for nobody
     /// waits for it.
@@ -62,14 +62,14 @@ extension Store {
                 .promoted(
                     promoted, .promotedPurchaseBegun,
                     "The purchase of \(product.id) that was begun in the App Store goes on."))
-            let transaction = try? await purchase(product.id.rawValue, quantity: 1, offer: promoted.offer)
-            if let transaction { complete(transaction) }
+            let purchase = try? await purchase(product.id, offer: promoted.offer)
+            if let transaction = purchase?.transaction { complete(transaction) }
         case .postpone:
             postponed.withLock { all in
                 all.removeAll { $0.id == promoted.id }
                 all.append(promoted)
             }
-            postponements.send(promoted)
+            newlyPostponed.send(promoted)
             keeper.report(
                 .promoted(
                     promoted, .promotedPurchasePostponed,

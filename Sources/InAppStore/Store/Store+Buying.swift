@@ -3,60 +3,83 @@ import StoreModel
 
 extension Store {
     public func purchaseProduct(_ productIdentifier: String) async throws {
-        try await purchase(productIdentifier, quantity: 1, offer: nil)
+        try await telling(of: ProductID(rawValue: productIdentifier)) {
+            try await buy(listed(productIdentifier, orThrow: .invalidProductForPurchasing))
+        }
     }
 
     public func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws {
-        try await purchaseConsumable(productIdentifier, quantity: quantity)
+        try Self.check(quantity)
+        let product = try consumable(listed(productIdentifier, orThrow: .invalidProductForPurchasing))
+        try await telling(of: product.id) { try await buy(product, quantity: quantity) }
+    }
+
+    /// Buys a product as `purchaseProduct(_:)` does, and says what came of it.
+    ///
+    /// - Parameters:
+    ///   - quantity: how many, 1 to 10; of a consumable only can there be more than one.
+    ///   - offer: an offer of the product at whose price one is bought.
+    @discardableResult
+    public func purchase(
+        _ product: ProductID, quantity: Int = 1, offer: PaymentOffer? = nil
+    ) async throws -> StorePurchase {
+        if quantity != 1 {
+            try Self.check(quantity)
+            guard offer == nil else {
+                throw StoreError(.invalidQuantityForPurchasing, "An offer is of one, not of \(quantity).")
+            }
+            _ = try consumable(listed(product.rawValue, orThrow: .invalidProductForPurchasing))
+        }
+        return try await telling(of: product) {
+            try await buy(
+                listed(product.rawValue, orThrow: .invalidProductForPurchasing), quantity: quantity, offer: offer)
+        }
     }
 
     public func acquireAllEnabledProducts() async throws { try await keeper.acquireAll() }
 
-    @discardableResult
-    func purchaseConsumable(_ productIdentifier: String, quantity: Int) async throws -> StoreTransaction? {
+    private static func check(_ quantity: Int) throws {
         guard (1...10).contains(quantity) else {
             throw StoreError(.invalidQuantityForPurchasing, "A purchase is of 1 to 10, not of \(quantity).")
         }
-        let product = try listed(productIdentifier, orThrow: .invalidProductForPurchasing)
-        guard product.productType == .consumable else {
-            throw StoreError(.invalidProductForPurchasing, "\"\(productIdentifier)\" is not a consumable.")
-        }
-        return try await purchase(productIdentifier, quantity: quantity, offer: nil)
     }
 
-    /// Buys, and returns the store's transaction; `nil` when a subscription gave the product and nothing was paid.
+    private func consumable(_ product: ListedProduct) throws -> ListedProduct {
+        guard product.productType == .consumable else {
+            throw StoreError(.invalidProductForPurchasing, "\"\(product.id)\" is not a consumable.")
+        }
+        return product
+    }
+
+    /// Sends an event about what came of a purchase that somebody waits for.
     @discardableResult
-    func purchase(_ productIdentifier: String, quantity: Int, offer: PaymentOffer?) async throws -> StoreTransaction? {
+    private func telling(
+        of product: ProductID?, _ buy: () async throws -> StorePurchase
+    ) async throws -> StorePurchase {
         do {
-            let product = try listed(productIdentifier, orThrow: .invalidProductForPurchasing)
-            let transaction =
-                product.isSubscribersOnly
-                ? try await acquire(product) : try await pay(for: product, quantity: quantity, offer: offer)
-            keeper.report(.purchased(product.id, transaction))
-            return transaction
+            let purchase = try await buy()
+            if let product { keeper.report(.purchased(product, purchase.transaction)) }
+            return purchase
         } catch {
-            let event = StoreEvent.failed(ProductID(rawValue: productIdentifier), error)
-            if let event { keeper.report(event) }
+            if let event = StoreEvent.failed(product, error) { keeper.report(event) }
             throw error
         }
     }
 
-    private func acquire(_ product: ListedProduct) async throws -> StoreTransaction? {
-        try await keeper.acquire(product.id)
-        return nil
-    }
-
-    private func pay(for product: ListedProduct, quantity: Int, offer: PaymentOffer?) async throws -> StoreTransaction?
-    {
+    private func buy(
+        _ product: ListedProduct, quantity: Int = 1, offer: PaymentOffer? = nil
+    ) async throws -> StorePurchase {
+        guard !product.isSubscribersOnly else {
+            try await keeper.acquire(product.id)
+            return StorePurchase(transaction: nil, isPendingAcknowledgement: false)
+        }
         let owner = keeper.owner
         let answer = await queue.purchase(
             try await sold(as: product), quantity: quantity,
             appAccountToken: owner.isAnonymous ? nil : owner.customer.appAccountToken, offer: offer)
-        if case .failed(let error) = answer.outcome {
-            if let transaction = answer.transaction, keeper.isProvisional(transaction.id) { return transaction }
-            throw StoreError.ofPurchase(error)
-        }
-        return answer.transaction
+        let isPending = answer.transaction.map { keeper.isProvisional($0.id) } ?? false
+        if case .failed(let error) = answer.outcome, !isPending { throw StoreError.ofPurchase(error) }
+        return StorePurchase(transaction: answer.transaction, isPendingAcknowledgement: isPending)
     }
 }
 

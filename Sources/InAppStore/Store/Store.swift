@@ -19,7 +19,8 @@ import StoreModel
 /// `allowedProducts` is drawn again when they change.
 public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     let keeper: StoreKeeper
-    let list: ProductList
+    /// The products that are sold here.
+    public let list: ProductList
     let queue: PaymentQueue
     let requests: ProductRequest
     let content: any ContentManager
@@ -28,7 +29,9 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     let answerPromotion: @Sendable (PromotedPurchase, ListedProduct, StoreSnapshot) async -> PromotedPurchaseAnswer
     /// What the customer began in the App Store and the app put off.
     let postponed = Locked<[PromotedPurchase]>([])
-    let postponements = Happenings<PromotedPurchase>()
+    let newlyPostponed = Happenings<PromotedPurchase>()
+    /// The server is asked before the next answer, though the one that is there still stands.
+    let isAnswerInvalid = Locked(false)
     private let connection: any StoreConnection
     private let claim: StoreClaim
     private let completions = Happenings<StoreTransaction>()
@@ -93,7 +96,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         }
         await keeper.close()
         completions.finish()
-        postponements.finish()
+        newlyPostponed.finish()
         claim.release()
     }
 
@@ -122,9 +125,17 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     }
 
     /// The customer leaves; the anonymous one of this device takes over. Throws `storageFailed` when that one has no
-    /// readable id.
+    /// readable id; `events` has that too.
     public func logOut() async throws {
-        try await keeper.logOut { [queue] in await queue.customerChanged() }
+        do {
+            try await keeper.logOut { [queue] in await queue.customerChanged() }
+        } catch {
+            keeper.report(
+                StoreEvent(
+                    kind: .criticalError, code: .storageFailed,
+                    sentence: "The customer who logged out could not be forgotten on this device: \(error)"))
+            throw error
+        }
     }
 
     /// Tells of a transaction that nobody waits for.
@@ -132,7 +143,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
 
     /// The product of the list. Throws `StoreError` with `code` when there is none.
     func listed(_ identifier: String, orThrow code: StoreError.Code) throws -> ListedProduct {
-        guard let product = ProductID(rawValue: identifier).flatMap({ list[$0] }) else {
+        guard let product = list[identifier] else {
             throw StoreError(code, "\"\(identifier)\" is not in the product list.")
         }
         return product

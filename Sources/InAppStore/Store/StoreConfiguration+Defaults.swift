@@ -19,7 +19,8 @@ extension StoreConfiguration {
 
     /// Throws `StoreError`: `missingSetting`, and what reading the product list throws.
     func resolved() throws -> Parts {
-        let productList = try productList ?? ProductList(contentsOf: productListPath, decryptor: productListDecryptor)
+        let productList =
+            try productList ?? ProductList(contentsOf: productListFile(), decryptor: productListDecryptor)
         let storage = try storage ?? defaultStorage()
         let connection = try connection ?? defaultConnection(storage)
         let validator = try validator ?? defaultValidator()
@@ -34,6 +35,19 @@ extension StoreConfiguration {
             grace: gracePeriod.inSeconds, offline: offlineTimeToLive.inSeconds,
             validation: validationInterval.inSeconds,
             sandboxValidation: sandboxValidationInterval.inSeconds)
+    }
+
+    /// The list's file: of a relative path the one among the app's resources, since an app's current folder is not its own.
+    private func productListFile() throws -> String {
+        guard !productListPath.hasPrefix("/"), !productListPath.isEmpty else { return productListPath }
+        let resource = bundle.resourceURL?.appendingPathComponent(productListPath).path
+        for path in [resource, productListPath].compactMap(\.self) where FileManager.default.fileExists(atPath: path) {
+            return path
+        }
+        throw StoreError(
+            .productListUnreadable,
+            "\(productListPath): the product list is neither among the resources of \(bundle.bundlePath) nor in the current folder; add it to the app."
+        )
     }
 
     private func defaultStorage() throws -> any SecureStorage {
@@ -93,16 +107,21 @@ extension StoreConfiguration {
         #endif
         return RemoteStoreConnection(
             configuration: .init(
-                url: try setting("SOUK_STORE_URL", "where the App Store simulator listens"),
+                url: try setting("SOUK_STORE_URL", to: "where the App Store simulator listens"),
                 account: environment["SOUK_STORE_ACCOUNT"] ?? "default", transport: try network(), sleep: sleep))
     }
 
     private func defaultValidator() throws -> any ReceiptValidator {
-        let addresses = try setting("SOUK_SERVER_URL", "where the entitlement server listens")
-            .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        var configuration = EntitlementServiceClient.Configuration(
-            baseURL: addresses.first ?? "",
-            key: APIKey(try setting("SOUK_PUBLIC_KEY", "the app's public key at the entitlement server")))
+        var addresses = serverURLs
+        if addresses.isEmpty {
+            addresses = try setting("SOUK_SERVER_URL", or: "SoukServerURL", to: "where the entitlement server listens")
+                .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        let key =
+            try publicKey
+            ?? APIKey(
+                setting("SOUK_PUBLIC_KEY", or: "SoukPublicKey", to: "the app's public key at the entitlement server"))
+        var configuration = EntitlementServiceClient.Configuration(baseURL: addresses.first ?? "", key: key)
         configuration.otherURLs = Array(addresses.dropFirst())
         configuration.sleep = sleep
         configuration.random = random
@@ -120,10 +139,13 @@ extension StoreConfiguration {
         #endif
     }
 
-    private func setting(_ name: String, _ meaning: String) throws -> String {
-        guard let value = environment[name], !value.isEmpty else {
+    /// The value in the environment, or in the bundle's `Info.plist` under `key`. An empty one counts as not there.
+    private func setting(_ variable: String, or key: String? = nil, to meaning: String) throws -> String {
+        let said = [environment[variable], key.flatMap { bundle.object(forInfoDictionaryKey: $0) as? String }]
+        guard let value = said.compactMap(\.self).first(where: { !$0.isEmpty }) else {
+            let names = [variable, key.map { "\($0) in Info.plist" }].compactMap(\.self).joined(separator: " or ")
             throw StoreError(
-                .missingSetting, "Set \(name) to \(meaning), or give the store configuration its collaborator.")
+                .missingSetting, "Set \(names) to \(meaning), or give the store configuration its collaborator.")
         }
         return value
     }

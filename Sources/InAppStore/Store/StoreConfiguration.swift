@@ -7,16 +7,18 @@ import StoreModel
 
 /// What a store is made of. The one-argument initialiser suits most apps; every collaborator can be replaced.
 ///
-/// What is left `nil` is made when the store is, out of the others: whoever replaces the transport or the connection has
-/// it used by everything that would have used the default. The defaults read the environment: `SOUK_STORE_URL` (where the
-/// App Store simulator listens; `SOUK_STORE_ACCOUNT` names the account, `default` without it), `SOUK_SERVER_URL` and
-/// `SOUK_PUBLIC_KEY` (the entitlement server, more addresses of it after commas, and the app's public key there). On Apple platforms the App Store is the
-/// store when no simulator is named; visionOS has to be told where purchases are confirmed, so there the connection is to
-/// be given.
+/// What is left `nil` is made when the store is, out of the others: a replaced transport or connection is used by
+/// everything that would have used the default. An app names its entitlement server in code (`serverURLs`, `publicKey`) or
+/// in its `Info.plist` (`SoukServerURL`, `SoukPublicKey`). Programs and tests can name it in the environment
+/// (`SOUK_SERVER_URL`, `SOUK_PUBLIC_KEY`), which comes before `Info.plist` and after the code. `SOUK_STORE_URL` is where
+/// the App Store simulator listens, and `SOUK_STORE_ACCOUNT` names the account there, `default` without it. On Apple
+/// platforms the App Store is the store when no simulator is named; visionOS has to be told where purchases are confirmed,
+/// so there the connection is to be given.
 ///
 ///     let store = try Store(configuration: StoreConfiguration(productListPath: "products.json"))
 public struct StoreConfiguration: Sendable {
-    /// The product list's file (seed 001's JSON).
+    /// The product list's file, a JSON document (Documentation/InAppStore.md). A relative path is looked up among the
+    /// resources of `bundle`, and then in the current folder.
     public var productListPath: String
     /// Takes the place of the file when set.
     public var productList: ProductList?
@@ -30,6 +32,10 @@ public struct StoreConfiguration: Sendable {
     public var connection: (any StoreConnection)?
     /// Asks the connection about products and remembers the answers; give one to share it with others.
     public var products: ProductRequest?
+    /// Where the entitlement server listens: its base URL, and those that are asked when it does not answer.
+    public var serverURLs: [String] = []
+    /// The app's public key at the entitlement server. It may be in the app: it lets it ask for its own customer only.
+    public var publicKey: APIKey?
     /// Who says what is true: the entitlement server.
     public var validator: (any ReceiptValidator)?
     /// Judges transactions on the device while the validator cannot be asked. What it finds true may be used provisionally:
@@ -67,6 +73,8 @@ public struct StoreConfiguration: Sendable {
     /// systems; elsewhere there is no default, and `CurlTransport()` is the one to take.
     public var transport: (any HTTPTransport)?
     public var environment: [String: String]
+    /// Where the product list is looked up, and whose `Info.plist` names the entitlement server: the app's own.
+    public var bundle: Bundle
 
     /// What becomes of a purchase that the customer has begun in the App Store; see `PromotedPurchaseAnswer`. It is asked
     /// for each such product of the list, one at a time; what is not in the list is refused.
@@ -100,8 +108,11 @@ public struct StoreConfiguration: Sendable {
     /// Names payments; never the same twice.
     public var makePaymentID: @Sendable () -> PaymentID
 
+    /// A store whose list is a file, among the app's resources for example, and whose server is named in `Info.plist` or in
+    /// the environment.
     public init(productListPath: String) {
         self.productListPath = productListPath
+        bundle = .main
         clock = SystemClock()
         application = Bundle.main.bundleIdentifier.flatMap(BundleID.init(rawValue:))
         environment = ProcessInfo.processInfo.environment
@@ -116,5 +127,20 @@ public struct StoreConfiguration: Sendable {
         sleep = { try await Task.sleep(for: $0) }
         random = { .random(in: 0...1) }
         retryPause = { .milliseconds(250 << min($0 - 1, 10)) }
+    }
+    /// A store of which everything is named in code.
+    ///
+    ///     let configuration = StoreConfiguration(
+    ///         productList: ProductList([ListedProduct(id: "pack", productType: .nonConsumable)]),
+    ///         serverURL: "https://purchases.example.com", publicKey: "souk_public_…")
+    ///
+    /// - Parameters:
+    ///   - serverURL: the base URL of the entitlement server, `http` or `https`.
+    ///   - publicKey: what `souk keys create --kind public` prints.
+    public init(productList: ProductList, serverURL: String, publicKey: APIKey) {
+        self.init(productListPath: "")
+        self.productList = productList
+        self.serverURLs = [serverURL]
+        self.publicKey = publicKey
     }
 }

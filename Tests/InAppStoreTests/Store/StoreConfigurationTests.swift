@@ -57,8 +57,7 @@ final class StoreConfigurationTests {
     {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let path = folder + "/products.json"
-        let list = #"[{"identifier": "pack", "productType": "nonConsumable"}]"#
-        try Data(list.utf8).write(to: URL(fileURLWithPath: path))
+        try Data(Self.pack.utf8).write(to: URL(fileURLWithPath: path))
         let nowhere = Nowhere()
         var configuration = StoreConfiguration(productListPath: path)
         configuration.environment = [
@@ -90,6 +89,81 @@ final class StoreConfigurationTests {
             try Store(configuration: configuration)
         } throws: { error in
             (error as? StoreError)?.code == .missingSetting && (error as? StoreError)?.sentence.contains(name) == true
+        }
+    }
+
+    /// An app's bundle in the layout of macOS, with this `Info.plist` and these resources.
+    private func bundle(_ info: [String: String], resources: [String: String] = [:]) throws -> Bundle {
+        let contents = folder + "/\(UUID().uuidString).bundle/Contents"
+        try FileManager.default.createDirectory(atPath: contents + "/Resources", withIntermediateDirectories: true)
+        let plist = try PropertyListSerialization.data(fromPropertyList: info, format: .xml, options: 0)
+        try plist.write(to: URL(fileURLWithPath: contents + "/Info.plist"))
+        for (name, text) in resources {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(contents)/Resources/\(name)"))
+        }
+        return try #require(Bundle(path: String(contents.dropLast("/Contents".count))))
+    }
+
+    private static let pack = #"[{"identifier": "pack", "productType": "nonConsumable"}]"#
+
+    @Test func `an app has its list and its server in its bundle, and needs no environment`() async throws {
+        let nowhere = Nowhere()
+        var configuration = StoreConfiguration(productListPath: "products.json")
+        configuration.environment = [:]
+        configuration.bundle = try bundle(
+            ["SoukServerURL": "http://first, http://second", "SoukPublicKey": "pk_1"],
+            resources: ["products.json": Self.pack])
+        configuration.connection = test.connection
+        configuration.storage = test.storage
+        configuration.storageName = test.name
+        configuration.transport = nowhere
+        configuration.sleep = { _ in }
+        let store = try Store(configuration: configuration)
+        await nowhere.hosts.wait { Set($0).isSuperset(of: ["first", "second"]) }
+        #expect(store.allowedProducts.isEmpty)
+        await store.close()
+    }
+
+    /// The servers that are asked when each of these names one.
+    @Test(arguments: [
+        (code: "http://code", environment: "http://environment", host: "code"),
+        (code: nil, environment: "http://environment", host: "environment"),
+        (code: nil, environment: "", host: "bundle"),
+    ])
+    func `the code names the server before the environment does, and that before the bundle`(
+        code: String?, environment: String, host: String
+    ) async throws {
+        let nowhere = Nowhere()
+        var configuration =
+            if let code {
+                StoreConfiguration(productList: Fixture.list, serverURL: code, publicKey: "pk_1")
+            } else {
+                settings(nowhere)
+            }
+        configuration.productList = Fixture.list
+        configuration.environment = ["SOUK_SERVER_URL": environment]
+        configuration.bundle = try bundle(["SoukServerURL": "http://bundle", "SoukPublicKey": "pk_1"])
+        configuration.connection = test.connection
+        configuration.storage = test.storage
+        configuration.storageName = test.name
+        configuration.transport = nowhere
+        let store = try Store(configuration: configuration)
+        await nowhere.hosts.wait { !$0.isEmpty }
+        #expect(Set(nowhere.hosts.all) == [host])
+        await store.close()
+    }
+
+    @Test func `a list that is nowhere is named with where it was looked for`() throws {
+        var configuration = settings(Nowhere())
+        configuration.productList = nil
+        configuration.productListPath = "no-such-products.json"
+        configuration.bundle = try bundle([:])
+        #expect {
+            try Store(configuration: configuration)
+        } throws: { error in
+            let error = error as? StoreError
+            return error?.code == .productListUnreadable
+                && error?.sentence.contains(configuration.bundle.bundlePath) == true
         }
     }
 
@@ -138,10 +212,13 @@ final class StoreConfigurationTests {
         #expect(try documented("`offlineTimeToLive`").hasPrefix("60 days"))
         #expect(configuration.offlineTimeToLive == .seconds(5_184_000))
         #expect(
-            try documented("`transport`, `environment`")
-                == "`URLSession` on Apple's systems and none elsewhere (take `CurlTransport()`), the process's environment"
+            try documented("`transport`, `environment`, `bundle`")
+                == "`URLSession` on Apple's systems and none elsewhere (take `CurlTransport()`), the process's environment, the app's bundle"
         )
         #expect(configuration.transport == nil && configuration.environment == ProcessInfo.processInfo.environment)
+        #expect(configuration.bundle == .main)
+        #expect(try documented("`serverURLs`, `publicKey`").contains("`SoukServerURL`, `SoukPublicKey`"))
+        #expect(configuration.serverURLs.isEmpty && configuration.publicKey == nil)
         #expect(try documented("`customer`, `customerToken`") == "an anonymous customer of this device, no token")
         #expect(configuration.customer == nil && configuration.customerToken == nil)
         #expect(try documented("`localVerifier`").hasPrefix("none"))

@@ -52,7 +52,7 @@ struct StoreLifeTests {
             try Store(configuration: configuration)
         } throws: { error in
             (error as? StoreError)?.code == .missingSetting && "\(error)".contains(missing)
-                && "\(error)".filter { $0 == "." }.count == 1
+                && "\(error)".replacing("Info.plist", with: "").filter { $0 == "." }.count == 1
         }
     }
 

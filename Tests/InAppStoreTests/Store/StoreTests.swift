@@ -167,6 +167,49 @@ struct StoreTests {
         await store.close()
     }
 
+    @Test func `a purchase by its typed id says what came of it, in any quantity that the store would take`()
+        async throws
+    {
+        let store = try await test.open()
+        let purchase = try await store.purchase("coins", quantity: 3)
+        #expect(purchase.transaction?.productID == "coins" && !purchase.isPendingAcknowledgement)
+        #expect(test.connection.payments.map(\.quantity) == [3])
+        let offer = PaymentOffer.winBack("half")
+        #expect(try await store.purchase("pro.monthly", offer: offer).transaction?.productID == "pro.monthly")
+        #expect(test.connection.payments.last?.offer == offer)
+        for quantity in [0, 11] {
+            #expect(
+                await code { try await store.purchase("coins", quantity: quantity) } == "invalidQuantityForPurchasing")
+        }
+        #expect(await code { try await store.purchase("pack", quantity: 2) } == "invalidProductForPurchasing")
+        #expect(
+            await code { try await store.purchase("coins", quantity: 2, offer: offer) }
+                == "invalidQuantityForPurchasing")
+        #expect(test.connection.payments.count == 2)
+        await store.close()
+    }
+
+    @Test func `a feature is active until its end, and what nothing gives is not`() async throws {
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        let store = try await test.open()
+        #expect(store.isActive("pro") && !store.isActive("plus") && !store.isActive(""))
+        test.breakServer()
+        test.clock.advance(to: Fixture.start + Fixture.month)
+        #expect(!store.isActive("pro"))
+        await store.close()
+    }
+
+    @Test func `without any answer of the server there is none to go by, and the reason is thrown`() async throws {
+        test.breakServer()
+        let store = try await test.open()
+        #expect(store.lastAnswer == nil && store.paidFeatures.features.isEmpty)
+        #expect(await code { _ = try await store.currentAnswer() } == "receiptValidationFailed")
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        #expect(try await store.currentAnswer()?.customer.subscriptions.count == 1)
+        #expect(store.lastAnswer?.receivedAt == Fixture.start)
+        await store.close()
+    }
+
     @Test func `the store's refusals have codes of their own`() async throws {
         let store = try await test.open()
         let failures: [(StoreUpdate.State, String)] = [

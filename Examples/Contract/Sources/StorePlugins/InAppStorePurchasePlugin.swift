@@ -1,0 +1,1 @@
+../../../../Sources/InAppStore/InAppStorePurchasePlugin.swift

@@ -1,0 +1,1 @@
+../../../../Sources/InAppStore/Hub/StoreHubPayloads.swift
