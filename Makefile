@@ -22,7 +22,7 @@ help: ## List the commands
 
 run: ## Build Souk and watch a purchase travel the whole way (ARGS="--keep" leaves the servers running)
 	@Scripts/install-dependencies run
-	swift build -c release --product souk -j $(JOBS)
+	swift build -c release --product souk --manifest-cache none -j $(JOBS)
 	@"$$(swift build -c release --show-bin-path)/souk" demo $(ARGS)
 
 test: ## Build and run every test; the last line says how many passed and failed (FILTER=PluginHub: one target alone, JUDGES=1: and its outside judges)

@@ -13,6 +13,8 @@ struct Module {
     /// Whether the gates and tests compile it with optimization, as a release does, and with all assertions. Their loops
     /// (digests, JSON, rows) took half of the time of all tests without it.
     var isOptimized = false
+    /// Whether it has a `PrivacyInfo.xcprivacy`, which Apple asks of what uses certain interfaces or collects data.
+    var hasPrivacyManifest = false
 }
 
 /// Warnings are errors in the gates and tests only. Xcode suppresses the warnings of packages, and both options conflict.
@@ -31,7 +33,9 @@ let optimized: [SwiftSetting] = isStrict ? [.unsafeFlags(["-O", "-assert-config"
 let isSDKOnly = isMac && Context.environment["SOUK_SERVER"] == nil
 
 let modules: [Module] = [
-    Module(name: "Primitives", imports: [], testImports: ["BaseTestSupport", "HostTestSupport"], isOptimized: true),
+    Module(
+        name: "Primitives", imports: [], testImports: ["BaseTestSupport", "HostTestSupport"], isOptimized: true,
+        hasPrivacyManifest: true),
     Module(name: "StoreModel", imports: ["Primitives"], testImports: ["BaseTestSupport", "HostTestSupport"]),
     Module(name: "PluginHub", imports: ["Primitives"], testImports: ["BaseTestSupport", "HostTestSupport"]),
     Module(
@@ -42,7 +46,7 @@ let modules: [Module] = [
         testImports: ["BaseTestSupport", "HostTestSupport"]),
     Module(
         name: "SQLStorage", imports: ["Primitives", "CSQLite"], testImports: ["BaseTestSupport", "ContractSuites"],
-        isOptimized: true),
+        isOptimized: true, hasPrivacyManifest: true),
     Module(
         name: "PostgresStorage", imports: ["SQLStorage", "Primitives", "CPostgreSQL"],
         testImports: ["BaseTestSupport", "ContractSuites", "HostTestSupport"]),
@@ -63,7 +67,10 @@ let modules: [Module] = [
         testImports: [
             "BaseTestSupport", "CurlTransport", "EntitlementServer", "NetworkTestSupport", "SQLStorage", "SignedData",
             "StoreTestSupport",
-        ]),
+        ], hasPrivacyManifest: true),
+    Module(
+        name: "SimulatorControl", imports: ["StoreKitAdapter", "StoreModel", "HTTPCore", "Primitives"],
+        testImports: ["BaseTestSupport"]),
     Module(
         name: "WebPages", imports: ["HTTPCore", "PluginHub", "Primitives"],
         testImports: ["BaseTestSupport", "HostTestSupport", "NetworkTestSupport"]),
@@ -75,7 +82,7 @@ let modules: [Module] = [
             "AppStoreSimulator", "BaseTestSupport", "CurlTransport", "EntitlementServer", "HTTPListener",
             "HostTestSupport", "NetworkInterception", "NetworkTestSupport", "SQLStorage", "SignedData",
             "StoreTestSupport", "ZipExtraction",
-        ]),
+        ], hasPrivacyManifest: true),
     Module(
         name: "NetworkInterception", imports: ["HTTPCore", "PluginHub", "SQLStorage", "WebPages", "Primitives"],
         exclude: ["Inspector/Hub/inspector.policy.json"],
@@ -85,7 +92,9 @@ let modules: [Module] = [
         ]),
     Module(
         name: "AppStoreSimulator",
-        imports: ["StoreModel", "StoreKitAdapter", "SignedData", "HTTPCore", "SQLStorage", "Primitives"],
+        imports: [
+            "StoreModel", "StoreKitAdapter", "SimulatorControl", "SignedData", "HTTPCore", "SQLStorage", "Primitives",
+        ],
         testImports: ["BaseTestSupport", "ContractSuites", "HostTestSupport", "NetworkTestSupport", "StoreTestSupport"]),
     Module(
         name: "EntitlementServer",
@@ -109,7 +118,15 @@ let testSupport: [Module] = [
     Module(
         name: "ContractSuites",
         imports: ["BaseTestSupport", "StoreKitAdapter", "StoreModel", "SQLStorage", "Primitives"]),
+    Module(
+        name: "SandboxTestSupport",
+        imports: [
+            "AppStoreSimulator", "EntitlementServer", "InAppStore", "Purchases", "SignedData",
+            "StoreKitAdapter", "StoreModel", "HTTPCore", "Primitives",
+        ]),
 ]
+
+let privacyManifest = "PrivacyInfo.xcprivacy"
 
 let libraryNames = modules.map(\.name)
 
@@ -153,7 +170,9 @@ let package = Package(
     targets: systemLibraries
         + (modules + testSupport).map { module in
             .target(
-                name: module.name, dependencies: module.imports.map { .byName(name: $0) }, exclude: module.exclude,
+                name: module.name, dependencies: module.imports.map { .byName(name: $0) },
+                exclude: module.exclude + (module.hasPrivacyManifest && !isMac ? [privacyManifest] : []),
+                resources: module.hasPrivacyManifest && isMac ? [.copy(privacyManifest)] : [],
                 swiftSettings: strict + (module.isOptimized ? optimized : []))
         }
         + [
@@ -176,7 +195,7 @@ let package = Package(
                 dependencies: [
                     "AppStoreSimulator", "CDiskFuse", "CurlTransport", "EntitlementServer", "HTTPCore", "HTTPListener",
                     "BaseTestSupport", "HostTestSupport", "InAppStore", "Primitives", "Purchases", "SQLStorage",
-                    "SignedData",
+                    "SignedData", "SimulatorControl",
                     "StoreKitAdapter", "StoreModel", "ZipExtraction",
                 ], path: "Tests/CrashLoop", swiftSettings: strict),
             // Signs for Scripts/chaos-cluster, and is the server with a planted fault there.
@@ -221,7 +240,8 @@ let package = Package(
                 dependencies: [
                     "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "InAppStore",
                     "NetworkInterception", "PluginHub", "Primitives", "Purchases", "SQLStorage", "SignedData",
-                    "StoreKitAdapter", "StoreModel", "BaseTestSupport", "HostTestSupport", "NetworkTestSupport",
+                    "SimulatorControl", "StoreKitAdapter", "StoreModel", "BaseTestSupport", "HostTestSupport",
+                    "NetworkTestSupport",
                     "StoreTestSupport",
                     "souk",
                     "FirstPurchase", "PromoCodes",
@@ -254,12 +274,19 @@ let package = Package(
                 path: "Examples/Florets/App",
                 exclude: ["Florets.swift"],
                 swiftSettings: strict),
+            .testTarget(
+                name: "SandboxTestSupportTests",
+                dependencies: [
+                    "SandboxTestSupport", "AppStoreSimulator", "BaseTestSupport", "EntitlementServer", "HTTPCore",
+                    "InAppStore", "Primitives", "Purchases", "StoreKitAdapter", "StoreModel",
+                ],
+                swiftSettings: strict),
             // The plugins of Examples/FourPlugins, compiled here as well so that their tests run with all others.
             .testTarget(
                 name: "FourPluginsTests",
                 dependencies: [
                     "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "HTTPListener", "InAppStore",
-                    "PluginHub", "Primitives", "Purchases", "SQLStorage", "SignedData", "StoreModel",
+                    "PluginHub", "Primitives", "Purchases", "SandboxTestSupport", "StoreModel",
                 ],
                 path: "Examples/FourPlugins/App",
                 exclude: ["FourPlugins.swift"],

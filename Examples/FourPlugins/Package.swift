@@ -4,8 +4,8 @@ import PackageDescription
 // An app of four plugins that talk only through the hub. `swift run` tells what they say to each other. The tests beside
 // the code run with those of Souk: there they are the target FourPluginsTests.
 let products = [
-    "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "HTTPListener", "InAppStore", "PluginHub",
-    "Primitives", "Purchases", "SQLStorage", "SignedData", "StoreModel",
+    "CurlTransport", "HTTPCore", "HTTPListener", "InAppStore", "PluginHub", "Primitives", "Purchases",
+    "SandboxTestSupport",
 ]
 
 let package = Package(

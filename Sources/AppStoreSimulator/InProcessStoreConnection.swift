@@ -8,6 +8,12 @@ extension SimulatedAppStore {
     public func connection(account: AccountName) async throws -> InProcessStoreConnection {
         InProcessStoreConnection(store: self, device: DeviceID(unchecked: try await signIn(account: account).deviceID))
     }
+
+    /// Connects a device that is signed in, as after another launch of the app. Throws `unknownDevice`.
+    public func connection(device: DeviceID) throws -> InProcessStoreConnection {
+        _ = try self.device(device)
+        return InProcessStoreConnection(store: self, device: device)
+    }
 }
 
 /// A device of a simulated store in the same process.

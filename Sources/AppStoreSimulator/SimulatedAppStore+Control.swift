@@ -1,3 +1,4 @@
+import SimulatorControl
 import Foundation
 import Primitives
 import SQLStorage
@@ -107,6 +108,12 @@ extension SimulatedAppStore {
             anchor.reading = try jump(max(now, try books.lastEvent())).wholeMilliseconds
             guard anchor.reading < ClockAnchor.endOfTime else { throw Self.tooFar }
         }
+    }
+
+    /// Moves the clock on by a period, for example `.months(1)`. Throws `invalidValue` for more than 200 years.
+    @discardableResult
+    public func advance(by period: SubscriptionPeriod) async throws -> StoreControlWire.ClockState {
+        try await advance(StoreControlWire.Advance(period: period))
     }
 
     /// Lets the clock go on differently from now on, where `now` is what it reads; whoever waits looks again.

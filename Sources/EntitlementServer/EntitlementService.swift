@@ -6,12 +6,8 @@ import StoreModel
 
 /// The entitlement server: verifies what the stores signed, keeps it, and answers what each customer may use.
 ///
-///     var file = SQLiteDatabase.Configuration()
-///     file.isExclusive = true
 ///     let service = try await EntitlementService(
-///         configuration: .init(
-///             database: try SQLiteDatabase(path: "ledger.sqlite", configuration: file),
-///             apps: [.init(bundleID: "com.example.darkroom")], environments: [.production, .sandbox]))
+///         ledgerAt: URL(fileURLWithPath: "ledger.sqlite"), for: .init(bundleID: "com.example.darkroom"))
 ///     let keys = try await service.createMissingKeys { try save($0) }
 ///
 /// An `HTTPHandler` of the wire contract, to be bound to a listener or called in process. A transaction is acknowledged

@@ -121,7 +121,7 @@ public final class RemoteStoreConnection: StoreConnection {
     }
 
     public func receipt() async throws -> [UInt8]? {
-        let answer = try await ask(.get, "/receipt", as: StoreControlWire.Receipt.self)
+        let answer = try await ask(.get, "/receipt", as: StoreWire.Receipt.self)
         guard let receipt = Base64.decode(answer.receipt) else {
             throw StoreFailure(code: .unknown, reason: "The store's receipt is not base64.")
         }

@@ -1,3 +1,4 @@
+import SimulatorControl
 import BaseTestSupport
 import Foundation
 import HTTPCore

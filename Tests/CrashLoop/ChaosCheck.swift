@@ -1,3 +1,4 @@
+import SimulatorControl
 import EntitlementServer
 import Foundation
 import HTTPCore

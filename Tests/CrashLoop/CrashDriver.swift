@@ -1,3 +1,4 @@
+import SimulatorControl
 import AppStoreSimulator
 import BaseTestSupport
 import CurlTransport

@@ -340,7 +340,7 @@ struct RemoteStoreConnectionTests {
             case "POST /store/v1/devices/device%201/restore":
                 try .of(StoreWire.Transactions(transactions: [.of("1")]))
             case "GET /store/v1/devices/device%201/receipt":
-                try .of(StoreControlWire.Receipt(receipt: "AQI="))
+                try .of(StoreWire.Receipt(receipt: "AQI="))
             case "GET /store/v1/devices/device%201/app-transaction":
                 try .of(StoreWire.AppTransaction(signedAppTransaction: "a.b.c"))
             default: nil

@@ -1,3 +1,4 @@
+import SimulatorControl
 import Foundation
 import Primitives
 import StoreKitAdapter
@@ -44,6 +45,16 @@ extension SimulatedAppStore {
             return try entry.outcome(decision, of: order.productID)
         }
         return try describe(outcome)
+    }
+
+    /// Buys `quantity` of a product for an account. Returns the transaction. Throws as `buy(_:for:)` with a request does.
+    ///
+    ///     try await simulator.buy("monthly", for: "anna")
+    @discardableResult
+    public func buy(
+        _ product: ProductID, for name: AccountName, quantity: Int = 1
+    ) async throws -> StoreControlWire.Transaction {
+        try await buy(StoreControlWire.Buy(productID: product, quantity: quantity), for: name)
     }
 
     // MARK: - Orders that wait

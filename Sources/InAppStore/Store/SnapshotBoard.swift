@@ -56,11 +56,9 @@ final class SnapshotBoard: Observable, Sendable {
         var new = Page(state: state)
         let snapshot = new.snapshot(at: now)
         let page = new
-        if snapshot == shown {
-            self.page.withLock { $0 = page }
-        } else {
-            registrar.withMutation(of: self, keyPath: \.snapshot) { self.page.withLock { $0 = page } }
-        }
+        // An observer may read at once, on another thread, so the new state is there before any of them hears of it.
+        self.page.withLock { $0 = page }
+        if snapshot != shown { registrar.withMutation(of: self, keyPath: \.snapshot) {} }
         return snapshot
     }
 }

@@ -99,7 +99,7 @@ extension StoreConfiguration {
     }
 
     private func defaultConnection(_ storage: any SecureStorage) throws -> any StoreConnection {
-        #if canImport(StoreKit) && !os(visionOS)
+        #if canImport(StoreKit)
             // A simulator may take the App Store's place there too.
             if environment["SOUK_STORE_URL"] == nil {
                 return StoreKitConnection(configuration: .init(storage: storage))

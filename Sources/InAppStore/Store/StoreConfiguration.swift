@@ -12,8 +12,7 @@ import StoreModel
 /// in its `Info.plist` (`SoukServerURL`, `SoukPublicKey`). Programs and tests can name it in the environment
 /// (`SOUK_SERVER_URL`, `SOUK_PUBLIC_KEY`), which comes before `Info.plist` and after the code. `SOUK_STORE_URL` is where
 /// the App Store simulator listens, and `SOUK_STORE_ACCOUNT` names the account there, `default` without it. On Apple
-/// platforms the App Store is the store when no simulator is named; visionOS has to be told where purchases are confirmed,
-/// so there the connection is to be given.
+/// platforms the App Store is the store when no simulator is named.
 ///
 ///     let store = try Store(configuration: StoreConfiguration(productListPath: "products.json"))
 public struct StoreConfiguration: Sendable {

@@ -32,7 +32,7 @@ public enum DurableFile {
             try content.withUnsafeBufferPointer { bytes throws(FileFailure) in
                 try append(UnsafeRawBufferPointer(bytes), to: file, path: path)
             }
-            guard retrying({ Int(fsync(file)) }) == 0 else { throw FileFailure("flush", path, errno) }
+            try flush(file, path)
         } catch {
             unlink(temporary)
             throw error
@@ -49,6 +49,17 @@ public enum DurableFile {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw FileFailure("flush", path, errno) }
         defer { close(file) }
+        try flush(file, path)
+    }
+
+    /// Returns when the content of an open file is on the disk. On Apple's systems `fsync` gives it to the drive, which may
+    /// keep it in its memory; only `F_FULLFSYNC` waits for more. Not every file system there has it.
+    private static func flush(_ file: Int32, _ path: String) throws(FileFailure) {
+        #if canImport(Darwin)
+            // F_FULLFSYNC of <fcntl.h>.
+            let fullFlush: Int32 = 51
+            if retrying({ Int(fcntl(file, fullFlush)) }) == 0 { return }
+        #endif
         guard retrying({ Int(fsync(file)) }) == 0 else { throw FileFailure("flush", path, errno) }
     }
 

@@ -31,14 +31,16 @@
                 @MainActor @Sendable (StoreKit.Product, Set<StoreKit.Product.PurchaseOption>) async throws
                 -> StoreKit.Product.PurchaseResult
 
-            /// Asks StoreKit to sell, confirming where the app wants it: a SwiftUI app may give `PurchaseAction`, others
-            /// `purchase(confirmIn:options:)` with their window.
+            /// Asks StoreKit to sell, and the customer to confirm. A SwiftUI app may give `PurchaseAction`, an app with
+            /// several windows `purchase(confirmIn:options:)` with the one where the customer is.
             public var buy: Buy
             /// Remembers payments from one run to the next, so that the same is never bought twice, and an approval finds
             /// its payment. Without it that holds within one run.
             public var storage: (any SecureStorage)?
             /// Where the app receipt is.
             public var receiptURL: @Sendable () -> URL?
+            /// Believes what StoreKit verified, for `StoreConfiguration.localVerifier`.
+            let verifier = SystemVerifier()
             /// Shows Apple's sheet for offer codes; without it, redeeming is `unsupported`.
             public var showCodeSheet: (@MainActor @Sendable () async throws -> Void)?
 
@@ -48,10 +50,30 @@
                 receiptURL = { Bundle.main.appStoreReceiptURL }
             }
 
-            #if !os(visionOS)
-                /// Confirms purchases where the system chooses to.
+            #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
+                /// Confirms purchases in the scene that is active.
                 public init(storage: (any SecureStorage)? = nil) {
-                    self.init(storage: storage) { product, options in try await product.purchase(options: options) }
+                    self.init(storage: storage) { product, options in
+                        let scenes = UIApplication.shared.connectedScenes
+                        if let scene = scenes.first(where: { $0.activationState == .foregroundActive }) {
+                            return try await product.purchase(confirmIn: scene, options: options)
+                        }
+                        #if os(visionOS)
+                            throw StoreFailure.nowhereToShow
+                        #else
+                            return try await product.purchase(options: options)
+                        #endif
+                    }
+                }
+            #elseif canImport(AppKit) && !targetEnvironment(macCatalyst)
+                /// Confirms purchases in the window that has the customer's attention, from macOS 15.2 on.
+                public init(storage: (any SecureStorage)? = nil) {
+                    self.init(storage: storage) { product, options in
+                        if #available(macOS 15.2, *), let window = NSApplication.shared.keyWindow {
+                            return try await product.purchase(confirmIn: window, options: options)
+                        }
+                        return try await product.purchase(options: options)
+                    }
                 }
             #endif
 
@@ -91,6 +113,9 @@
         }
 
         public let updates: AsyncStream<StoreUpdate>
+        /// Believes the transactions that StoreKit verified on this device: as a store's `localVerifier` it gives access
+        /// to what was bought while the server cannot be reached.
+        public var verifier: any TransactionVerifier { configuration.verifier }
         private let configuration: Configuration
         private let payments: StoreKitPayments
         private let told: StoreNotices
@@ -109,7 +134,9 @@
             self.updates = updates
             self.payments = payments
             self.told = told
-            listener = Task { await Self.listen(for: payments, telling: told) }
+            listener = Task { [verifier = configuration.verifier] in
+                await Self.listen(for: payments, noting: verifier, telling: told)
+            }
         }
 
         deinit {
@@ -117,17 +144,22 @@
             messageListener.withLock { $0 }?.cancel()
         }
 
-        private static func listen(for payments: StoreKitPayments, telling told: StoreNotices) async {
+        private static func listen(
+            for payments: StoreKitPayments, noting verifier: SystemVerifier, telling told: StoreNotices
+        ) async {
+            // The renewal info of a subscription may come later than the transaction that it is about.
+            let late: @Sendable (StoreTransaction) async -> Void = { await payments.handle(.renewalChanged($0)) }
             await withTaskGroup(of: Void.self) { group in
                 // Before the list is read, so that nothing happens unnoticed between it and the first update.
                 group.addTask {
                     for await result in StoreKit.Transaction.updates {
-                        await payments.handle(.happened(await StoreTransaction(result)))
+                        await payments.handle(.happened(await StoreTransaction(result, noting: verifier, late: late)))
                     }
                 }
                 group.addTask {
                     for await result in StoreKit.Transaction.unfinished {
-                        await payments.handle(.unfinished(await StoreTransaction(result)))
+                        await payments.handle(
+                            .unfinished(await StoreTransaction(result, noting: verifier, late: late)))
                     }
                     await payments.handle(.listed)
                 }
@@ -194,7 +226,7 @@
             try await StoreFailure.translating { try await AppStore.sync() }
             var found: [StoreTransaction] = []
             for await result in StoreKit.Transaction.currentEntitlements {
-                found.append(await StoreTransaction(result))
+                found.append(await StoreTransaction(result, noting: configuration.verifier))
             }
             return found
         }

@@ -9,10 +9,10 @@
                 buy: { await answer(to: $0) },
                 find: { id in
                     if let open = await StoreKit.Transaction.unfinished.first(id) {
-                        return await StoreTransaction(open)
+                        return await StoreTransaction(open, noting: verifier)
                     }
                     guard let known = await StoreKit.Transaction.all.first(id) else { return nil }
-                    return await StoreTransaction(known)
+                    return await StoreTransaction(known, noting: verifier)
                 },
                 finish: { id in
                     guard let open = await StoreKit.Transaction.unfinished.first(id) else { return false }
@@ -66,13 +66,12 @@
         private func answer(
             to options: Set<StoreKit.Product.PurchaseOption>, for product: StoreKit.Product
         ) async -> StoreKitStateMachine.Answer {
-            var owned: StoreTransaction?
-            if let latest = await StoreKit.Transaction.latest(for: product.id) {
-                owned = await StoreTransaction(latest)
-            }
+            let owned = await timelyAnswer { await StoreKit.Transaction.latest(for: product.id) }
+                .map { StoreTransaction($0) }
             do {
                 switch try await buy(product, options) {
-                case .success(let result): return .bought(await StoreTransaction(result), owned: owned)
+                case .success(let result):
+                    return .bought(await StoreTransaction(result, noting: verifier), owned: owned)
                 case .pending: return .pending
                 case .userCancelled: return .failed(.changedMind)
                 @unknown default:

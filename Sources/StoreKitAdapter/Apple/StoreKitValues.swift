@@ -12,11 +12,20 @@
     // What StoreKit could not verify is handed on like the rest: its signature goes along, and nobody reads more from these
     // fields than which transaction they are about.
     extension StoreTransaction {
-        /// With the renewal info of now, for a subscription.
-        init(_ result: StoreKit.VerificationResult<StoreKit.Transaction>) async {
-            let status = await result.unsafePayloadValue.subscriptionStatus
+        /// With the renewal info of now, for a subscription, where StoreKit has it in time; `late` gets it otherwise.
+        init(
+            _ result: StoreKit.VerificationResult<StoreKit.Transaction>, noting verifier: SystemVerifier,
+            late: @escaping @Sendable (StoreTransaction) async -> Void = { _ in }
+        ) async {
+            if case .verified = result { verifier.note(result.jwsRepresentation) }
+            let status = await timelyAnswer(
+                late: { await late(StoreTransaction($0)) },
+                { await result.unsafePayloadValue.subscriptionStatus })
             self.init(result, renewalInfo: status?.renewalInfo.jwsRepresentation)
         }
+
+        /// Without its renewal info.
+        init(_ result: StoreKit.VerificationResult<StoreKit.Transaction>) { self.init(result, renewalInfo: nil) }
 
         init(_ status: StoreKit.Product.SubscriptionInfo.Status) {
             self.init(status.transaction, renewalInfo: status.renewalInfo.jwsRepresentation)

@@ -22,8 +22,11 @@ actor StoreKitPayments {
     private var finished: Set<TransactionID> = []
     private var isClosed = false
 
+    /// - Parameter listLimit: how long a payment waits for the list of what is unfinished.
     init(
-        questions: StoreKitQuestions, storage: (any SecureStorage)?, reports: AsyncStream<StoreUpdate>.Continuation
+        questions: StoreKitQuestions, storage: (any SecureStorage)?, reports: AsyncStream<StoreUpdate>.Continuation,
+        listLimit: Duration = .seconds(2),
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.questions = questions
         self.storage = storage
@@ -32,6 +35,11 @@ actor StoreKitPayments {
         let written = try? storage?.data(for: Self.journalKey)
         let journal = written.flatMap { try? WireJSON.decode(PaymentJournal.self, from: $0) }
         machine = StoreKitStateMachine(journal: journal ?? PaymentJournal())
+        // What the list has after that is reported as it comes.
+        Task { [weak self] in
+            guard (try? await sleep(listLimit)) != nil else { return }
+            await self?.handle(.listed)
+        }
     }
 
     deinit {

@@ -15,7 +15,7 @@ import StoreModel
 /// | POST `/store/v1/devices/{device}/promoted-purchases/{product}` | | `PromotedPurchase`, to one device |
 /// | POST `/store/v1/devices/{device}/transactions/{id}/finish` | | `{}` |
 /// | POST `/store/v1/devices/{device}/restore` | | `Transactions` |
-/// | GET `/store/v1/devices/{device}/receipt` | | `StoreControlWire.Receipt` |
+/// | GET `/store/v1/devices/{device}/receipt` | | `StoreWire.Receipt` |
 /// | GET `/store/v1/devices/{device}/app-transaction` | | `AppTransaction` |
 ///
 /// Refusals are `HTTPProblem`s: `unknownAccount`, `unknownDevice`, `unknownTransaction` (404), `malformed` (400), and a
@@ -108,5 +108,11 @@ public enum StoreWire {
     public struct Transactions: Codable, Sendable, Equatable {
         public var transactions: [StoreTransaction]
         public init(transactions: [StoreTransaction]) { self.transactions = transactions }
+    }
+
+    /// A device's app receipt, base64 of PKCS #7.
+    public struct Receipt: Codable, Sendable, Equatable {
+        public var receipt: String
+        public init(receipt: String) { self.receipt = receipt }
     }
 }

@@ -1,3 +1,4 @@
+import SimulatorControl
 import CurlTransport
 import EntitlementServer
 import Foundation

@@ -1,3 +1,4 @@
+import SimulatorControl
 import Foundation
 import Primitives
 import StoreKitAdapter
@@ -100,7 +101,7 @@ extension StoreCommand {
         action("device receipt DEVICE", "its app receipt, base64; souk receipt inspect - reads it") {
             client, arguments in
             try await client.ask(
-                .get, "/devices/\(arguments.operands[0])/receipt", as: StoreControlWire.Receipt.self
+                .get, "/devices/\(arguments.operands[0])/receipt", as: StoreWire.Receipt.self
             ) { "\($0.receipt)" }
         },
     ]

@@ -1,3 +1,4 @@
+import SimulatorControl
 import Primitives
 import StoreKitAdapter
 import StoreModel

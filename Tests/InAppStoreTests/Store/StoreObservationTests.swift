@@ -76,6 +76,22 @@ struct StoreObservationTests {
         await store.close()
     }
 
+    @Test func `an observer that reads at once reads the new state`() async throws {
+        let store = try await test.open()
+        let read = Locked<StoreSnapshot?>(nil)
+        let before = withObservationTracking {
+            store.snapshot
+        } onChange: {
+            let now = store.snapshot
+            read.withLock { $0 = now }
+        }
+        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        try await store.validateReceipt()
+        let now = try #require(read.withLock { $0 })
+        #expect(now != before)
+        await store.close()
+    }
+
     @Test func `a snapshot never mixes two states`() async throws {
         // Boris has the pack and no subscription, Anna a subscription and everything it enables.
         test.server.answer { customer in

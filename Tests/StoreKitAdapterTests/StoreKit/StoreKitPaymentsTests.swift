@@ -48,11 +48,27 @@ struct StoreKitPaymentsTests {
         await connection.close()
     }
 
+    @Test func `a payment waits two seconds at most for the list of what is unfinished`() async throws {
+        let waits = CallLog<Duration>()
+        let connection = DirectStoreConnection(
+            store: DirectStore(), list: Gate(), listSleep: { waits.record($0) })
+        var updates = connection.updates.makeAsyncIterator()
+        try await connection.add(Payment(id: "p", productID: "pack"))
+        #expect(await updates.next()?.state == .purchasing)
+        let update = await updates.next()
+        guard case .purchased? = update?.state else {
+            Issue.record("nothing was bought")
+            return
+        }
+        #expect(update?.paymentID == "p" && waits.all == [.seconds(2)])
+        await connection.close()
+    }
+
     @Test func `what is bought while nobody listens any more is found in the next run, under its payment`() async throws
     {
         let (store, storage) = (DirectStore(), MemorySecureStorage())
         let sheet = Promise<Void>()
-        let first = DirectStoreConnection(store: store, storage: storage) { try? await sheet.value() }
+        let first = DirectStoreConnection(store: store, storage: storage, sheet: { try? await sheet.value() })
         var updates = first.updates.makeAsyncIterator()
         try await first.add(Payment(id: "p", productID: "pack"))
         #expect(await updates.next()?.state == .purchasing)
@@ -72,6 +88,58 @@ struct StoreKitPaymentsTests {
         try await second.finish(transaction.id)
         #expect(store.unfinished.isEmpty)
         await second.close()
+    }
+    // MARK: - What a release left
+
+    private static let releases = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../Releases").standardized.path
+
+    /// `SOUK_WRITE_DEVICE_STATE=FOLDER` lets a test write the journal instead (`Scripts/make-fixtures`).
+    @Test(.enabled(if: ProcessInfo.processInfo.environment["SOUK_WRITE_DEVICE_STATE"] != nil))
+    func `a journal with one payment bought and one begun is written`() async throws {
+        let folder = try #require(ProcessInfo.processInfo.environment["SOUK_WRITE_DEVICE_STATE"])
+        let storage = MemorySecureStorage()
+        let connection = DirectStoreConnection(store: DirectStore(), storage: storage)
+        var updates = connection.updates.makeAsyncIterator()
+        try await connection.add(Payment(id: "bought", productID: "coins"))
+        _ = await updates.next()
+        guard case .purchased? = await updates.next()?.state else {
+            Issue.record("nothing was bought")
+            return
+        }
+        await connection.close()
+        let waiting = DirectStoreConnection(
+            store: DirectStore(), storage: storage, sheet: { try? await untilCancelled() })
+        updates = waiting.updates.makeAsyncIterator()
+        try await waiting.add(Payment(id: "begun", productID: "pack"))
+        #expect(await updates.next()?.state == .purchasing)
+        await waiting.close()
+        let journal = try #require(try storage.data(for: "storekit.payments"))
+        try Data(journal).write(to: URL(fileURLWithPath: folder + "/storekit.payments.json"))
+    }
+
+    @Test(arguments: ((try? FileManager.default.contentsOfDirectory(atPath: releases)) ?? []).sorted())
+    func `a payment that was begun before an update is found after it, and none is made twice`(
+        version: String
+    ) async throws {
+        let file = "\(Self.releases)/\(version)/device/storekit.payments.json"
+        let (store, storage) = (DirectStore(), MemorySecureStorage())
+        try storage.set(Array(Data(contentsOf: URL(fileURLWithPath: file))), for: "storekit.payments")
+        // The coins of before, and what was approved while the app was updated.
+        for product: ProductID in ["coins", "pack"] { _ = store.buy(Payment(id: "elsewhere", productID: product)) }
+        _ = store.finish("100")
+        let connection = DirectStoreConnection(store: store, storage: storage)
+        var updates = connection.updates.makeAsyncIterator()
+        let update = try #require(await updates.next())
+        #expect(update.paymentID == "begun")
+        guard case .purchased = update.state else {
+            Issue.record("what was bought is not reported as such: \(update)")
+            return
+        }
+        try await connection.add(Payment(id: "bought", productID: "coins"))
+        _ = await updates.next()
+        #expect(store.sold.count == 2, "the coins were paid before the update")
+        await connection.close()
     }
 }
 
@@ -169,7 +237,9 @@ private final class DirectStoreConnection: StoreConnection {
     private let told = StoreNotices()
 
     init(
-        store: DirectStore, storage: (any SecureStorage)? = nil, sheet: @escaping @Sendable () async -> Void = {}
+        store: DirectStore, storage: (any SecureStorage)? = nil, list: Gate? = nil,
+        listSleep: @escaping @Sendable (Duration) async throws -> Void = { _ in try await untilCancelled() },
+        sheet: @escaping @Sendable () async -> Void = {}
     ) {
         let (updates, reports) = AsyncStream.makeStream(of: StoreUpdate.self)
         let payments = StoreKitPayments(
@@ -179,11 +249,12 @@ private final class DirectStoreConnection: StoreConnection {
                     return store.buy(payment)
                 },
                 find: { store.find($0) }, finish: { store.finish($0) }),
-            storage: storage, reports: reports)
+            storage: storage, reports: reports, sleep: listSleep)
         let (stream, unfinished) = (store.listen(), store.unfinished)
         listeners = [
             Task { for await transaction in stream { await payments.handle(.happened(transaction)) } },
             Task {
+                if let list { try? await list.pass() }
                 for transaction in unfinished { await payments.handle(.unfinished(transaction)) }
                 await payments.handle(.listed)
             },

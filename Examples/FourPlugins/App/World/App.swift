@@ -13,12 +13,9 @@ struct App: Sendable {
     let launch: [Arrow]
     let findings: [Hub.Finding]
     private let shop: Shop
-    private let folder: String
 
     static func launch() async throws -> App {
-        let folder = FileManager.default.temporaryDirectory.path + "/four-plugins-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let shop = try await Shop.open(catalogue: try file("harbour", "storekit"), folder: folder)
+        let shop = try await Shop.open(catalogue: try file("harbour", "storekit"))
         let server = try InfoServer()
         let story = Story()
         let hub = Hub(configuration: .init(elapsed: story.elapsed))
@@ -50,7 +47,7 @@ struct App: Sendable {
         }
         return App(
             hub: hub, journey: journey, server: server, story: story, launch: launch, findings: report.findings,
-            shop: shop, folder: folder)
+            shop: shop)
     }
 
     /// Plays `scene`; returns what the user sees in the end and everything that happened on the way.
@@ -70,7 +67,6 @@ struct App: Sendable {
         await hub.stop()
         await shop.close()
         await server.stop()
-        try? FileManager.default.removeItem(atPath: folder)
     }
 
     private static func policy(_ plugin: String) throws -> [String: String] {

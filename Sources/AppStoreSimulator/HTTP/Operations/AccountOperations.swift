@@ -1,3 +1,4 @@
+import SimulatorControl
 import HTTPCore
 import Primitives
 import StoreKitAdapter
@@ -80,7 +81,7 @@ extension StoreOperation {
         ) { call in try await receipt(call) },
     ]
 
-    static func receipt(_ call: StoreCall) async throws -> StoreControlWire.Receipt {
-        StoreControlWire.Receipt(receipt: Base64.encode(try await call.store.receipt(of: try call.device)))
+    static func receipt(_ call: StoreCall) async throws -> StoreWire.Receipt {
+        StoreWire.Receipt(receipt: Base64.encode(try await call.store.receipt(of: try call.device)))
     }
 }

@@ -1,3 +1,4 @@
+import SimulatorControl
 import HTTPCore
 import Primitives
 import StoreKitAdapter
@@ -93,7 +94,7 @@ extension StoreControlWire.Devices: WireModel {
     static let schema = WireSchema.object([.required("devices", .array(of: StoreWire.Device.self))])
 }
 
-extension StoreControlWire.Receipt: WireModel {
+extension StoreWire.Receipt: WireModel {
     static let schemaName = "Receipt"
     static let schema = WireSchema.object([.required("receipt", .text.described("base64 of PKCS #7"))])
 }

@@ -1,3 +1,4 @@
+import SimulatorControl
 import HTTPCore
 import StoreKitAdapter
 

@@ -61,6 +61,7 @@ struct ContentShelf: Sendable {
     /// The folder to fetch into, with what earlier attempts by the same parameters left in it. Throws `FileFailure`.
     func prepare(_ product: ProductID, parameters: String) throws -> String {
         try Self.makeFolder(folder(product))
+        excludeFromBackup()
         if try Record(reading: folder(product)) == nil {
             try Record(product: product, parameters: nil).write(in: folder(product))
         }
@@ -86,6 +87,17 @@ struct ContentShelf: Sendable {
     func remove(_ product: ProductID) throws {
         var status = stat()
         if lstat(folder(product), &status) == 0 { try FolderReplacement.remove(folder(product)) }
+    }
+
+    /// Content can be fetched again, so it has no place in the backups of a device.
+    private func excludeFromBackup() {
+        #if canImport(Darwin)
+            var url = URL(fileURLWithPath: root, isDirectory: true)
+            var values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            // Where that cannot be said the content is still of use.
+            try? url.setResourceValues(values)
+        #endif
     }
 
     /// With the folders above it, which are there afterwards. Throws `FileFailure`.

@@ -3,5 +3,18 @@ import Foundation
 /// https://developer.apple.com/documentation/appkit/nsresponder
 @MainActor open class NSResponder: NSObject {}
 
+/// https://developer.apple.com/documentation/appkit/nswindow
+@MainActor open class NSWindow: NSResponder {}
+
+/// https://developer.apple.com/documentation/appkit/nsapplication
+@MainActor open class NSApplication: NSResponder {
+    // …/nsapplication/shared
+    public class var shared: NSApplication { declared() }
+    // …/nsapplication/keywindow
+    public var keyWindow: NSWindow? { declared() }
+}
+
 /// https://developer.apple.com/documentation/appkit/nsviewcontroller
 @MainActor open class NSViewController: NSResponder {}
+
+nonisolated func declared() -> Never { preconditionFailure("This module is for the type checker alone.") }

@@ -1,4 +1,6 @@
+import AppKit
 import Foundation
+import UIKit
 
 /// https://developer.apple.com/documentation/storekit/product
 public struct Product: Identifiable, Hashable, Sendable {
@@ -27,6 +29,17 @@ public struct Product: Identifiable, Hashable, Sendable {
 
     // …/product/purchase(options:), which visionOS does not have
     @MainActor public func purchase(options: Set<PurchaseOption> = []) async throws -> PurchaseResult { declared() }
+
+    // …/product/purchase(confirmin:options:)-6dj6y, which iOS, Mac Catalyst, tvOS and visionOS have
+    @MainActor public func purchase(
+        confirmIn scene: some UIScene, options: Set<PurchaseOption> = []
+    ) async throws -> PurchaseResult { declared() }
+
+    // …/product/purchase(confirmin:options:), with a window of macOS
+    @available(macOS 15.2, *)
+    @MainActor public func purchase(
+        confirmIn window: NSWindow, options: Set<PurchaseOption> = []
+    ) async throws -> PurchaseResult { declared() }
 
     public static func == (left: Product, right: Product) -> Bool { declared() }
     public func hash(into hasher: inout Hasher) { declared() }

@@ -13,7 +13,22 @@ import Foundation
 }
 
 /// https://developer.apple.com/documentation/uikit/uiscene
-@MainActor open class UIScene: UIResponder {}
+@MainActor open class UIScene: UIResponder {
+    // …/uiscene/activationstate-swift.enum
+    public enum ActivationState: Int, Sendable {
+        case unattached = -1, foregroundActive, foregroundInactive, background
+    }
+    // …/uiscene/activationstate-swift.property
+    public var activationState: ActivationState { declared() }
+}
+
+/// https://developer.apple.com/documentation/uikit/uiapplication
+@MainActor open class UIApplication: UIResponder {
+    // …/uiapplication/shared
+    public class var shared: UIApplication { declared() }
+    // …/uiapplication/connectedscenes
+    public var connectedScenes: Set<UIScene> { declared() }
+}
 
 /// https://developer.apple.com/documentation/uikit/uiwindowscene
 @MainActor open class UIWindowScene: UIScene {}

@@ -1,4 +1,5 @@
 import Foundation
+import StoreKitAdapter
 import StoreModel
 
 extension StoreControlWire {
@@ -86,11 +87,5 @@ extension StoreControlWire {
     public struct Devices: Codable, Sendable, Equatable {
         public var devices: [StoreWire.Device]
         public init(devices: [StoreWire.Device]) { self.devices = devices }
-    }
-
-    /// A device's app receipt, base64 of PKCS #7.
-    public struct Receipt: Codable, Sendable, Equatable {
-        public var receipt: String
-        public init(receipt: String) { self.receipt = receipt }
     }
 }

@@ -1,0 +1,188 @@
+import BaseTestSupport
+import Foundation
+import Primitives
+import Purchases
+import StoreKitAdapter
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// Opens what the SDK of each release left on a device, and finds that an update loses no login, no access and no purchase.
+///
+/// `SOUK_WRITE_DEVICE_STATE=FOLDER` lets the test write such a folder instead (`Scripts/make-fixtures`).
+@Suite(.timeLimit(.minutes(1))) struct DeviceStateTests {
+    private static let releases = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../Releases").standardized.path
+    private static let versions = ((try? FileManager.default.contentsOfDirectory(atPath: releases)) ?? []).sorted()
+
+    private let test = Surroundings()
+
+    /// A device's folders, copied, and what its app knew.
+    private struct Device {
+        let folder: String
+        let facts: JSONValue
+
+        init(of version: String) throws {
+            folder = NSTemporaryDirectory() + "souk-device-\(UUID().uuidString)"
+            try FileManager.default.copyItem(atPath: "\(DeviceStateTests.releases)/\(version)/device", toPath: folder)
+            facts = try JSONValue(parsing: Array(Data(contentsOf: URL(fileURLWithPath: folder + "/device.json"))))
+        }
+
+        func storage(_ name: String) throws -> FileSecureStorage {
+            try FileSecureStorage(directory: "\(folder)/\(name)")
+        }
+
+        func remove() { try? FileManager.default.removeItem(atPath: folder) }
+    }
+
+    /// Finds every transaction of the scripted store true.
+    private struct Believing: TransactionVerifier {
+        func verify(_ signedTransaction: String) async throws -> JWSTransactionDecodedPayload {
+            JWSTransactionDecodedPayload(
+                transactionId: String(signedTransaction.split(separator: ".").last ?? ""), productId: "pack",
+                purchaseDate: Fixture.start, type: .nonConsumable)
+        }
+    }
+
+    private func configuration(_ storage: any SecureStorage, customer: CustomerID?) -> StoreConfiguration {
+        var configuration = test.configuration(customer: customer)
+        configuration.storage = storage
+        configuration.localVerifier = Believing()
+        return configuration
+    }
+
+    /// Knows the features of the subscription, or cannot be reached.
+    private final class Shop: PurchasePlugin {
+        let name = "shop"
+        private let isReachable: Bool
+
+        init(isReachable: Bool) { self.isReachable = isReachable }
+
+        func getPaidFeatures() async throws -> PaidFeatures {
+            guard isReachable else { throw PurchaseError(.unreachable) }
+            return PaidFeatures(Fixture.customer(subscriptions: [DeviceStateTests.subscription]))
+        }
+    }
+
+    private static let subscription = Fixture.subscription("basic.monthly")
+
+    @Test func `every release has the state of a device`() {
+        #expect(!Self.versions.isEmpty)
+        for version in Self.versions {
+            #expect(
+                FileManager.default.fileExists(atPath: "\(Self.releases)/\(version)/device/device.json"), "\(version)")
+        }
+    }
+
+    @Test(arguments: versions)
+    func `without a network the store knows what was bought, acquired and not yet acknowledged`(
+        version: String
+    ) async throws {
+        let device = try Device(of: version)
+        defer { device.remove() }
+        test.breakServer()
+        let store = try await test.open(configuration(device.storage("store"), customer: "anna"))
+        #expect(store.snapshot.features.map(\.name) == ["pro"])
+        #expect(store.subscriptionInfo?.productID == "basic.monthly" && store.subscriptionInfo?.isExpired == false)
+        #expect(store.acquiredViaSubscriptionProducts == ["film.noir"])
+        #expect(store.allowedProducts == ["film.noir", "pack"], "pack is paid, and not acknowledged")
+        await store.close()
+    }
+
+    @Test(arguments: versions)
+    func `what was paid and not acknowledged is acknowledged after the update`(version: String) async throws {
+        let device = try Device(of: version)
+        defer { device.remove() }
+        let json = try #require(device.facts["unfinished"]).text()
+        let unfinished = try WireJSON.decode(StoreTransaction.self, from: Array(json.utf8))
+        test.server.answer { id in Fixture.customer(id, subscriptions: [Self.subscription]) }
+        test.server.judge { transactions, customer in
+            TransactionValidation(
+                customer: Fixture.customer(
+                    customer, subscriptions: [Self.subscription], purchases: [Fixture.purchase("pack")]),
+                acknowledged: Set(transactions.map(\.id)))
+        }
+        let store = try await test.open(configuration(device.storage("store"), customer: "anna"))
+        test.connection.send(
+            StoreUpdate(productID: "pack", state: .purchased(unfinished, alreadyOwned: false)))
+        await test.connection.calls.wait { $0.contains(.finish(unfinished.id)) }
+        #expect(store.purchasedProducts == ["pack"])
+        await store.close()
+    }
+
+    @Test(arguments: versions)
+    func `a customer who never logged in is the same one after the update`(version: String) async throws {
+        let device = try Device(of: version)
+        defer { device.remove() }
+        let store = try await test.open(configuration(device.storage("anonymous"), customer: nil))
+        #expect(store.customer.rawValue == device.facts["anonymous"]?.stringValue)
+        await store.close()
+    }
+
+    @Test(arguments: versions)
+    func `without a network the client knows the answers of its plugins`(version: String) async throws {
+        let device = try Device(of: version)
+        defer { device.remove() }
+        let client = PurchaseClient(
+            configuration: .init(storage: try device.storage("client"), clock: ManualClock(Fixture.start)))
+        try await client.setup(with: [Shop(isReachable: false)], appUserId: .string("anna"))
+        #expect(try await client.getPaidFeatures().hasActiveFeature(with: "pro", at: Fixture.start))
+    }
+
+    @Test(arguments: versions)
+    func `a sibling app's subscription is read after the update`(version: String) throws {
+        let device = try Device(of: version)
+        defer { device.remove() }
+        let info = try SharedUserInfoReader(storage: device.storage("shared")).userInfo(ofApp: "com.example.sibling")
+        #expect(info?.subscriptions.map(\.subscription.productID) == ["basic.monthly"])
+    }
+
+    // MARK: - Writing
+
+    @Test(.enabled(if: ProcessInfo.processInfo.environment["SOUK_WRITE_DEVICE_STATE"] != nil))
+    func `a device's state is written`() async throws {
+        let folder = try #require(ProcessInfo.processInfo.environment["SOUK_WRITE_DEVICE_STATE"])
+        func storage(_ name: String) throws -> FileSecureStorage {
+            try FileSecureStorage(directory: "\(folder)/\(name)")
+        }
+        test.say(Fixture.customer(subscriptions: [Self.subscription]))
+        let store = try await test.open(configuration(storage("store"), customer: "anna"))
+        try await store.acquireAllEnabledProducts()
+        test.breakServer()
+        try await store.purchaseProduct("pack")
+        let unfinished = try #require(test.connection.unfinished.first)
+        await store.close()
+
+        test.say(Fixture.customer())
+        let anonymous = try await test.open(configuration(storage("anonymous"), customer: nil))
+        let name = anonymous.customer.rawValue
+        await anonymous.close()
+
+        let client = PurchaseClient(
+            configuration: .init(storage: try storage("client"), clock: ManualClock(Fixture.start)))
+        try await client.setup(with: [Shop(isReachable: true)], appUserId: .string("anna"))
+        _ = try await client.getPaidFeatures()
+        let kept = folder + "/client"
+        try await until("the client has written the answers") {
+            try FileManager.default.contentsOfDirectory(atPath: kept).contains { $0.hasPrefix("lastAnswers") }
+        }
+
+        let sibling = SiblingApps(
+            application: "com.example.sibling", others: [],
+            reader: SharedUserInfoReader(storage: try storage("shared")), classifier: nil)
+        try sibling.tell(
+            SharedUserInfo(
+                application: "com.example.sibling", environment: .production, validatedAt: Fixture.start,
+                subscriptions: [SharedSubscription(Self.subscription, accessUntil: Self.subscription.effectiveUntil)]))
+
+        let facts: JSONValue = [
+            "anonymous": .string(name), "unfinished": try JSONValue(parsing: WireJSON.encode(unfinished)),
+        ]
+        try Data(facts.text().utf8).write(to: URL(fileURLWithPath: folder + "/device.json"))
+        for folder in ["store", "anonymous", "client", "shared"].map({ "\(folder)/\($0)" }) {
+            try? FileManager.default.removeItem(atPath: folder + "/.claim")
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import BaseTestSupport
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@testable import StoreKitAdapter
+
+struct SystemVerifierTests {
+    private static func jws(_ payload: String) -> String {
+        "\(Base64.encodeURL(Array("{}".utf8))).\(Base64.encodeURL(Array(payload.utf8))).c2lnbmF0dXJl"
+    }
+
+    @Test func `what the system has verified is believed, and nothing else`() async throws {
+        let verifier = SystemVerifier()
+        let jws = Self.jws(#"{"transactionId": "100", "productId": "pack", "type": "Non-Consumable"}"#)
+        await #expect(throws: SystemVerifier.Unverified.self) { try await verifier.verify(jws) }
+        verifier.note(jws)
+        let payload = try await verifier.verify(jws)
+        #expect(payload.transactionId == "100" && payload.productId == "pack" && payload.type == .nonConsumable)
+        let other = Self.jws(#"{"transactionId": "101", "productId": "pack", "type": "Non-Consumable"}"#)
+        await #expect(throws: SystemVerifier.Unverified.self) { try await verifier.verify(other) }
+    }
+
+    @Test(arguments: [
+        "", "a.b", "a.b.c.d", "e30.!!.e30", "e30.bm8ganNvbg.e30", #"e30.eyJ0cmFuc2FjdGlvbklkIjogMX0.e30"#,
+    ])
+    func `what is no transaction of Apple's is refused`(text: String) async {
+        let verifier = SystemVerifier()
+        verifier.note(text)
+        await #expect(throws: (any Error).self) { try await verifier.verify(text) }
+    }
+
+    @Test func `the newest thousand are remembered`() async throws {
+        let verifier = SystemVerifier()
+        let all = (0...1000).map { Self.jws(#"{"transactionId": "\#($0)"}"#) }
+        for jws in all { verifier.note(jws) }
+        await #expect(throws: SystemVerifier.Unverified.self) { try await verifier.verify(all[0]) }
+        #expect(try await verifier.verify(all[1]).transactionId == "1")
+        #expect(try await verifier.verify(all[1000]).transactionId == "1000")
+    }
+}
+
+struct TimelyAnswerTests {
+    @Test func `an answer that comes in time is returned, and one that is late goes its own way`() async throws {
+        #expect(await timelyAnswer(sleep: { _ in try await Gate().pass() }) { 1 } == 1)
+        let gate = Gate()
+        let late = CallLog<Int>()
+        let limits = CallLog<Duration>()
+        let answer: Int? = await timelyAnswer(sleep: { limits.record($0) }, late: { late.record($0) }) {
+            try? await gate.pass()
+            return 2
+        }
+        #expect(answer == nil && limits.all == [.seconds(2)] && late.all.isEmpty)
+        gate.open()
+        await late.wait { $0 == [2] }
+    }
+
+    @Test func `no answer in time is none, and nothing comes late`() async {
+        let late = CallLog<Int>()
+        let answer: Int? = await timelyAnswer(sleep: { _ in try await Gate().pass() }, late: { late.record($0) }) {
+            nil
+        }
+        #expect(answer == nil && late.all.isEmpty)
+    }
+}
