@@ -30,7 +30,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     /// What the customer began in the App Store and the app put off.
     let postponed = Locked<[PromotedPurchase]>([])
     let newlyPostponed = Happenings<PromotedPurchase>()
-    /// The server is asked before the next answer, though the one that is there still stands.
+    /// Whether the server is asked before the next answer, though its last one has not ended.
     let isAnswerInvalid = Locked(false)
     private let connection: any StoreConnection
     private let claim: StoreClaim
