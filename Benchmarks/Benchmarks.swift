@@ -10,7 +10,8 @@ enum Benchmarks {
         ("reads", { [try await ReadBenchmark.run(), try await ReadBenchmark.serverAPI()] }),
         ("purchases", StoreBenchmark.purchases),
         ("renewals", StoreBenchmark.renewals), ("notifications", NotificationBenchmark.run),
-        ("server", ServerBenchmark.run), ("launch", LaunchBenchmark.run), ("client", MergedReadBenchmark.run),
+        ("server", ServerBenchmark.run), ("launch", LaunchBenchmark.run),
+        ("client", { try await PurchaseBenchmark.run() + MergedReadBenchmark.run() }),
         ("interception", InterceptionBenchmark.run), ("cluster", ClusterBenchmark.run),
     ]
 

@@ -1,1 +1,2 @@
 @_exported import StoreModel
+@_exported import struct Purchases.PurchaseError

@@ -44,7 +44,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         }
         do {
             try await store.logIn(customer)
-        } catch let error as StoreError where error.code == .receiptValidationFailed {
+        } catch let error as PurchaseError where error.code == .receiptValidationFailed {
             return
         } catch {
             throw Self.purchaseError(error)
@@ -74,7 +74,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     }
 
     public func getProductsAndPricePoints(with identifiers: [String]) async throws -> Set<Product> {
-        let listed = Set(identifiers.filter { self.listed($0) != nil })
+        let listed = Set(identifiers.filter { store.list[$0] != nil })
         guard !listed.isEmpty else { return [] }
         return try await Self.translating {
             Set(try await self.store.fetchProductsInfo(listed).values.map { Product($0) })
@@ -85,7 +85,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     public func purchase(
         _ product: Product, with promoOffer: PromoOffer?
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
-        guard let id = listed(product.productIdentifier) else { return .notSupported }
+        guard let listed = store.list[product.productIdentifier] else { return .notSupported }
         let offer = promoOffer.flatMap(PaymentOffer.init)
         guard (offer == nil) == (promoOffer == nil) else {
             return .failure(
@@ -96,7 +96,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         }
         return await PurchasePluginResult {
             try await Self.sell(at: store) {
-                try await self.store.purchase(id, offer: offer)
+                try await self.store.purchase(listed, offer: offer)
             }
         }
     }
@@ -105,10 +105,10 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         _ product: Product, quantity: Int
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> {
         guard quantity != 1 else { return await purchase(product, with: nil) }
-        guard let id = listed(product.productIdentifier) else { return .notSupported }
+        guard let listed = store.list[product.productIdentifier] else { return .notSupported }
         return await PurchasePluginResult {
             try await Self.sell(at: store) {
-                try await self.store.purchase(id, quantity: quantity)
+                try await self.store.purchase(listed, quantity: quantity)
             }
         }
     }
@@ -137,7 +137,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         do {
             try await store.redeemOfferCode()
             return .success(())
-        } catch let error as StoreError where error.code == .unsupported {
+        } catch let error as PurchaseError where error.code == .unsupported {
             return .notSupported
         } catch {
             return .failure(Self.purchaseError(error))
@@ -169,8 +169,6 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         return stream
     }
 
-    private func listed(_ identifier: String) -> ProductID? { store.list[identifier]?.id }
-
     private func answer() async throws -> Customer? {
         try await Self.translating { try await store.currentAnswer()?.customer }
     }
@@ -189,20 +187,20 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         if failure(in: error)?.code == .unreachable {
             return PurchaseError(.unreachable, "The App Store cannot be reached; try again.", underlying: error)
         }
-        guard let error = error as? StoreError else { return error }
+        guard let error = error as? PurchaseError else { return error }
         if let underlying = error.underlying as? PurchaseError { return underlying }
-        let codes: [StoreError.Code: PurchaseError.Code] = [
+        let codes: [PurchaseError.Code: PurchaseError.Code] = [
             .operationCancelled: .cancelledByUser, .acknowledgementPending: .acknowledgementPending,
             .receiptValidationFailed: .unreachable, .unsupported: .unsupported,
         ]
-        return codes[error.code].map { PurchaseError($0, error.sentence, underlying: error) } ?? error
+        return codes[error.code].map { PurchaseError($0, error.reason, underlying: error) } ?? error
     }
 
     /// What the store said, below whatever was made of it.
     private static func failure(in error: (any Error)?) -> StoreFailure? {
         switch error {
         case let failure as StoreFailure: failure
-        case let error as StoreError: failure(in: error.underlying)
+        case let error as PurchaseError: failure(in: error.underlying)
         case let error as PaymentError: failure(in: error.underlying)
         case ProductRequestError.requestFailed(let error)?: failure(in: error)
         default: nil

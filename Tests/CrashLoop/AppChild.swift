@@ -60,7 +60,7 @@ struct AppChild {
         if try await observer.transactions(of: account).isEmpty {
             do {
                 try await store.purchaseProduct(product)
-            } catch let error as StoreError where error.code == .acknowledgementPending {
+            } catch let error as PurchaseError where error.code == .acknowledgementPending {
                 // Kept, and presented again by itself: that is what is waited for below.
             }
         }
@@ -87,7 +87,7 @@ struct AppChild {
             for try await _ in store.fetchProductContent(product) {}
             guard store.contentLocation(product) != nil else { throw CrashFailure("the content is nowhere") }
             return "content"
-        } catch let error as StoreError {
+        } catch let error as PurchaseError {
             return error.code.rawValue
         }
     }

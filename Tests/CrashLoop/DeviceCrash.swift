@@ -101,7 +101,7 @@ struct DeviceCrash {
         let account = "disk-\(error)-\(first)"
         let settings = try await makeDevice(account)
         let words = try await outcome(account, settings + ["error=\(error)", "fail-at=\(first)"])
-        let code: StoreError.Code = error == ENOSPC ? .diskFull : .notPermitted
+        let code: PurchaseError.Code = error == ENOSPC ? .diskFull : .notPermitted
         try expect(words.first == "content" || words.first == code.rawValue, account, words)
         try await finish(account, settings)
         return words.count == 2
@@ -112,7 +112,7 @@ struct DeviceCrash {
         let account = "limited"
         let settings = try await makeDevice(account)
         let words = try await outcome(account, settings + ["limit=\(shop.archive.count / 2)"])
-        try expect(words == [StoreError.Code.diskFull.rawValue], account, words)
+        try expect(words == [PurchaseError.Code.diskFull.rawValue], account, words)
         try await finish(account, settings)
     }
 

@@ -70,7 +70,7 @@ import Testing
             $0.transport = Away()
             $0.sleep = { _ in }
         }
-        await #expect(throws: StoreError(.acknowledgementPending, "")) {
+        await #expect(throws: PurchaseError(.acknowledgementPending, "")) {
             try await first.purchaseProduct("com.example.darkroom.filmpack")
         }
         await first.close()

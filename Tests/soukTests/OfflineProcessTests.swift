@@ -83,7 +83,7 @@ import Testing
         #expect(store.subscriptionInfo?.isExpired == false)
         #expect(await server.stop() == 0)
         clock.advance(by: row.missed * Self.day)
-        await #expect(throws: StoreError(.receiptValidationFailed, "")) { try await store.validateReceipt() }
+        await #expect(throws: PurchaseError(.receiptValidationFailed, "")) { try await store.validateReceipt() }
         clock.advance(by: (row.ends - row.missed) * Self.day - 1)
         #expect(store.subscriptionInfo?.isExpired == false)
         clock.advance(by: 1)

@@ -7,7 +7,7 @@ public protocol ContentFetcher: Sendable {
     var types: Set<String> { get }
     /// Whether all it brings are archives: where nothing unpacks them it is not asked. `false` by default.
     var bringsArchivesOnly: Bool { get }
-    /// Throws `StoreError` `invalidContentFetcherParameters` naming the member that is missing or wrong. Nothing is fetched.
+    /// Throws `PurchaseError` `invalidContentFetcherParameters` naming the member that is missing or wrong. Nothing is fetched.
     func check(_ parameters: JSONObject) throws
     /// Fetches everything, or throws. `progress` is told what has arrived, what earlier attempts brought included, without
     /// a location; a cancelled task ends it, and what has arrived may be left in the order's folder.

@@ -14,7 +14,7 @@ public protocol ContentManager: Sendable {
     /// same time share one fetch, which goes on while one of them listens; the last progress names the content's folder.
     /// Content that is on the device already ends the stream at once.
     ///
-    /// Throws `StoreError`; what was on the device before stays then.
+    /// Throws `PurchaseError`; what was on the device before stays then.
     func fetch(
         _ product: ProductID, parameters: JSONObject
     ) -> AsyncThrowingStream<ContentProgress, any Error>

@@ -33,13 +33,7 @@ extension StoreHubPlugin {
     static func describe(_ error: any Error) -> (code: String, message: String) {
         switch error {
         case let error as PurchaseError: (error.code.rawValue, error.reason)
-        case let error as StoreError: (error.code.rawValue, error.sentence)
         case let error as PluginError: (error.code.rawValue, error.sentence)
-        case ProductRequestError.invalidProducts(let ids):
-            ("invalidProducts", "The store does not sell \(ids.joined(separator: ", ")).")
-        case ProductRequestError.noProducts: ("noProducts", "The store answered without any product.")
-        case ProductRequestError.requestFailed(let error):
-            ("requestFailed", "The store could not be asked about products: \(error)")
         case is CancellationError: ("operationCancelled", "The operation was cancelled.")
         default: ("failed", "\(error)")
         }

@@ -8,14 +8,11 @@ import StoreModel
 extension StoreHubPlugin {
     func purchase(_ id: String, quantity: Int, offer: String?, id message: MessageID?) async {
         await tellPurchase(of: id, as: message) {
-            // What is not in the list may be another plugin's to sell.
-            let known = try await store.list[id] == nil ? nil : store.fetchProductsInfo([id])[id]
-            let product = known.map { Product($0) } ?? Product(productIdentifier: id)
             let purchase =
-                if let offer = try await promoOffer(offer, of: product) {
-                    try await client.purchase(product, with: offer)
+                if let offer {
+                    try await buy(id, with: offer)
                 } else {
-                    try await client.purchase(product, quantity: quantity)
+                    try await client.purchase(Product(productIdentifier: id), quantity: quantity)
                 }
             return (purchase.transaction, purchase.isPendingAcknowledgement)
         }
@@ -45,9 +42,16 @@ extension StoreHubPlugin {
         emit("store.purchaseResult", result, id: message)
     }
 
+    /// An offer is signed for a product as the App Store describes it. A product that is not in the list may be another
+    /// plugin's to sell.
+    private func buy(_ id: String, with offer: String) async throws -> SuccessfulPurchase {
+        let known = try await store.list[id] == nil ? nil : store.fetchProductsInfo([id])[id]
+        let product = known.map { Product($0) } ?? Product(productIdentifier: id)
+        return try await client.purchase(product, with: promoOffer(offer, of: product))
+    }
+
     /// The offer as a plugin signs it, else by its identifier alone, for stores that ask for no signature.
-    private func promoOffer(_ identifier: String?, of product: Product) async throws -> PromoOffer? {
-        guard let identifier else { return nil }
+    private func promoOffer(_ identifier: String, of product: Product) async throws -> PromoOffer {
         let discount =
             product.discounts.first { $0.identifier == identifier }
             ?? ProductDiscount(identifier: identifier, type: .promotional)

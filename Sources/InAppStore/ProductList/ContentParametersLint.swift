@@ -28,7 +28,7 @@ struct ContentParametersLint {
     /// Throws `invalidContentFetcherParameters` for the first fault; what the linter only warns of cannot be fetched either.
     static func check(_ parameters: JSONObject) throws {
         guard let fault = Self(ownFetchers: []).faults(parameters, at: "").first else { return }
-        throw StoreError(.invalidContentFetcherParameters, "\(fault.pointer.dropFirst()): \(fault.reason).")
+        throw PurchaseError(.invalidContentFetcherParameters, "\(fault.pointer.dropFirst()): \(fault.reason).")
     }
 
     func faults(_ parameters: JSONObject, at pointer: String) -> [Fault] {

@@ -11,9 +11,9 @@
         private let key: SymmetricKey
 
         /// Throws `productListKeyMissing` unless the key is 64 hexadecimal digits: 256 bits.
-        public init(hexKey: String) throws(StoreError) {
+        public init(hexKey: String) throws(PurchaseError) {
             guard hexKey.utf8.count == 64, let bytes = Hex.decode(hexKey) else {
-                throw StoreError(
+                throw PurchaseError(
                     .productListKeyMissing, "The key of a product list is 64 hexadecimal digits; this text is not.")
             }
             key = SymmetricKey(data: bytes)

@@ -36,17 +36,17 @@ public enum EncryptedProductList {
     ///
     /// Throws `productListKeyMissing`, `productListMalformed` for a file that is not whole or of another version,
     /// `productListDecryptionFailed` for another key or a changed byte.
-    static func json(of file: [UInt8], decryptor: (any ProductListDecryptor)?) throws(StoreError) -> [UInt8] {
+    static func json(of file: [UInt8], decryptor: (any ProductListDecryptor)?) throws(PurchaseError) -> [UInt8] {
         guard recognizes(file) else {
             guard decryptor == nil else {
-                throw StoreError(
+                throw PurchaseError(
                     .productListMalformed,
                     "the product list is not encrypted, though a key is given; encrypt it, or give no key")
             }
             return file
         }
         guard let decryptor else {
-            throw StoreError(
+            throw PurchaseError(
                 .productListKeyMissing, "the product list is encrypted; give the key it was encrypted with")
         }
         let header = Array(file.prefix(headerLength))
@@ -54,25 +54,25 @@ public enum EncryptedProductList {
         do {
             return try decryptor.decrypt(Array(file.dropFirst(headerLength)), authenticating: header)
         } catch {
-            throw StoreError(
+            throw PurchaseError(
                 .productListDecryptionFailed, "the product list was encrypted with another key, or changed since",
                 underlying: error)
         }
     }
 
-    private static func check(_ header: [UInt8], followedBy count: Int) throws(StoreError) {
+    private static func check(_ header: [UInt8], followedBy count: Int) throws(PurchaseError) {
         guard header.count == headerLength else {
-            throw StoreError(.productListMalformed, "the file ends within its header; it was cut")
+            throw PurchaseError(.productListMalformed, "the file ends within its header; it was cut")
         }
         let version = number(header[8..<12])
         guard version == Self.version else {
-            throw StoreError(
+            throw PurchaseError(
                 .productListMalformed,
                 "the list was encrypted in version \(version) of the format; version \(Self.version) is known")
         }
         let expected = number(header[12..<16])
         guard count == expected, expected >= overhead else {
-            throw StoreError(
+            throw PurchaseError(
                 .productListMalformed,
                 "\(count) bytes follow the header where \(expected) should; the file is not whole")
         }
@@ -85,7 +85,7 @@ public enum EncryptedProductList {
     private static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
 }
 
-extension StoreError.Code {
+extension PurchaseError.Code {
     /// The product list is encrypted, and nobody gave the key.
     public static let productListKeyMissing = Self(rawValue: "productListKeyMissing")
     /// The product list was encrypted with another key, or changed since.

@@ -22,13 +22,13 @@ public struct ProductList: Sendable {
 
     /// Reads the list from a file, encrypted exactly when `decryptor` is given.
     ///
-    /// Throws `StoreError`, with the file in its sentence: `productListUnreadable`, `productListMalformed` with the JSON
+    /// Throws `PurchaseError`, with the file in its sentence: `productListUnreadable`, `productListMalformed` with the JSON
     /// pointer and the reason of the first fault, `productListKeyMissing`, `productListDecryptionFailed`.
     public init(contentsOf path: String, decryptor: (any ProductListDecryptor)? = nil) throws {
         guard let file = FileHandle(forReadingAtPath: path),
             let data = try? file.read(upToCount: Self.sizeLimit + 1) ?? Data()
         else {
-            throw StoreError(
+            throw PurchaseError(
                 .productListUnreadable, "\(path): the product list cannot be read; check the path and its permissions.")
         }
         try self.init(parsing: Array(data), file: path, decryptor: decryptor)
@@ -37,21 +37,21 @@ public struct ProductList: Sendable {
     /// Reads the list from the bytes of a file; `file` is what errors call it. Throws as `init(contentsOf:decryptor:)`.
     public init(
         parsing bytes: [UInt8], file: String, decryptor: (any ProductListDecryptor)? = nil
-    ) throws(StoreError) {
+    ) throws(PurchaseError) {
         guard bytes.count <= Self.sizeLimit else {
-            throw StoreError(
+            throw PurchaseError(
                 .productListMalformed, "\(file): a product list holds at most \(Self.sizeLimit >> 20) MiB.")
         }
         let json: [UInt8]
         do {
             json = try EncryptedProductList.json(of: bytes, decryptor: decryptor)
         } catch {
-            throw StoreError(error.code, "\(file): \(error.sentence).", underlying: error.underlying)
+            throw PurchaseError(error.code, "\(file): \(error.reason).", underlying: error.underlying)
         }
         var reader = ProductListReader(file: file)
         guard let list = reader.read(json) else {
             let fault = reader.findings.first { $0.severity == .error }
-            throw StoreError(.productListMalformed, fault?.description ?? "\(file): this is not a list of products.")
+            throw PurchaseError(.productListMalformed, fault?.description ?? "\(file): this is not a list of products.")
         }
         self = list
     }

@@ -68,7 +68,7 @@ extension ProductList {
                 try EncryptedProductList.recognizes(bytes)
                 ? EncryptedProductList.json(of: bytes, decryptor: decryptor) : bytes
         } catch {
-            return (nil, [.init(.error, file: file, pointer: "", reason: error.sentence)])
+            return (nil, [.init(.error, file: file, pointer: "", reason: error.reason)])
         }
         var reader = ProductListReader(file: file)
         guard let list = reader.read(json) else { return (nil, reader.findings) }

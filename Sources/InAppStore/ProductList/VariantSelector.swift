@@ -25,28 +25,29 @@ public struct VariantSelector: Sendable {
 
     /// `tiers(byCountry:)` from a file, a JSON object of variants by country.
     ///
-    /// Throws `StoreError` naming the file and the place: `productListUnreadable`, `productListMalformed`.
+    /// Throws `PurchaseError` naming the file and the place: `productListUnreadable`, `productListMalformed`.
     public init(countryTiersAt path: String) throws {
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: 1 << 20) else {
-            throw StoreError(.productListUnreadable, "\(path): the tiers cannot be read; check the path.")
+            throw PurchaseError(.productListUnreadable, "\(path): the tiers cannot be read; check the path.")
         }
         let document: JSONValue
         do {
             document = try JSONValue(parsing: Array(data))
         } catch {
-            throw StoreError(.productListMalformed, "\(path): this is not JSON: \(error)")
+            throw PurchaseError(.productListMalformed, "\(path): this is not JSON: \(error)")
         }
         guard case .object(let members) = document else {
-            throw StoreError(.productListMalformed, "\(path): tiers are an object of variants by country.")
+            throw PurchaseError(.productListMalformed, "\(path): tiers are an object of variants by country.")
         }
         var tiers: [String: String] = [:]
         for (country, tier) in members {
             let pointer = "\(path) at \(JSONPointer.member(country))"
             guard country.utf8.count == 3, country.allSatisfy({ $0.isASCII && $0.isUppercase }) else {
-                throw StoreError(.productListMalformed, "\(pointer): a country is three capitals (ISO 3166-1), as POL.")
+                throw PurchaseError(
+                    .productListMalformed, "\(pointer): a country is three capitals (ISO 3166-1), as POL.")
             }
             guard let tier = tier.stringValue, !tier.isEmpty else {
-                throw StoreError(
+                throw PurchaseError(
                     .productListMalformed, "\(pointer): a tier is the end of a variant's identifier, a text.")
             }
             tiers[country] = tier

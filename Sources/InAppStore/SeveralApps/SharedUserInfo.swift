@@ -89,10 +89,10 @@ extension SharedUserInfo: Codable {
         try container.encode(subscriptions, forKey: .subscriptions)
     }
 
-    /// What `application` has told. Throws `StoreError`: `sharedUserInfoOfOtherVersion`, `sharedUserInfoDamaged`.
-    init(_ bytes: [UInt8], of application: BundleID) throws(StoreError) {
+    /// What `application` has told. Throws `PurchaseError`: `sharedUserInfoOfOtherVersion`, `sharedUserInfoDamaged`.
+    init(_ bytes: [UInt8], of application: BundleID) throws(PurchaseError) {
         guard bytes.count <= Self.sizeLimit else {
-            throw StoreError(
+            throw PurchaseError(
                 .sharedUserInfoDamaged,
                 "What \(application) has told of its subscriptions has \(bytes.count) bytes; at most \(Self.sizeLimit) are read."
             )
@@ -100,18 +100,18 @@ extension SharedUserInfo: Codable {
         do {
             self = try WireJSON.decode(Self.self, from: bytes)
         } catch let other as OtherVersion {
-            throw StoreError(
+            throw PurchaseError(
                 .sharedUserInfoOfOtherVersion,
                 "\(application) tells of its subscriptions in version \(other.version); this app reads \(Self.version)."
             )
         } catch {
-            throw StoreError(
+            throw PurchaseError(
                 .sharedUserInfoDamaged,
                 "What \(application) has told of its subscriptions is damaged; it tells anew when it runs.",
                 underlying: error)
         }
         guard self.application == application else {
-            throw StoreError(
+            throw PurchaseError(
                 .sharedUserInfoDamaged, "What \(self.application) tells stands in the place of \(application).")
         }
     }

@@ -27,18 +27,18 @@ public struct SharedUserInfoReader: Sendable {
 
     /// What the app has told, `nil` when nothing: it has never asked its server on this device, or its customer has left.
     ///
-    /// Throws `StoreError`: `sharedUserInfoDamaged`, `sharedUserInfoOfOtherVersion`, and `storageFailed` when the storage
+    /// Throws `PurchaseError`: `sharedUserInfoDamaged`, `sharedUserInfoOfOtherVersion`, and `storageFailed` when the storage
     /// cannot be read, because the device is locked for example.
-    public func userInfo(ofApp application: BundleID) throws(StoreError) -> SharedUserInfo? {
+    public func userInfo(ofApp application: BundleID) throws(PurchaseError) -> SharedUserInfo? {
         let bytes: [UInt8]?
         do {
             bytes = try storage.data(for: Self.key(application))
         } catch let error as PurchaseError where error.code == .storageCorrupt {
-            throw StoreError(
+            throw PurchaseError(
                 .sharedUserInfoDamaged, "What \(application) has told of its subscriptions is damaged. \(error.reason)",
                 underlying: error)
         } catch {
-            throw StoreError(
+            throw PurchaseError(
                 .storageFailed, "What \(application) has told of its subscriptions cannot be read: \(error)",
                 underlying: error)
         }

@@ -25,12 +25,12 @@ struct SiblingApps: Sendable {
     ) -> [BundleID: SharedUserInfo] {
         guard classifier != nil else { return [:] }
         return others.reduce(into: [:]) { infos, other in
-            do throws(StoreError) {
+            do throws(PurchaseError) {
                 infos[other] = try reader.userInfo(ofApp: other)
                 infos[other]?.subscriptions.removeAll { !isMultiApp($0.subscription.productID) }
             } catch {
                 infos[other] = known[other]
-                happenings.send(StoreEvent(kind: .nonCriticalError, code: error.code, sentence: error.sentence))
+                happenings.send(StoreEvent(kind: .nonCriticalError, code: error.code, sentence: error.reason))
             }
         }
     }

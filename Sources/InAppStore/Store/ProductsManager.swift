@@ -2,17 +2,19 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// What a store can be asked to do. All of it throws `StoreError`; whoever is cancelled is answered `operationCancelled`, and
-/// what was begun at the store or the server ends in a state that the next launch finds.
+/// The purchases, restores and content of a store. All calls throw `PurchaseError`. A caller that is cancelled gets
+/// `operationCancelled`, and what was begun at the store or the server ends in a state that the next launch finds.
 public protocol ProductsManager: Sendable {
     /// Buys one of a product; returns when the purchase is delivered, acknowledged by the server and ready to use.
     ///
     /// A product for subscribers only is acquired without the store, and only while a subscription enables it. Buying a
     /// subscription does not by itself acquire what it enables: see `acquireAllEnabledProducts`.
     /// Throws `acknowledgementPending` when the customer has paid but the server cannot be reached: the purchase is kept
-    /// and acknowledged later, by itself; with a local verifier that finds it true it returns, and the product may be used
-    /// until the server has judged. What the store says when it is asked about the product is thrown as it is
-    /// (`ProductRequestError`).
+    /// and acknowledged later, by itself; with a local verifier that finds it true the call returns, and the product may be used
+    /// until the server has judged.
+    ///
+    /// Throws `invalidProductForPurchasing` when the App Store does not sell the product, and
+    /// `productsMetadataFetchingFailed` when it cannot be asked about it.
     func purchaseProduct(_ productIdentifier: String) async throws
     /// Buys 1 to 10 of a consumable.
     func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws

@@ -40,7 +40,7 @@ extension Store {
             all.firstIndex { $0.productID.rawValue.hasSameBytes(as: productIdentifier) }.map { all.remove(at: $0) }
         }
         guard let found else {
-            throw StoreError(.invalidProductForPurchasing, "No purchase of \"\(productIdentifier)\" was put off.")
+            throw PurchaseError(.invalidProductForPurchasing, "No purchase of \"\(productIdentifier)\" was put off.")
         }
         return try await purchase(found.productID, offer: found.offer)
     }
@@ -85,7 +85,7 @@ extension Store {
 
 extension StoreEvent {
     fileprivate static func promoted(
-        _ promoted: PromotedPurchase, _ code: StoreError.Code, _ sentence: String
+        _ promoted: PromotedPurchase, _ code: PurchaseError.Code, _ sentence: String
     ) -> StoreEvent {
         StoreEvent(kind: .informational, code: code, sentence: sentence, productID: promoted.productID)
     }

@@ -3,15 +3,15 @@ import StoreModel
 
 extension Store {
     public func purchaseProduct(_ productIdentifier: String) async throws {
-        try await telling(of: ProductID(rawValue: productIdentifier)) {
-            try await buy(listed(productIdentifier, orThrow: .invalidProductForPurchasing))
-        }
+        let id = ProductID(rawValue: productIdentifier)
+        try await telling(of: id) { try await buy(listed(id, named: productIdentifier)) }
     }
 
     public func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws {
         try Self.check(quantity)
-        let product = try consumable(listed(productIdentifier, orThrow: .invalidProductForPurchasing))
-        try await telling(of: product.id) { try await buy(product, quantity: quantity) }
+        let product = try listed(ProductID(rawValue: productIdentifier), named: productIdentifier)
+        try Self.checkConsumable(product)
+        try await purchase(product, quantity: quantity)
     }
 
     /// Buys a product as `purchaseProduct(_:)` does, and says what came of it.
@@ -19,34 +19,53 @@ extension Store {
     /// - Parameters:
     ///   - quantity: how many, 1 to 10; of a consumable only can there be more than one.
     ///   - offer: an offer of the product at whose price one is bought.
+    /// - Throws: `PurchaseError`.
     @discardableResult
     public func purchase(
         _ product: ProductID, quantity: Int = 1, offer: PaymentOffer? = nil
     ) async throws -> StorePurchase {
+        guard quantity == 1 else {
+            return try await purchase(listed(product, named: product.rawValue), quantity: quantity, offer: offer)
+        }
+        return try await telling(of: product) {
+            try await buy(listed(product, named: product.rawValue), offer: offer)
+        }
+    }
+
+    /// Buys a product of `list`, which was looked up there already; otherwise as `purchase(_:quantity:offer:)` of an
+    /// identifier.
+    @discardableResult
+    public func purchase(
+        _ product: ListedProduct, quantity: Int = 1, offer: PaymentOffer? = nil
+    ) async throws -> StorePurchase {
         if quantity != 1 {
             try Self.check(quantity)
             guard offer == nil else {
-                throw StoreError(.invalidQuantityForPurchasing, "An offer is of one, not of \(quantity).")
+                throw PurchaseError(.invalidQuantityForPurchasing, "An offer is of one, not of \(quantity).")
             }
-            _ = try consumable(listed(product.rawValue, orThrow: .invalidProductForPurchasing))
+            try Self.checkConsumable(product)
         }
-        return try await telling(of: product) {
-            try await buy(
-                listed(product.rawValue, orThrow: .invalidProductForPurchasing), quantity: quantity, offer: offer)
-        }
+        return try await telling(of: product.id) { try await buy(product, quantity: quantity, offer: offer) }
     }
 
     public func acquireAllEnabledProducts() async throws { try await keeper.acquireAll() }
 
     private static func check(_ quantity: Int) throws {
         guard (1...10).contains(quantity) else {
-            throw StoreError(.invalidQuantityForPurchasing, "A purchase is of 1 to 10, not of \(quantity).")
+            throw PurchaseError(.invalidQuantityForPurchasing, "A purchase is of 1 to 10, not of \(quantity).")
         }
     }
 
-    private func consumable(_ product: ListedProduct) throws -> ListedProduct {
+    private static func checkConsumable(_ product: ListedProduct) throws {
         guard product.productType == .consumable else {
-            throw StoreError(.invalidProductForPurchasing, "\"\(product.id)\" is not a consumable.")
+            throw PurchaseError(.invalidProductForPurchasing, "\"\(product.id)\" is not a consumable.")
+        }
+    }
+
+    /// - Parameter name: the identifier as the app gave it.
+    private func listed(_ id: ProductID?, named name: String) throws -> ListedProduct {
+        guard let product = id.flatMap({ list[$0] }) else {
+            throw PurchaseError(.invalidProductForPurchasing, "\"\(name)\" is not in the product list.")
         }
         return product
     }
@@ -78,17 +97,17 @@ extension Store {
             try await sold(as: product), quantity: quantity,
             appAccountToken: owner.isAnonymous ? nil : owner.customer.appAccountToken, offer: offer)
         let isPending = answer.transaction.map { keeper.isProvisional($0.id) } ?? false
-        if case .failed(let error) = answer.outcome, !isPending { throw StoreError.ofPurchase(error) }
+        if case .failed(let error) = answer.outcome, !isPending { throw PurchaseError.ofPurchase(error) }
         return StorePurchase(transaction: answer.transaction, isPendingAcknowledgement: isPending)
     }
 }
 
-extension StoreError {
-    /// Why a purchase failed, in the store's words; what was asked about products before it stays as it is.
-    static func ofPurchase(_ error: any Error) -> any Error {
-        if error is ProductRequestError { return error }
+extension PurchaseError {
+    /// Why a purchase failed, in the store's words.
+    static func ofPurchase(_ error: any Error) -> PurchaseError {
+        if let error = error as? ProductRequestError { return PurchaseError(error) }
         guard let error = error as? PaymentError else {
-            return StoreError(.purchaseFailed, "The purchase failed.", underlying: error)
+            return PurchaseError(.purchaseFailed, "The purchase failed.", underlying: error)
         }
         let refusal = (error.underlying as? StoreFailure)?.code
         let code: Code =
@@ -99,7 +118,28 @@ extension StoreError {
             case _ where refusal == .notAllowed: .purchaseNotAllowed
             default: .purchaseFailed
             }
-        let detail = (error.underlying as? StoreError)?.sentence
-        return StoreError(code, detail ?? error.sentence, underlying: error)
+        return PurchaseError(code, error.verdict ?? error.sentence, underlying: error)
+    }
+}
+
+extension PurchaseError {
+    /// Why the App Store did not sell a product: it does not have it, or could not be asked.
+    init(_ error: ProductRequestError) {
+        switch error {
+        case .invalidProducts, .noProducts:
+            self.init(.invalidProductForPurchasing, "The App Store does not sell this product.", underlying: error)
+        case .requestFailed:
+            self.init(
+                .productsMetadataFetchingFailed, "The store could not be asked about products; try again later.",
+                isRetryable: true, underlying: error)
+        }
+    }
+}
+
+extension PaymentError {
+    /// The reason that the store itself gave with its verdict on a transaction.
+    var verdict: String? {
+        guard let error = underlying as? PurchaseError else { return nil }
+        return [.receiptValidationFailed, .acknowledgementPending].contains(error.code) ? error.reason : nil
     }
 }

@@ -26,7 +26,9 @@ extension Store {
     }
 
     public func deleteProductContent(_ productIdentifier: String) async throws {
-        let product = try listed(productIdentifier, orThrow: .invalidProductIdentifier)
+        guard let product = list[productIdentifier] else {
+            throw PurchaseError(.invalidProductIdentifier, "\"\(productIdentifier)\" is not in the product list.")
+        }
         guard product.contentFetcherParameters != nil else { return }
         try await content.delete(list.base(of: product.id))
         await keeper.look(at: content)
@@ -43,12 +45,12 @@ extension Store {
         _ identifier: String, in list: ProductList, _ snapshot: StoreSnapshot
     ) throws -> (id: ProductID, parameters: JSONObject)? {
         guard let product = ProductID(rawValue: identifier).flatMap({ list[$0] }) else {
-            throw StoreError(.invalidProductIdentifier, "\"\(identifier)\" is not in the product list.")
+            throw PurchaseError(.invalidProductIdentifier, "\"\(identifier)\" is not in the product list.")
         }
         let base = list.base(of: product.id)
         guard let parameters = product.contentFetcherParameters else { return nil }
         guard snapshot.allowedProducts.union(snapshot.acquiredProducts).contains(base.rawValue) else {
-            throw StoreError(
+            throw PurchaseError(
                 .contentNotAcquired, "The content of \"\(identifier)\" is for whoever bought or acquired it.")
         }
         return (base, parameters)

@@ -23,7 +23,7 @@ extension Store {
         let prices = try await credit(type).prices
         let unknown = itemTypes.filter { prices[$0] == nil }.sorted()
         guard unknown.isEmpty else {
-            throw StoreError(
+            throw PurchaseError(
                 .creditFailed, "No price in \"\(type)\" for: \(unknown.joined(separator: ", ")); see the feature file.")
         }
         return prices.filter { itemTypes.contains($0.key) }
@@ -49,15 +49,15 @@ extension Store {
         _ question: (any CreditService) async throws -> Answer
     ) async throws -> Answer {
         guard let credits else {
-            throw StoreError(.unsupported, "This store has no service of credits; give its configuration one.")
+            throw PurchaseError(.unsupported, "This store has no service of credits; give its configuration one.")
         }
         do {
             return try await question(credits)
         } catch is CancellationError {
-            throw StoreError(.operationCancelled, "The question about credit was cancelled.")
+            throw PurchaseError(.operationCancelled, "The question about credit was cancelled.")
         } catch {
             let isShort = ((error as? PurchaseError)?.underlying as? HTTPProblem)?.code == "insufficient_credit"
-            throw StoreError(
+            throw PurchaseError(
                 isShort ? .insufficientCredit : .creditFailed,
                 (error as? PurchaseError)?.reason ?? "The server could not be asked about credit.", underlying: error)
         }

@@ -14,7 +14,7 @@ extension Store {
         do {
             try await queue.answer(message, with: answer)
         } catch {
-            throw StoreError.ofQuestion(error, otherwise: .messageFailed)
+            throw PurchaseError.ofQuestion(error, otherwise: .messageFailed)
         }
     }
 
@@ -29,19 +29,19 @@ extension Store {
             try await queue.redeemOfferCode(
                 code, appAccountToken: owner.isAnonymous ? nil : owner.customer.appAccountToken)
         } catch {
-            throw StoreError.ofQuestion(error, otherwise: .codeRedemptionFailed)
+            throw PurchaseError.ofQuestion(error, otherwise: .codeRedemptionFailed)
         }
     }
 }
 
-extension StoreError {
+extension PurchaseError {
     /// Why the store did not do what it was asked, in its own words.
-    fileprivate static func ofQuestion(_ error: any Error, otherwise code: Code) -> StoreError {
+    fileprivate static func ofQuestion(_ error: any Error, otherwise code: Code) -> PurchaseError {
         guard let error = error as? PaymentError else {
-            return StoreError(code, "The store could not be asked; try again.", underlying: error)
+            return PurchaseError(code, "The store could not be asked; try again.", underlying: error)
         }
         let isUnsupported = (error.underlying as? StoreFailure)?.code == .unsupported
-        return StoreError(
+        return PurchaseError(
             error.code == .cancelled ? .operationCancelled : isUnsupported ? .unsupported : code, error.sentence,
             underlying: error)
     }

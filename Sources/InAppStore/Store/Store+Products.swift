@@ -14,7 +14,7 @@ extension Store {
         guard asked.count == productIdentifiers.count else {
             let known = Set(asked.map(\.id.rawValue))
             let unknown = productIdentifiers.subtracting(known).sorted()
-            throw StoreError(
+            throw PurchaseError(
                 .invalidProductIdentifier, "Not in the product list: \(unknown.joined(separator: ", ")).")
         }
         return Dictionary(uniqueKeysWithValues: try await describe(asked).map { ($0.key.rawValue, $0.value) })
@@ -73,9 +73,9 @@ extension Store {
             report(unsold: ids.sorted())
             return ProductAnswer(products: [], invalidProductIDs: ids.sorted())
         } catch is CancellationError {
-            throw StoreError(.operationCancelled, "The question about products was cancelled.")
+            throw PurchaseError(.operationCancelled, "The question about products was cancelled.")
         } catch {
-            throw StoreError(
+            throw PurchaseError(
                 .productsMetadataFetchingFailed, "The store could not be asked about products; try again later.",
                 underlying: error)
         }

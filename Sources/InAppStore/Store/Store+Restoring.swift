@@ -7,10 +7,10 @@ extension Store {
         do {
             _ = try await queue.restore()
         } catch let error as PaymentError {
-            let error = StoreError.ofRestore(error)
+            let error = PurchaseError.ofRestore(error)
             guard error.code != .operationCancelled else { throw error }
             keeper.report(
-                StoreEvent(kind: .nonCriticalError, code: error.code, sentence: error.sentence))
+                StoreEvent(kind: .nonCriticalError, code: error.code, sentence: error.reason))
         }
         try await validateReceipt()
     }
@@ -25,23 +25,23 @@ extension Store {
                 restored: Array(Set(transactions.map { list.base(of: $0.productID).rawValue })).sorted(),
                 paidFeatures: keeper.paidFeatures, nothingToRestore: transactions.isEmpty)
         } catch let error as PaymentError {
-            throw StoreError.ofRestore(error)
+            throw PurchaseError.ofRestore(error)
         }
     }
 
     public func validateReceipt() async throws {
         do {
             try await keeper.refresh()
-        } catch let error as StoreError {
+        } catch let error as PurchaseError {
             if error.code != .operationCancelled {
-                keeper.report(StoreEvent(kind: .criticalError, code: error.code, sentence: error.sentence))
+                keeper.report(StoreEvent(kind: .criticalError, code: error.code, sentence: error.reason))
             }
             throw error
         }
     }
 
     public func validateTransaction(_ transactionIdentifier: String) async throws {
-        let unknown = StoreError(
+        let unknown = PurchaseError(
             .invalidTransactionIdentifier, "\"\(transactionIdentifier)\" is not an unfinished transaction.")
         guard let id = TransactionID(rawValue: transactionIdentifier) else { throw unknown }
         do {
@@ -50,22 +50,21 @@ extension Store {
             switch error.code {
             case .unknownTransaction: throw unknown
             case .rejected:
-                let detail = (error.underlying as? StoreError)?.sentence
-                throw StoreError(.receiptValidationFailed, detail ?? error.sentence, underlying: error)
-            default: throw StoreError.ofPurchase(error)
+                throw PurchaseError(.receiptValidationFailed, error.verdict ?? error.sentence, underlying: error)
+            default: throw PurchaseError.ofPurchase(error)
             }
         }
     }
 }
 
-extension StoreError {
-    fileprivate static func ofRestore(_ error: PaymentError) -> StoreError {
+extension PurchaseError {
+    fileprivate static func ofRestore(_ error: PaymentError) -> PurchaseError {
         let code: Code =
             switch error.code {
             case .cancelled, .customerChanged: .operationCancelled
             case .acknowledgementPending: .acknowledgementPending
             default: .restorePurchasesFailed
             }
-        return StoreError(code, error.sentence, underlying: error)
+        return PurchaseError(code, error.sentence, underlying: error)
     }
 }

@@ -39,7 +39,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     /// Products that were told of because the store does not sell them.
     let unsold = Locked<Set<ProductID>>([])
 
-    /// Throws `StoreError`: a setting is missing, the product list cannot be read or is malformed, the storage is in use.
+    /// Throws `PurchaseError`: a setting is missing, the product list cannot be read or is malformed, the storage is in use.
     public init(configuration: StoreConfiguration) throws {
         let parts = try configuration.resolved()
         list = parts.productList
@@ -140,14 +140,6 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
 
     /// Tells of a transaction that nobody waits for.
     func complete(_ transaction: StoreTransaction) { completions.send(transaction) }
-
-    /// The product of the list. Throws `StoreError` with `code` when there is none.
-    func listed(_ identifier: String, orThrow code: StoreError.Code) throws -> ListedProduct {
-        guard let product = list[identifier] else {
-            throw StoreError(code, "\"\(identifier)\" is not in the product list.")
-        }
-        return product
-    }
 }
 
 extension StoreKeeper {

@@ -12,7 +12,7 @@ final class StoreClaim: Sendable {
     /// Throws `alreadyInUse`, or `storageFailed` when the storage cannot be claimed.
     init(_ name: String, storage: any SecureStorage) throws {
         guard Self.taken.withLock({ $0.insert(ExactString(name)).inserted }) else {
-            throw StoreError(
+            throw PurchaseError(
                 .alreadyInUse, "A store named \"\(name)\" is running already; share it, or give this one another name.")
         }
         self.name = name
@@ -42,10 +42,10 @@ final class StoreClaim: Sendable {
         do {
             claim = try storage.claim()
         } catch {
-            throw StoreError(.storageFailed, "The store's storage cannot be claimed: \(error)", underlying: error)
+            throw PurchaseError(.storageFailed, "The store's storage cannot be claimed: \(error)", underlying: error)
         }
         guard let claim else {
-            throw StoreError(
+            throw PurchaseError(
                 .alreadyInUse,
                 "Another store, perhaps of another process, uses this storage; share it, or end that one.")
         }

@@ -17,7 +17,7 @@ extension StoreConfiguration {
         var contentManager: any ContentManager
     }
 
-    /// Throws `StoreError`: `missingSetting`, and what reading the product list throws.
+    /// Throws `PurchaseError`: `missingSetting`, and what reading the product list throws.
     func resolved() throws -> Parts {
         let productList =
             try productList ?? ProductList(contentsOf: productListFile(), decryptor: productListDecryptor)
@@ -44,7 +44,7 @@ extension StoreConfiguration {
         for path in [resource, productListPath].compactMap(\.self) where FileManager.default.fileExists(atPath: path) {
             return path
         }
-        throw StoreError(
+        throw PurchaseError(
             .productListUnreadable,
             "\(productListPath): the product list is neither among the resources of \(bundle.bundlePath) nor in the current folder; add it to the app."
         )
@@ -62,14 +62,14 @@ extension StoreConfiguration {
     private func siblings() throws -> SiblingApps? {
         guard let sharedStorage else {
             guard bundledApplications.isEmpty else {
-                throw StoreError(
+                throw PurchaseError(
                     .missingSetting,
                     "Set sharedStorage to where the bundled applications tell of their subscriptions, or name none.")
             }
             return nil
         }
         guard let application else {
-            throw StoreError(
+            throw PurchaseError(
                 .missingSetting, "Set application to the bundle identifier under which this app tells its siblings.")
         }
         return SiblingApps(
@@ -144,7 +144,7 @@ extension StoreConfiguration {
         let said = [environment[variable], key.flatMap { bundle.object(forInfoDictionaryKey: $0) as? String }]
         guard let value = said.compactMap(\.self).first(where: { !$0.isEmpty }) else {
             let names = [variable, key.map { "\($0) in Info.plist" }].compactMap(\.self).joined(separator: " or ")
-            throw StoreError(
+            throw PurchaseError(
                 .missingSetting, "Set \(names) to \(meaning), or give the store configuration its collaborator.")
         }
         return value
@@ -153,7 +153,7 @@ extension StoreConfiguration {
 
 /// In the place of a transport that was not given.
 private struct NoTransport: HTTPTransport {
-    static let error = StoreError(
+    static let error = PurchaseError(
         .missingSetting,
         "Set the store configuration's transport to CurlTransport(): there is no default on this system.")
 

@@ -16,13 +16,14 @@ public struct StoreEvent: Sendable, Equatable {
     }
 
     public var kind: Kind
-    public var code: StoreError.Code
+    /// The code of the error, or of what happened.
+    public var code: PurchaseError.Code
     public var sentence: String
     public var productID: ProductID?
     public var transactionID: TransactionID?
 
     public init(
-        kind: Kind, code: StoreError.Code, sentence: String, productID: ProductID? = nil,
+        kind: Kind, code: PurchaseError.Code, sentence: String, productID: ProductID? = nil,
         transactionID: TransactionID? = nil
     ) {
         self.kind = kind
@@ -65,17 +66,17 @@ extension StoreEvent {
 
     /// A purchase that somebody waited for failed; `nil` for what the customer decided, or has yet to hear of.
     static func failed(_ product: ProductID?, _ error: any Error) -> StoreEvent? {
-        let error = error as? StoreError ?? StoreError(.purchaseFailed, "The purchase failed: \(error)")
+        let error = error as? PurchaseError ?? PurchaseError(.purchaseFailed, "The purchase failed: \(error)")
         guard ![.operationCancelled, .purchaseDeferred].contains(error.code) else { return nil }
         return StoreEvent(
-            kind: .nonCriticalError, code: error.code, sentence: error.sentence, productID: product)
+            kind: .nonCriticalError, code: error.code, sentence: error.reason, productID: product)
     }
 
     /// Content that somebody waited for was not fetched; `nil` when they gave up themselves.
     static func contentFailed(_ product: String, _ error: any Error) -> StoreEvent? {
-        guard let error = error as? StoreError, error.code != .operationCancelled else { return nil }
+        guard let error = error as? PurchaseError, error.code != .operationCancelled else { return nil }
         return StoreEvent(
-            kind: .nonCriticalError, code: error.code, sentence: error.sentence, productID: ProductID(rawValue: product)
+            kind: .nonCriticalError, code: error.code, sentence: error.reason, productID: ProductID(rawValue: product)
         )
     }
 }

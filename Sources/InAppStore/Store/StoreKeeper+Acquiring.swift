@@ -5,7 +5,7 @@ extension StoreKeeper {
     /// Adds a product that an active subscription enables to those acquired; durable when it returns.
     func acquire(_ product: ProductID) throws {
         guard let subscription = activeSubscription, state.list.isEnabled(product, by: subscription) else {
-            throw StoreError(
+            throw PurchaseError(
                 .invalidProductForPurchasing,
                 "\"\(product)\" is for subscribers only, and no active subscription enables it.")
         }
@@ -15,7 +15,7 @@ extension StoreKeeper {
     /// Adds everything that the active subscription enables; durable when it returns.
     func acquireAll() throws {
         guard let subscription = activeSubscription else {
-            throw StoreError(
+            throw PurchaseError(
                 .acquireAllRequestedForNonSubscriber, "Only subscribers can acquire what a subscription enables.")
         }
         try add(acquired: state.list.productsEnabled(by: subscription))
@@ -28,7 +28,7 @@ extension StoreKeeper {
         do {
             try records.set(all, for: StoreRecords.Key.acquired, of: owner.customer)
         } catch {
-            throw StoreError(.storageFailed, "The acquired products could not be written down.", underlying: error)
+            throw PurchaseError(.storageFailed, "The acquired products could not be written down.", underlying: error)
         }
         commit { $0.acquiredViaSubscription = all }
     }

@@ -48,13 +48,13 @@ extension StoreKeeper {
         let own = Set(own.map(\.id))
         return all.reduce(into: [:]) { verdicts, transaction in
             guard !own.contains(transaction.id) else { return }
-            let error = StoreError(
+            let error = PurchaseError(
                 .acknowledgementPending,
                 "Transaction \(transaction.id) belongs to another customer of this device; it is presented when they "
                     + "log in.")
             report(
                 StoreEvent(
-                    kind: .nonCriticalError, code: error.code, sentence: error.sentence,
+                    kind: .nonCriticalError, code: error.code, sentence: error.reason,
                     transactionID: transaction.id))
             verdicts[transaction.id] = .held(error)
         }
@@ -81,13 +81,14 @@ extension StoreKeeper {
         if isAcknowledged { return .acknowledged }
         guard let rejection else {
             return .unavailable(
-                StoreError(.acknowledgementPending, "The server has not acknowledged transaction \(transaction.id)."))
+                PurchaseError(.acknowledgementPending, "The server has not acknowledged transaction \(transaction.id).")
+            )
         }
-        let error = StoreError(.receiptValidationFailed, "\(rejection.code): \(rejection.detail)")
+        let error = PurchaseError(.receiptValidationFailed, "\(rejection.code): \(rejection.detail)")
         report(
             StoreEvent(
                 kind: rejection.retryable ? .nonCriticalError : .criticalError, code: .receiptValidationFailed,
-                sentence: error.sentence, transactionID: transaction.id))
+                sentence: error.reason, transactionID: transaction.id))
         return rejection.retryable ? .unavailable(error) : .rejected(error)
     }
 }

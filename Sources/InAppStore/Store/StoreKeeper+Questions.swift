@@ -18,9 +18,9 @@ extension StoreKeeper {
                 $0
             }
         } catch is CancellationError {
-            throw StoreError(.operationCancelled, "The question to the server was cancelled.")
+            throw PurchaseError(.operationCancelled, "The question to the server was cancelled.")
         } catch {
-            throw StoreError(
+            throw PurchaseError(
                 .receiptValidationFailed, "The server could not be asked; what is known stays.", underlying: error)
         }
     }

@@ -8,7 +8,7 @@ extension StoreRecords {
         do {
             _ = try storage.data(for: Key.time)
         } catch let error as PurchaseError where error.code == .storageLocked {
-            throw StoreError(.storageFailed, "The store cannot be opened yet. \(error.reason)", underlying: error)
+            throw PurchaseError(.storageFailed, "The store cannot be opened yet. \(error.reason)", underlying: error)
         } catch {}
     }
 
@@ -44,7 +44,7 @@ extension StoreRecords {
             }
             return id
         } catch {
-            throw StoreError(
+            throw PurchaseError(
                 .storageFailed, "The id of this device's anonymous customer cannot be kept: \(error)",
                 underlying: error)
         }

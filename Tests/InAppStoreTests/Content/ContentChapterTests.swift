@@ -20,7 +20,7 @@ struct ContentChapterTests {
             let place = try await fetchContent(of: "film", configuration, over: loopbackTransport(), into: scene.kept)
             #expect(ContentScene.isFilm(place))
             let asked = scene.requests.all.count
-            await #expect(throws: StoreError(.contentNotAcquired, "")) {
+            await #expect(throws: PurchaseError(.contentNotAcquired, "")) {
                 try await fetchContent(of: "other", configuration, over: loopbackTransport(), into: scene.kept)
             }
             #expect(scene.requests.all.count == asked)
@@ -33,7 +33,7 @@ struct ContentChapterTests {
             let library = scene.library([fetcher])
             let told = try await library.fetch("film", parameters: ["type": "ShelfFetcher", "shelf": "a"]).all()
             #expect(ContentScene.isFilm(told.last?.location))
-            await #expect(throws: StoreError(.invalidContentFetcherParameters, "")) {
+            await #expect(throws: PurchaseError(.invalidContentFetcherParameters, "")) {
                 try await library.fetch("other", parameters: ["type": "ShelfFetcher"]).all()
             }
             await library.close()

@@ -35,11 +35,11 @@ struct ContentFetchersTests {
         try await ContentScene.run { scene in
             let resources = Resources(folder: scene.folder)
             let library = scene.library([scene.fetcher(), LocalContentFetcher(), OnDemandContentFetcher(resources)])
-            let error = await #expect(throws: StoreError.self) {
+            let error = await #expect(throws: PurchaseError.self) {
                 try await library.fetch("film", parameters: parameters).all()
             }
             #expect(error?.code == .invalidContentFetcherParameters)
-            #expect(error?.sentence.hasPrefix("\(member): ") == true, "\(error as Any)")
+            #expect(error?.reason.hasPrefix("\(member): ") == true, "\(error as Any)")
             #expect(!FileManager.default.fileExists(atPath: scene.kept), "nothing was begun")
             await library.close()
         }
@@ -49,11 +49,11 @@ struct ContentFetchersTests {
     func `a fetcher that nobody registered is named`(type: String) async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
-            let error = await #expect(throws: StoreError.self) {
+            let error = await #expect(throws: PurchaseError.self) {
                 try await library.fetch("film", parameters: ["type": .string(type), "tags": ["a"], "checksum": "1"])
                     .all()
             }
-            #expect(error?.code == .contentFetcherNotRegistered && error?.sentence.contains(type) == true)
+            #expect(error?.code == .contentFetcherNotRegistered && error?.reason.contains(type) == true)
             await library.close()
         }
     }
@@ -64,7 +64,7 @@ struct ContentFetchersTests {
             let file = URL(fileURLWithPath: scene.folder + "/served/film.zip").absoluteString
             let digest = Hex.encode(SHA256.hash(ContentScene.archive))
             var parameters: JSONObject = ["type": "LocalContentFetcher", "URL": .string(file), "size": 5]
-            await #expect(throws: StoreError(.contentMismatch, "")) {
+            await #expect(throws: PurchaseError(.contentMismatch, "")) {
                 try await library.fetch("film", parameters: parameters).all()
             }
             parameters["size"] = .number(ContentScene.archive.count)
@@ -88,7 +88,7 @@ struct ContentFetchersTests {
             ]
             for text in [nil, "abd"] {
                 if let text { try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/film.checksum")) }
-                await #expect(throws: StoreError(.contentMismatch, "")) {
+                await #expect(throws: PurchaseError(.contentMismatch, "")) {
                     try await library.fetch("film", parameters: parameters).all()
                 }
             }
@@ -124,7 +124,7 @@ struct ContentFetchersTests {
             #expect(resources.released.all == [["film"]])
             try FileManager.default.createSymbolicLink(
                 atPath: folder + "/link", withDestinationPath: folder + "/film.checksum")
-            await #expect(throws: StoreError(.contentExtractionFailed, "")) {
+            await #expect(throws: PurchaseError(.contentExtractionFailed, "")) {
                 try await library.fetch("film", parameters: onDemand.objectValue ?? [:]).all()
             }
             #expect(resources.released.all == [["film"], ["film"]], "also when they are not accepted")
@@ -133,19 +133,20 @@ struct ContentFetchersTests {
     }
 
     @Test(arguments: [
-        (4992, StoreError.Code.diskFull), (4993, .diskFull), (4994, .invalidContentFetcherParameters),
+        (4992, PurchaseError.Code.diskFull), (4993, .diskFull), (4994, .invalidContentFetcherParameters),
         (4097, .contentFetchFailed),
     ])
-    func `why on-demand resources could not be had is told in the store's codes`(number: Int, code: StoreError.Code) {
-        let error = StoreError.ofBundleResources(NSError(domain: NSCocoaErrorDomain, code: number))
-        #expect((error as? StoreError)?.code == code)
-        let elsewhere = StoreError.ofBundleResources(NSError(domain: NSURLErrorDomain, code: number))
-        #expect((elsewhere as? StoreError)?.code == .contentFetchFailed)
+    func `why on-demand resources could not be had is told in the store's codes`(number: Int, code: PurchaseError.Code)
+    {
+        let error = PurchaseError.ofBundleResources(NSError(domain: NSCocoaErrorDomain, code: number))
+        #expect((error as? PurchaseError)?.code == code)
+        let elsewhere = PurchaseError.ofBundleResources(NSError(domain: NSURLErrorDomain, code: number))
+        #expect((elsewhere as? PurchaseError)?.code == .contentFetchFailed)
     }
 
     @Test func `on-demand resources that somebody gave up are no failure`() {
         let cancelled = NSError(domain: NSCocoaErrorDomain, code: CocoaError.userCancelled.rawValue)
-        #expect(StoreError.ofBundleResources(cancelled) is CancellationError)
+        #expect(PurchaseError.ofBundleResources(cancelled) is CancellationError)
     }
 
     @Test func `the files of a product are in a folder of its name or at the top of the app`() throws {
@@ -179,11 +180,11 @@ struct ContentFetchersTests {
                 ["type": "BZRFallbackContentFetcher", "fetchersParameters": .array(others)]
             }
             scene.next(ContentScene.status(404))
-            let error = await #expect(throws: StoreError.self) {
+            let error = await #expect(throws: PurchaseError.self) {
                 try await library.fetch("film", parameters: fallback(missing, remote)).all()
             }
-            #expect(error?.code == .contentFetchFailed && error?.sentence.contains("/nowhere/film.zip") == true)
-            #expect(error?.sentence.contains("404") == true)
+            #expect(error?.code == .contentFetchFailed && error?.reason.contains("/nowhere/film.zip") == true)
+            #expect(error?.reason.contains("404") == true)
             let nested = JSONValue.object(fallback(missing, remote))
             let told = try await library.fetch("film", parameters: fallback(missing, nested, missing)).all()
             #expect(ContentScene.isFilm(told.last?.location))

@@ -114,8 +114,8 @@ struct ContentLibraryTests {
             let stream = library.fetch("film", parameters: ["type": "Held"])
             await fetcher.begun.wait { !$0.isEmpty }
             await library.close()
-            await #expect(throws: StoreError(.operationCancelled, "")) { try await stream.all() }
-            await #expect(throws: StoreError(.operationCancelled, "")) {
+            await #expect(throws: PurchaseError(.operationCancelled, "")) { try await stream.all() }
+            await #expect(throws: PurchaseError(.operationCancelled, "")) {
                 try await library.fetch("film", parameters: ["type": "Held"]).all()
             }
             #expect(fetcher.begun.all == [true, false])
@@ -157,7 +157,7 @@ struct ContentLibraryTests {
             let library = scene.library()
             let (one, two) = (try scene.makeFolder(["a": "1"]), try scene.makeFolder(["a": "2"], named: "two"))
             let place = try await library.fetch("film", parameters: ContentScene.local(one)).all().last?.location
-            await #expect(throws: StoreError(.contentFetchFailed, "")) {
+            await #expect(throws: PurchaseError(.contentFetchFailed, "")) {
                 try await library.fetch("film", parameters: ContentScene.local(scene.folder + "/none")).all()
             }
             #expect(library.location(of: "film") == place && ContentScene.files(place) == ["a": [49]])
@@ -187,7 +187,7 @@ struct ContentLibraryTests {
             let stream = library.fetch("film", parameters: ["type": "Held"])
             await fetcher.begun.wait { !$0.isEmpty }
             try await library.delete("film")
-            await #expect(throws: StoreError(.operationCancelled, "")) { try await stream.all() }
+            await #expect(throws: PurchaseError(.operationCancelled, "")) { try await stream.all() }
             #expect(try FileManager.default.contentsOfDirectory(atPath: scene.kept) == [])
             await library.close()
         }
@@ -196,11 +196,11 @@ struct ContentLibraryTests {
     // MARK: - What goes wrong
 
     @Test(arguments: [
-        (ExtractionError.Code.diskFull, StoreError.Code.diskFull), (.notPermitted, .notPermitted),
+        (ExtractionError.Code.diskFull, PurchaseError.Code.diskFull), (.notPermitted, .notPermitted),
         (.corrupt, .contentExtractionFailed), (.limitExceeded, .contentExtractionFailed),
     ])
     func `a failure to unpack is told as what it is, and the old content stays`(
-        code: ExtractionError.Code, told: StoreError.Code
+        code: ExtractionError.Code, told: PurchaseError.Code
     ) async throws {
         struct Failing: ArchiveExtractor {
             let code: ExtractionError.Code
@@ -212,7 +212,7 @@ struct ContentLibraryTests {
         try await ContentScene.run { scene in
             let library = scene.library(extractor: Failing(code: code))
             _ = try await library.fetch("film", parameters: ContentScene.local(try scene.makeFolder(["a": "1"]))).all()
-            await #expect(throws: StoreError(told, "")) {
+            await #expect(throws: PurchaseError(told, "")) {
                 try await library.fetch("film", parameters: scene.parameters()).all()
             }
             #expect(ContentScene.files(library.location(of: "film")) == ["a": [49]])
@@ -232,7 +232,7 @@ struct ContentLibraryTests {
             let library = scene.library()
             _ = try await library.fetch("film", parameters: ContentScene.local(try scene.makeFolder(["a": "1"]))).all()
             try scene.serve(storedZip(["../../escaped": [1]]))
-            await #expect(throws: StoreError(.contentExtractionFailed, "")) {
+            await #expect(throws: PurchaseError(.contentExtractionFailed, "")) {
                 try await library.fetch("film", parameters: scene.parameters()).all()
             }
             #expect(ContentScene.files(library.location(of: "film")) == ["a": [49]])
@@ -247,7 +247,7 @@ struct ContentLibraryTests {
             let source = try scene.makeFolder(["a": "1"])
             try FileManager.default.createSymbolicLink(
                 atPath: source + "/link", withDestinationPath: "/etc/passwd")
-            await #expect(throws: StoreError(.contentExtractionFailed, "")) {
+            await #expect(throws: PurchaseError(.contentExtractionFailed, "")) {
                 try await library.fetch("film", parameters: ContentScene.local(source)).all()
             }
             #expect(library.downloaded == [])
@@ -260,7 +260,7 @@ struct ContentLibraryTests {
             try Data("in the way".utf8).write(to: URL(fileURLWithPath: scene.kept))
             let library = scene.library()
             #expect(library.downloaded == [])
-            await #expect(throws: StoreError(.storageFailed, "")) {
+            await #expect(throws: PurchaseError(.storageFailed, "")) {
                 try await library.fetch("film", parameters: scene.parameters()).all()
             }
             #expect(scene.requests.all.isEmpty)
@@ -276,7 +276,7 @@ struct ContentLibraryTests {
             let remote = JSONValue.object(scene.parameters())
             let fallback: JSONObject = ["type": "FallbackContentFetcher", "fetchersParameters": [remote, remote]]
             for parameters in [scene.parameters(), fallback] {
-                await #expect(throws: StoreError(.unsupported, "")) {
+                await #expect(throws: PurchaseError(.unsupported, "")) {
                     try await library.fetch("film", parameters: parameters).all()
                 }
             }
@@ -294,7 +294,7 @@ struct ContentLibraryTests {
         try await ContentScene.run { scene in
             let fetchers: [any ContentFetcher] = [WatchedFetcher(fetcher: scene.fetcher(), step: {})]
             let library = scene.library(fetchers, extractor: nil)
-            await #expect(throws: StoreError(.unsupported, "")) {
+            await #expect(throws: PurchaseError(.unsupported, "")) {
                 try await library.fetch("film", parameters: scene.parameters()).all()
             }
             await library.close()
@@ -307,10 +307,10 @@ struct ContentLibraryTests {
 
     @Test func `failures of the disk are told as what they are`() {
         for (number, code) in [
-            (ENOSPC, StoreError.Code.diskFull), (EDQUOT, .diskFull), (EACCES, .notPermitted), (EROFS, .notPermitted),
+            (ENOSPC, PurchaseError.Code.diskFull), (EDQUOT, .diskFull), (EACCES, .notPermitted), (EROFS, .notPermitted),
             (EIO, .storageFailed),
         ] {
-            #expect(StoreError(fetching: "film", FileFailure("write", "/content", number)).code == code)
+            #expect(PurchaseError(fetching: "film", FileFailure("write", "/content", number)).code == code)
         }
     }
 }

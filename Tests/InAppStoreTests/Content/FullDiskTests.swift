@@ -25,14 +25,14 @@ struct FullDiskTests {
     }
 
     private func expect(
-        _ code: StoreError.Code, _ scene: ContentScene, _ library: ContentLibrary,
+        _ code: PurchaseError.Code, _ scene: ContentScene, _ library: ContentLibrary,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async {
-        let error = await #expect(throws: StoreError(code, ""), sourceLocation: sourceLocation) {
+        let error = await #expect(throws: PurchaseError(code, ""), sourceLocation: sourceLocation) {
             try await library.fetch("film", parameters: scene.parameters()).all()
         }
         let words = code == .diskFull ? "No space left" : "Read-only"
-        #expect(error?.sentence.contains(words) == true, "\(error as Any)", sourceLocation: sourceLocation)
+        #expect(error?.reason.contains(words) == true, "\(error as Any)", sourceLocation: sourceLocation)
         let kept = ContentScene.files(library.location(of: "film"))
         #expect(kept == ["a": [49]], sourceLocation: sourceLocation)
     }

@@ -45,7 +45,7 @@ struct RemoteContentFetcherTests {
         try await ContentScene.run { scene in
             let refused = scene.library([scene.fetcher(piece: 1 << 20, attempts: 1)])
             scene.next(ContentScene.cut(after: 123_456))
-            await #expect(throws: StoreError(.contentFetchFailed, "")) {
+            await #expect(throws: PurchaseError(.contentFetchFailed, "")) {
                 try await refused.fetch("film", parameters: scene.parameters()).all()
             }
             await refused.close()
@@ -150,10 +150,10 @@ struct RemoteContentFetcherTests {
             scene.next(ContentScene.status(status, ["Location": scene.url]))
             let library = scene.library()
             let parameters = scene.parameters(["URL": .string(scene.url + "?token=TOPSECRET")])
-            let error = await #expect(throws: StoreError.self) {
+            let error = await #expect(throws: PurchaseError.self) {
                 try await library.fetch("film", parameters: parameters).all()
             }
-            #expect(error?.code == .contentFetchFailed && error?.sentence.contains("\(status)") == true)
+            #expect(error?.code == .contentFetchFailed && error?.reason.contains("\(status)") == true)
             #expect(!"\(error as Any)".contains("TOPSECRET") && scene.requests.all.count == 1)
             #expect(library.location(of: "film") == nil)
             await library.close()
@@ -164,7 +164,7 @@ struct RemoteContentFetcherTests {
         try await ContentScene.run { scene in
             for _ in 0..<4 { scene.next(ContentScene.cut(after: 0)) }
             let library = scene.library()
-            let error = await #expect(throws: StoreError.self) {
+            let error = await #expect(throws: PurchaseError.self) {
                 try await library.fetch("film", parameters: scene.parameters(["token": "x"])).all()
             }
             #expect(error?.code == .contentFetchFailed && scene.requests.all.count == 4)
@@ -210,7 +210,7 @@ struct RemoteContentFetcherTests {
                 ["size": .number(Self.size + 1)], ["size": 17], ["sha256": .string(String(repeating: "0", count: 64))],
             ]
             for expectation in wrong {
-                await #expect(throws: StoreError(.contentMismatch, "")) {
+                await #expect(throws: PurchaseError(.contentMismatch, "")) {
                     try await library.fetch("film", parameters: scene.parameters(expectation)).all()
                 }
                 #expect(library.downloaded == [])
@@ -225,7 +225,7 @@ struct RemoteContentFetcherTests {
     @Test func `more than is accepted is refused before it is written`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library([scene.fetcher { $0.maximumBytes = 100_000 }])
-            await #expect(throws: StoreError(.contentMismatch, "")) {
+            await #expect(throws: PurchaseError(.contentMismatch, "")) {
                 try await library.fetch("film", parameters: scene.parameters()).all()
             }
             scene.next(
@@ -233,7 +233,7 @@ struct RemoteContentFetcherTests {
                     guard case .stream(let stream) = answer.body else { return }
                     answer.body = .stream(HTTPBodyStream(length: nil) { try await stream.next() })
                 })
-            await #expect(throws: StoreError(.contentMismatch, "")) {
+            await #expect(throws: PurchaseError(.contentMismatch, "")) {
                 try await library.fetch("film", parameters: scene.parameters()).all()
             }
             await library.close()

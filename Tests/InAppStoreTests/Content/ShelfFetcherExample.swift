@@ -10,7 +10,7 @@ struct ShelfFetcher: ContentFetcher {
 
     func check(_ parameters: JSONObject) throws {
         guard parameters["shelf"]?.stringValue != nil else {
-            throw StoreError(.invalidContentFetcherParameters, "shelf: ShelfFetcher needs the name of a shelf.")
+            throw PurchaseError(.invalidContentFetcherParameters, "shelf: ShelfFetcher needs the name of a shelf.")
         }
     }
 

@@ -316,7 +316,7 @@ struct StoreHubPluginTests {
 
     @Test func `acquiring everything takes a subscription`() async throws {
         try await run { screen, store in
-            await #expect(throws: StoreError(.acquireAllRequestedForNonSubscriber, "")) {
+            await #expect(throws: PurchaseError(.acquireAllRequestedForNonSubscriber, "")) {
                 try await screen.call("store.acquireAll", answeredBy: "store.acquired")
             }
             test.say(Fixture.customer(subscriptions: [Fixture.subscription("basic.monthly")]))
@@ -332,7 +332,7 @@ struct StoreHubPluginTests {
             let progress = try await screen.call(
                 "store.fetchContent", ["productID": "pack"], answeredBy: "store.contentProgress")
             #expect(progress == ["productID": "pack", "received": 0, "total": 0, "isComplete": true])
-            await #expect(throws: StoreError(.invalidProductIdentifier, "")) {
+            await #expect(throws: PurchaseError(.invalidProductIdentifier, "")) {
                 try await screen.call(
                     "store.fetchContent", ["productID": "unheard.of"], answeredBy: "store.contentProgress")
             }
@@ -368,7 +368,7 @@ struct StoreHubPluginTests {
                 #expect(received.last == ContentScene.archive.count)
                 #expect(try screen.ask("store.status")["downloaded"] == ["film"])
                 #expect(ContentScene.isFilm(store.contentLocation("film")))
-                await #expect(throws: StoreError(.contentNotAcquired, "")) {
+                await #expect(throws: PurchaseError(.contentNotAcquired, "")) {
                     try await screen.call(
                         "store.fetchContent", ["productID": "other"], answeredBy: "store.contentProgress")
                 }
@@ -377,7 +377,7 @@ struct StoreHubPluginTests {
                 #expect(try screen.ask("store.status")["downloaded"] == [])
                 #expect(store.contentLocation("film") == nil)
                 scene.next(ContentScene.status(404))
-                await #expect(throws: StoreError(.contentFetchFailed, "")) {
+                await #expect(throws: PurchaseError(.contentFetchFailed, "")) {
                     try await screen.call(
                         "store.fetchContent", ["productID": "film"], answeredBy: "store.contentProgress")
                 }
@@ -390,7 +390,7 @@ struct StoreHubPluginTests {
             let removed = try await screen.call(
                 "store.deleteContent", ["productID": "pack"], answeredBy: "store.contentDeleted")
             #expect(removed == ["productID": "pack"])
-            await #expect(throws: StoreError(.invalidProductIdentifier, "")) {
+            await #expect(throws: PurchaseError(.invalidProductIdentifier, "")) {
                 try await screen.call(
                     "store.deleteContent", ["productID": "unheard.of"], answeredBy: "store.contentDeleted")
             }

@@ -37,7 +37,7 @@ struct EncryptedProductListTests {
 
     private func refusal(
         _ file: [UInt8], _ decryptor: (any ProductListDecryptor)?
-    ) -> StoreError? {
+    ) -> PurchaseError? {
         do {
             _ = try ProductList(parsing: file, file: "list.souk", decryptor: decryptor)
             return nil
@@ -64,7 +64,7 @@ struct EncryptedProductListTests {
         let error = refusal(try file(), Seal(key: 8))
         #expect(error?.code == .productListDecryptionFailed)
         #expect(error?.underlying is Seal.Refused)
-        #expect(error?.sentence.contains("list.souk") == true)
+        #expect(error?.reason.contains("list.souk") == true)
     }
 
     @Test func `without a key an encrypted list says that it needs one`() throws {
@@ -74,7 +74,7 @@ struct EncryptedProductListTests {
     @Test func `with a key a list that is not encrypted is refused`() throws {
         let error = refusal(Self.json, seal)
         #expect(error?.code == .productListMalformed)
-        #expect(error?.sentence.contains("not encrypted") == true)
+        #expect(error?.reason.contains("not encrypted") == true)
     }
 
     @Test func `a file that was cut anywhere, or added to, is refused`() throws {
@@ -98,13 +98,13 @@ struct EncryptedProductListTests {
     @Test func `a file of a later version says so`() throws {
         var file = try file()
         file[11] = 2
-        #expect(refusal(file, seal)?.sentence.contains("version 2") == true)
+        #expect(refusal(file, seal)?.reason.contains("version 2") == true)
     }
 
     @Test func `what was encrypted is checked as any list is`() throws {
         let error = refusal(try file(Array("[{}]".utf8)), seal)
         #expect(error?.code == .productListMalformed)
-        #expect(error?.sentence.contains("list.souk at /0/identifier") == true)
+        #expect(error?.reason.contains("list.souk at /0/identifier") == true)
     }
 
     @Test func `the linter looks into an encrypted list, and says why it cannot`() throws {
@@ -124,6 +124,6 @@ struct EncryptedProductListTests {
         try Data(try file()).write(to: URL(fileURLWithPath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }
         #expect(try ProductList(contentsOf: path, decryptor: seal).products.count == 1)
-        #expect(throws: StoreError(.productListKeyMissing, "")) { try ProductList(contentsOf: path) }
+        #expect(throws: PurchaseError(.productListKeyMissing, "")) { try ProductList(contentsOf: path) }
     }
 }

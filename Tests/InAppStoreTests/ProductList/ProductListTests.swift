@@ -134,14 +134,14 @@ struct ProductListTests {
         #expect {
             try ProductList(contentsOf: path)
         } throws: { error in
-            (error as? StoreError)?.code == .productListUnreadable && "\(error)".contains(path)
+            (error as? PurchaseError)?.code == .productListUnreadable && "\(error)".contains(path)
         }
         try Data("[{}]".utf8).write(to: URL(fileURLWithPath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }
         #expect {
             try Store(configuration: StoreConfiguration(productListPath: path))
         } throws: { error in
-            (error as? StoreError)?.code == .productListMalformed && "\(error)".contains("\(path) at /0/identifier")
+            (error as? PurchaseError)?.code == .productListMalformed && "\(error)".contains("\(path) at /0/identifier")
         }
     }
 

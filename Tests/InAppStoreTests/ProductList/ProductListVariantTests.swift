@@ -91,13 +91,13 @@ struct ProductListVariantTests {
         #expect {
             try VariantSelector(countryTiersAt: path)
         } throws: { error in
-            (error as? StoreError)?.code == .productListMalformed && "\(error)".contains(path)
+            (error as? PurchaseError)?.code == .productListMalformed && "\(error)".contains(path)
                 && "\(error)".contains(fault)
         }
     }
 
     @Test func `a file of tiers that is missing is said`() {
-        #expect(throws: StoreError(.productListUnreadable, "")) {
+        #expect(throws: PurchaseError(.productListUnreadable, "")) {
             try VariantSelector(countryTiersAt: "/nowhere/t.json")
         }
     }

@@ -31,9 +31,9 @@ struct ChapterTests {
             do {
                 try await store.purchaseProduct("pro.weekly")
                 try await store.acquireAllEnabledProducts()
-            } catch let error as StoreError where error.code == .operationCancelled {
+            } catch let error as PurchaseError where error.code == .operationCancelled {
                 // The customer changed their mind.
-            } catch let error as StoreError where error.code == .acknowledgementPending {
+            } catch let error as PurchaseError where error.code == .acknowledgementPending {
                 // Paid. The store tells the server by itself as soon as it can be reached.
             }
 

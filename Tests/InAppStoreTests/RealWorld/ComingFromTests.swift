@@ -30,9 +30,9 @@ struct ComingFromTests {
             do {
                 try await store.purchaseProduct("pro.weekly")
                 try await store.acquireAllEnabledProducts()
-            } catch let error as StoreError where error.code == .operationCancelled {
+            } catch let error as PurchaseError where error.code == .operationCancelled {
                 // What `paymentCancelled` and `userCancelled` were.
-            } catch let error as StoreError where [.purchaseDeferred, .acknowledgementPending].contains(error.code) {
+            } catch let error as PurchaseError where [.purchaseDeferred, .acknowledgementPending].contains(error.code) {
                 // Somebody has to approve it, or your server has to be reached. Both end by themselves, in this run or a later one:
                 // `completedTransactions` and `snapshots` tell you.
             }

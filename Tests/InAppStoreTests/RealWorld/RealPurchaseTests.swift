@@ -37,7 +37,7 @@ struct RealPurchaseTests {
     @Test func `a subscription acquires nothing by itself, and everything it enables on request`() async throws {
         try await RealWorld.run { world in
             try await device(world) { store in
-                await #expect(throws: StoreError(.acquireAllRequestedForNonSubscriber, "")) {
+                await #expect(throws: PurchaseError(.acquireAllRequestedForNonSubscriber, "")) {
                     try await store.acquireAllEnabledProducts()
                 }
                 try await store.purchaseProduct("pro.weekly")
@@ -45,7 +45,7 @@ struct RealPurchaseTests {
                 #expect(store.allowedProducts == [])
                 try await store.purchaseProduct("film.noir")
                 #expect(store.allowedProducts == ["film.noir"])
-                await #expect(throws: StoreError(.invalidProductForPurchasing, "")) {
+                await #expect(throws: PurchaseError(.invalidProductForPurchasing, "")) {
                     try await store.purchaseProduct("hat")
                 }
                 try await store.acquireAllEnabledProducts()
@@ -82,11 +82,11 @@ struct RealPurchaseTests {
                 #expect(try await store.creditPrices("coins", of: ["frame"]) == ["frame": 15])
                 #expect(try await store.redeem(["a": "frame"], credit: "coins").balance == 15)
                 #expect(try await store.redeem(["a": "frame", "b": "frame"], credit: "coins").balance == 0)
-                await #expect(throws: StoreError(.insufficientCredit, "")) {
+                await #expect(throws: PurchaseError(.insufficientCredit, "")) {
                     try await store.redeem(["c": "frame"], credit: "coins")
                 }
                 #expect(store.cachedCredit("coins")?.balance == 0)
-                await #expect(throws: StoreError(.creditFailed, "")) { try await store.credit("gems") }
+                await #expect(throws: PurchaseError(.creditFailed, "")) { try await store.credit("gems") }
             }
         }
     }

@@ -48,7 +48,7 @@ struct RealStorePagesTests {
     @Test func `a code gives what it is for, to the customer who is logged in`() async throws {
         try await RealWorld.run { world in
             try await device(world) { store in
-                await #expect(throws: StoreError(.codeRedemptionFailed, "")) {
+                await #expect(throws: PurchaseError(.codeRedemptionFailed, "")) {
                     try await store.redeemOfferCode("WINTER")
                 }
                 try await store.redeemOfferCode("SPRING")
@@ -69,7 +69,7 @@ struct RealStorePagesTests {
                 while open.isEmpty { open = try #require(await messages.next()) }
                 #expect(open.map(\.reason) == [.priceIncreaseConsent] && open.first?.productID == "pro.weekly")
                 let message = try #require(open.first?.id)
-                await #expect(throws: StoreError(.messageFailed, "")) { try await store.answer("9", with: .accept) }
+                await #expect(throws: PurchaseError(.messageFailed, "")) { try await store.answer("9", with: .accept) }
                 try await store.answer(message, with: .accept)
                 while !open.isEmpty { open = try #require(await messages.next()) }
             }

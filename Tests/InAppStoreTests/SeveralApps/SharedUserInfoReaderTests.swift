@@ -88,17 +88,17 @@ final class SharedUserInfoReaderTests {
 
     @Test func `another version is a clear answer, and gives nothing`() throws {
         try storage.set(Array(#"{"version": 2, "subscriptions": {"pro": true}}"#.utf8), for: "subscriptions.\(app)")
-        let error = #expect(throws: StoreError(.sharedUserInfoOfOtherVersion, "")) {
+        let error = #expect(throws: PurchaseError(.sharedUserInfoOfOtherVersion, "")) {
             try reader.userInfo(ofApp: app)
         }
-        #expect(error?.sentence.contains("version 2") == true && error?.sentence.contains("\(app)") == true)
+        #expect(error?.reason.contains("version 2") == true && error?.reason.contains("\(app)") == true)
         #expect(!reader.isSubscriber(ofApp: app))
     }
 
     @Test(arguments: ["", "{", "[]", "{}", #"{"version": 1}"#, #"{"version": "1"}"#])
     func `what is damaged is a clear answer, and gives nothing`(text: String) throws {
         try storage.set(Array(text.utf8), for: "subscriptions.\(app)")
-        #expect(throws: StoreError(.sharedUserInfoDamaged, "")) { try reader.userInfo(ofApp: app) }
+        #expect(throws: PurchaseError(.sharedUserInfoDamaged, "")) { try reader.userInfo(ofApp: app) }
         #expect(!reader.isSubscriber(ofApp: app))
     }
 
@@ -109,8 +109,8 @@ final class SharedUserInfoReaderTests {
         try storage.set(whole + padding, for: "subscriptions.\(app)")
         #expect(reader.isSubscriber(ofApp: app))
         try storage.set(whole + padding + [UInt8(ascii: " ")], for: "subscriptions.\(app)")
-        let error = #expect(throws: StoreError(.sharedUserInfoDamaged, "")) { try reader.userInfo(ofApp: app) }
-        #expect(error?.sentence.contains("65537") == true)
+        let error = #expect(throws: PurchaseError(.sharedUserInfoDamaged, "")) { try reader.userInfo(ofApp: app) }
+        #expect(error?.reason.contains("65537") == true)
     }
 
     @Test func `who reads while an app tells sees what it told before or tells now`() async throws {
@@ -145,7 +145,7 @@ final class SharedUserInfoReaderTests {
     @Test func `what one app has told counts for no other, wherever it stands`() throws {
         try tell(shared(until: Fixture.start + Fixture.month))
         try storage.set(storage.data(for: "subscriptions.\(app)"), for: "subscriptions.com.example.other")
-        #expect(throws: StoreError(.sharedUserInfoDamaged, "")) { try reader.userInfo(ofApp: "com.example.other") }
+        #expect(throws: PurchaseError(.sharedUserInfoDamaged, "")) { try reader.userInfo(ofApp: "com.example.other") }
     }
 
     @Test func `a file that was changed is damaged`() throws {
@@ -153,14 +153,14 @@ final class SharedUserInfoReaderTests {
         try files.set([1, 2, 3], for: "subscriptions.\(app)")
         let name = try #require(FileManager.default.contentsOfDirectory(atPath: folder).first)
         try Data([9]).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
-        #expect(throws: StoreError(.sharedUserInfoDamaged, "")) {
+        #expect(throws: PurchaseError(.sharedUserInfoDamaged, "")) {
             try SharedUserInfoReader(storage: files).userInfo(ofApp: app)
         }
     }
 
     @Test func `a storage that is locked is said to be, and nobody is a subscriber meanwhile`() throws {
         let reader = SharedUserInfoReader(storage: LockedStorage())
-        let error = #expect(throws: StoreError(.storageFailed, "")) { try reader.userInfo(ofApp: app) }
+        let error = #expect(throws: PurchaseError(.storageFailed, "")) { try reader.userInfo(ofApp: app) }
         #expect((error?.underlying as? PurchaseError)?.code == .storageLocked)
         #expect(!reader.isSubscriber(ofApp: app))
     }

@@ -73,7 +73,7 @@ final class SiblingStoresTests {
         #expect(SharedUserInfoReader(storage: shared, clock: studio.clock).isSubscriber(ofApp: "studio"))
         let store = try await openDarkroom()
         #expect(store.subscriptionInfo == nil)
-        await #expect(throws: StoreError(.invalidProductForPurchasing, "")) {
+        await #expect(throws: PurchaseError(.invalidProductForPurchasing, "")) {
             try await store.purchaseProduct("film.noir")
         }
         await store.close()
@@ -126,7 +126,7 @@ final class SiblingStoresTests {
         let store = try await openDarkroom()
         #expect(store.subscriptionInfo?.productID == suite.rawValue)
         #expect(store.receiptValidationStatus?.environment == .production)
-        await #expect(throws: StoreError(.receiptValidationFailed, "")) { try await store.validateReceipt() }
+        await #expect(throws: PurchaseError(.receiptValidationFailed, "")) { try await store.validateReceipt() }
         await store.close()
     }
 
@@ -219,14 +219,14 @@ final class SiblingStoresTests {
         #expect {
             try Store(configuration: configuration)
         } throws: { error in
-            (error as? StoreError)?.code == .missingSetting && "\(error)".contains("sharedStorage")
+            (error as? PurchaseError)?.code == .missingSetting && "\(error)".contains("sharedStorage")
         }
         configuration.sharedStorage = shared
         configuration.application = nil
         #expect {
             try Store(configuration: configuration)
         } throws: { error in
-            (error as? StoreError)?.code == .missingSetting && "\(error)".contains("application")
+            (error as? PurchaseError)?.code == .missingSetting && "\(error)".contains("application")
         }
     }
 }

@@ -102,11 +102,11 @@ import Testing
         try await putOff { store, _, promotions in
             let pack = try #require(await promotions.next())
             try await store.continuePurchase("pack")
-            await #expect(throws: StoreError(.invalidProductForPurchasing, "")) { try await pack.purchase() }
+            await #expect(throws: PurchaseError(.invalidProductForPurchasing, "")) { try await pack.purchase() }
             test.connection.promote("coins")
             let coins = try #require(await promotions.next())
             _ = try await coins.purchase()
-            await #expect(throws: StoreError(.invalidProductForPurchasing, "")) {
+            await #expect(throws: PurchaseError(.invalidProductForPurchasing, "")) {
                 try await store.continuePurchase("coins")
             }
             #expect(test.connection.payments.map(\.productID) == ["pack", "coins"])
@@ -119,7 +119,7 @@ import Testing
             test.connection.promote("pack")
             let second = try #require(await promotions.next())
             _ = try await second.purchase()
-            await #expect(throws: StoreError(.invalidProductForPurchasing, "")) { try await first.purchase() }
+            await #expect(throws: PurchaseError(.invalidProductForPurchasing, "")) { try await first.purchase() }
             #expect(test.connection.payments.map(\.productID) == ["pack"])
         }
     }
@@ -141,18 +141,18 @@ import Testing
         let failure = StoreFailure(code: .unreachable, reason: "Nobody is there.")
         let errors: [any Error] = [
             failure, ProductRequestError.requestFailed(error: failure),
-            StoreError(
+            PurchaseError(
                 .productsMetadataFetchingFailed, "No prices.",
                 underlying: ProductRequestError.requestFailed(error: failure)),
-            StoreError(
+            PurchaseError(
                 .restorePurchasesFailed, "No.", underlying: PaymentError(.storeFailed, "No.", underlying: failure)),
         ]
         for error in errors {
             let translated = InAppStorePurchasePlugin.purchaseError(error) as? PurchaseError
             #expect(translated == PurchaseError(.unreachable) && translated?.isRetryable == true, "\(error)")
         }
-        let refused = StoreError(
+        let refused = PurchaseError(
             .purchaseFailed, "No.", underlying: StoreFailure(code: .unknown, reason: "The store's own fault."))
-        #expect(InAppStorePurchasePlugin.purchaseError(refused) as? StoreError == refused)
+        #expect(InAppStorePurchasePlugin.purchaseError(refused) as? PurchaseError == refused)
     }
 }

@@ -21,7 +21,7 @@ struct StoreCancellationTests {
         let task = Task { try await action() }
         await waits()
         task.cancel()
-        await #expect(throws: StoreError(.operationCancelled, ""), sourceLocation: sourceLocation) {
+        await #expect(throws: PurchaseError(.operationCancelled, ""), sourceLocation: sourceLocation) {
             try await task.value
         }
     }
@@ -67,7 +67,7 @@ struct StoreCancellationTests {
             withUnsafeCurrentTask { $0?.cancel() }
             try await store.purchaseProduct("pack")
         }
-        await #expect(throws: StoreError(.operationCancelled, "")) { try await purchase.value }
+        await #expect(throws: PurchaseError(.operationCancelled, "")) { try await purchase.value }
         #expect(test.connection.payments.isEmpty)
         await store.close()
     }
@@ -138,7 +138,7 @@ struct StoreCancellationTests {
     {
         let store = try await test.open()
         test.breakServer()
-        await #expect(throws: StoreError(.acknowledgementPending, "")) { try await store.purchaseProduct("pack") }
+        await #expect(throws: PurchaseError(.acknowledgementPending, "")) { try await store.purchaseProduct("pack") }
         let id = try #require(test.connection.unfinished.first?.id)
         let mayJudge = Gate()
         test.server.judge { transactions, customer in

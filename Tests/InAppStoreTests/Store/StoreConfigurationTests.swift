@@ -88,7 +88,8 @@ final class StoreConfigurationTests {
         #expect {
             try Store(configuration: configuration)
         } throws: { error in
-            (error as? StoreError)?.code == .missingSetting && (error as? StoreError)?.sentence.contains(name) == true
+            (error as? PurchaseError)?.code == .missingSetting
+                && (error as? PurchaseError)?.reason.contains(name) == true
         }
     }
 
@@ -161,9 +162,9 @@ final class StoreConfigurationTests {
         #expect {
             try Store(configuration: configuration)
         } throws: { error in
-            let error = error as? StoreError
+            let error = error as? PurchaseError
             return error?.code == .productListUnreadable
-                && error?.sentence.contains(configuration.bundle.bundlePath) == true
+                && error?.reason.contains(configuration.bundle.bundlePath) == true
         }
     }
 
@@ -176,8 +177,8 @@ final class StoreConfigurationTests {
             #expect {
                 try Store(configuration: configuration)
             } throws: { error in
-                (error as? StoreError)?.code == .missingSetting
-                    && (error as? StoreError)?.sentence.contains("CurlTransport()") == true
+                (error as? PurchaseError)?.code == .missingSetting
+                    && (error as? PurchaseError)?.reason.contains("CurlTransport()") == true
             }
         }
     #endif
@@ -252,7 +253,7 @@ final class StoreConfigurationTests {
         configuration.products = ProductRequest(connection: elsewhere)
         let store = try Store(configuration: configuration)
         #expect(try await store.productList().map(\.id) == ["pro.monthly"])
-        await #expect(throws: ProductRequestError.self) { try await store.purchaseProduct("pack") }
+        await #expect(throws: PurchaseError(.invalidProductForPurchasing)) { try await store.purchaseProduct("pack") }
         await store.close()
         #expect(test.connection.calls.all.allSatisfy { if case .products = $0 { false } else { true } })
     }
@@ -283,7 +284,7 @@ final class StoreConfigurationTests {
         #expect(try await store.productList().map(\.id) == ["pack"])
         await store.close()
         configuration.productList = nil
-        #expect(throws: StoreError(.productListUnreadable, "")) { try Store(configuration: configuration) }
+        #expect(throws: PurchaseError(.productListUnreadable, "")) { try Store(configuration: configuration) }
     }
 
     @Test(arguments: ["", "/"])
@@ -320,8 +321,8 @@ final class StoreConfigurationTests {
     @Test func `a storage that is locked with the device is no empty one, and the store is not opened`() throws {
         var configuration = test.configuration()
         configuration.storage = LockedStorage()
-        let error = #expect(throws: StoreError(.storageFailed, "")) { try Store(configuration: configuration) }
-        #expect(error?.sentence.contains("unlocked") == true)
+        let error = #expect(throws: PurchaseError(.storageFailed, "")) { try Store(configuration: configuration) }
+        #expect(error?.reason.contains("unlocked") == true)
     }
 
     @Test func `payments are named as the configuration says`() async throws {
@@ -345,7 +346,7 @@ final class StoreConfigurationTests {
         #expect {
             try Store(configuration: configuration)
         } throws: { error in
-            (error as? StoreError)?.code == .alreadyInUse && "\(error)".contains("another process")
+            (error as? PurchaseError)?.code == .alreadyInUse && "\(error)".contains("another process")
         }
         await first.close()
         let second = try Store(configuration: configuration)
@@ -358,7 +359,7 @@ final class StoreConfigurationTests {
         configuration.customer = nil
         try FileManager.default.createSymbolicLink(
             atPath: folder + "/anonymous-customer.value", withDestinationPath: folder + "/elsewhere")
-        #expect(throws: StoreError(.storageFailed, "")) { try Store(configuration: configuration) }
+        #expect(throws: PurchaseError(.storageFailed, "")) { try Store(configuration: configuration) }
         configuration.customer = "anna"
         let store = try Store(configuration: configuration)
         await store.close()

@@ -92,12 +92,14 @@ struct StoreContentTests {
         let content = ScriptedContentManager()
         let store = try await open(content, Fixture.customer(subscriptions: [Fixture.subscription()]))
         for id in ["film", "looks"] {
-            await #expect(throws: StoreError(.contentNotAcquired, "")) { try await all(store.fetchProductContent(id)) }
+            await #expect(throws: PurchaseError(.contentNotAcquired, "")) {
+                try await all(store.fetchProductContent(id))
+            }
         }
-        await #expect(throws: StoreError(.invalidProductIdentifier, "")) {
+        await #expect(throws: PurchaseError(.invalidProductIdentifier, "")) {
             try await all(store.fetchProductContent("unheard.of"))
         }
-        await #expect(throws: StoreError(.invalidProductIdentifier, "")) {
+        await #expect(throws: PurchaseError(.invalidProductIdentifier, "")) {
             try await store.deleteProductContent("unheard.of")
         }
         #expect(content.calls.all == [])
@@ -118,8 +120,8 @@ struct StoreContentTests {
 
     @Test func `a fetcher that the store does not have is named, and its owner hears of it`() async throws {
         let store = try await open(nil, Fixture.customer(purchases: [Fixture.purchase("film")]))
-        let error = await #expect(throws: StoreError.self) { try await all(store.fetchProductContent("film")) }
-        #expect(error?.code == .contentFetcherNotRegistered && error?.sentence.contains("\"remote\"") == true)
+        let error = await #expect(throws: PurchaseError.self) { try await all(store.fetchProductContent("film")) }
+        #expect(error?.code == .contentFetcherNotRegistered && error?.reason.contains("\"remote\"") == true)
         for await event in store.events where event.code == .contentFetcherNotRegistered {
             #expect(event.kind == .nonCriticalError && event.productID == "film")
             break
@@ -142,9 +144,9 @@ struct StoreContentTests {
         _ = try? await listener.value
         try await gaveUp.pass()
         content.whenFetching { _, stream in
-            stream.finish(throwing: StoreError(.storageFailed, "The disk is full."))
+            stream.finish(throwing: PurchaseError(.storageFailed, "The disk is full."))
         }
-        await #expect(throws: StoreError(.storageFailed, "")) { try await all(store.fetchProductContent("film")) }
+        await #expect(throws: PurchaseError(.storageFailed, "")) { try await all(store.fetchProductContent("film")) }
         #expect(!store.downloadedContentProducts.contains("film"))
         await store.close()
     }

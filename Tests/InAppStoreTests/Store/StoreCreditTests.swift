@@ -74,7 +74,7 @@ struct StoreCreditTests {
         await #expect {
             try await store.creditPrices("coins", of: ["filter", "hat"])
         } throws: { error in
-            (error as? StoreError)?.code == .creditFailed && "\(error)".contains("hat")
+            (error as? PurchaseError)?.code == .creditFailed && "\(error)".contains("hat")
         }
         await store.close()
     }
@@ -88,17 +88,17 @@ struct StoreCreditTests {
                 underlying: HTTPProblem(
                     status: 409, code: "insufficient_credit", title: "", detail: "", isRetryable: false))
         }
-        await #expect(throws: StoreError(.insufficientCredit, "")) {
+        await #expect(throws: PurchaseError(.insufficientCredit, "")) {
             try await store.redeem(["a": "frame"], credit: "coins")
         }
         bank.error.withLock { $0 = PurchaseError(.unreachable) }
-        await #expect(throws: StoreError(.creditFailed, "")) { try await store.credit("coins") }
+        await #expect(throws: PurchaseError(.creditFailed, "")) { try await store.credit("coins") }
         #expect(store.cachedCredit("coins")?.balance == 100)
         bank.error.withLock { $0 = CancellationError() }
-        await #expect(throws: StoreError(.operationCancelled, "")) { try await store.credit("coins") }
+        await #expect(throws: PurchaseError(.operationCancelled, "")) { try await store.credit("coins") }
         await store.close()
         let bare = try await test.open()
-        await #expect(throws: StoreError(.unsupported, "")) { try await bare.credit("coins") }
+        await #expect(throws: PurchaseError(.unsupported, "")) { try await bare.credit("coins") }
         await bare.close()
     }
 }

@@ -61,19 +61,19 @@ struct StoreCustomerChangeTests {
         }
     }
 
-    private func refusal(of transaction: TransactionID, by store: Store) async -> StoreError.Code? {
+    private func refusal(of transaction: TransactionID, by store: Store) async -> PurchaseError.Code? {
         do {
             try await store.validateTransaction(transaction.rawValue)
             return nil
         } catch {
-            return (error as? StoreError)?.code
+            return (error as? PurchaseError)?.code
         }
     }
 
     @Test func `a purchase that the server has not heard of is not presented as the next customer's`() async throws {
         test.breakServer()
         let store = try await test.open(customer: anna)
-        await #expect(throws: StoreError(.acknowledgementPending, "")) { try await store.purchaseProduct("pack") }
+        await #expect(throws: PurchaseError(.acknowledgementPending, "")) { try await store.purchaseProduct("pack") }
         let bought = try #require(test.connection.unfinished.first)
 
         try await store.logOut()
@@ -82,7 +82,7 @@ struct StoreCustomerChangeTests {
         await #expect {
             try await store.validateTransaction(bought.id.rawValue)
         } throws: { error in
-            (error as? StoreError)?.code == .acknowledgementPending && "\(error)".contains("another customer")
+            (error as? PurchaseError)?.code == .acknowledgementPending && "\(error)".contains("another customer")
         }
         #expect(!presented.contains(.validate([bought.id], boris)))
         #expect(test.connection.finished.isEmpty)
@@ -146,7 +146,7 @@ struct StoreCustomerChangeTests {
                 customer: Fixture.customer(customer, purchases: [Fixture.purchase("pack")]),
                 acknowledged: Set(transactions.map(\.id)))
         }
-        await #expect(throws: StoreError(.receiptValidationFailed, "")) { try await store.logIn(anna) }
+        await #expect(throws: PurchaseError(.receiptValidationFailed, "")) { try await store.logIn(anna) }
         await finished(1)
         #expect(store.purchasedProducts == ["pack"])
         await store.close()
@@ -209,9 +209,9 @@ struct StoreCustomerChangeTests {
     @Test func `what was refused can be validated once more`() async throws {
         serve(only: anna)
         let store = try await test.open(customer: boris)
-        await #expect(throws: StoreError(.purchaseFailed, "")) { try await store.purchaseProduct("coins") }
+        await #expect(throws: PurchaseError(.purchaseFailed, "")) { try await store.purchaseProduct("coins") }
         let id = try #require(test.connection.unfinished.first?.id)
-        await #expect(throws: StoreError(.receiptValidationFailed, "")) {
+        await #expect(throws: PurchaseError(.receiptValidationFailed, "")) {
             try await store.validateTransaction(id.rawValue)
         }
         serve(only: boris)
@@ -257,7 +257,7 @@ struct StoreCustomerChangeTests {
         try await isAsked.pass()
         try await store.logIn(boris)
         mayGoOn.open()
-        await #expect(throws: StoreError(.operationCancelled, "")) { try await purchase.value }
+        await #expect(throws: PurchaseError(.operationCancelled, "")) { try await purchase.value }
         #expect(test.connection.payments.isEmpty)
         try await store.purchaseProduct("pack")
         #expect(test.connection.payments.map(\.appAccountToken) == [boris.appAccountToken])
@@ -269,7 +269,7 @@ struct StoreCustomerChangeTests {
     {
         test.breakServer()
         let first = try await test.open(customer: anna)
-        await #expect(throws: StoreError(.acknowledgementPending, "")) { try await first.purchaseProduct("pack") }
+        await #expect(throws: PurchaseError(.acknowledgementPending, "")) { try await first.purchaseProduct("pack") }
         let bought = try #require(test.connection.unfinished.first)
         await first.close()
         test.say(Fixture.customer())

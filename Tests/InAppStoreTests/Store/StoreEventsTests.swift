@@ -12,7 +12,7 @@ struct StoreEventsTests {
     private let test = Surroundings()
 
     /// What happened until the store was closed, of these codes.
-    private func events(_ codes: Set<StoreError.Code>, _ body: (Store) async throws -> Void) async throws
+    private func events(_ codes: Set<PurchaseError.Code>, _ body: (Store) async throws -> Void) async throws
         -> [StoreEvent]
     {
         let store = try await test.open()
@@ -40,7 +40,7 @@ struct StoreEventsTests {
     }
 
     @Test func `a purchase that fails is told, and one that the customer cancelled is not`() async throws {
-        let codes: Set<StoreError.Code> = [
+        let codes: Set<PurchaseError.Code> = [
             .purchaseFailed, .invalidProductForPurchasing, .operationCancelled, .purchaseDeferred,
         ]
         let told = try await events(codes) { store in
@@ -75,7 +75,7 @@ struct StoreEventsTests {
         try await store.purchaseProduct("pack")
         let (first, second) = (store.events, store.events)
         await store.close()
-        var heard: [StoreError.Code] = []
+        var heard: [PurchaseError.Code] = []
         for await event in first { heard.append(event.code) }
         #expect(heard == [.purchaseSuccessful])
         for await event in second { Issue.record("\(event)") }
@@ -123,8 +123,8 @@ struct StoreEventsTests {
         let store = try await test.open()
         test.connection.before { call in if call == .restore { throw StoreFailure(code: .cancelled, reason: "") } }
         let asked = test.server.calls.all.count
-        await #expect(throws: StoreError(.operationCancelled, "")) { try await store.refreshReceipt() }
-        await #expect(throws: StoreError(.operationCancelled, "")) { try await store.restorePurchases() }
+        await #expect(throws: PurchaseError(.operationCancelled, "")) { try await store.refreshReceipt() }
+        await #expect(throws: PurchaseError(.operationCancelled, "")) { try await store.restorePurchases() }
         #expect(test.server.calls.all.count == asked)
         await store.close()
     }
@@ -132,7 +132,7 @@ struct StoreEventsTests {
     @Test func `a server that cannot be asked is the answer of refreshing`() async throws {
         let store = try await test.open()
         test.breakServer()
-        await #expect(throws: StoreError(.receiptValidationFailed, "")) { try await store.refreshReceipt() }
+        await #expect(throws: PurchaseError(.receiptValidationFailed, "")) { try await store.refreshReceipt() }
         await store.close()
     }
 }

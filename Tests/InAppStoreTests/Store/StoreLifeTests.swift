@@ -16,7 +16,7 @@ struct StoreLifeTests {
 
     @Test func `a second store on the same storage is refused while the first lives`() async throws {
         let first = try await test.open()
-        #expect(throws: StoreError(.alreadyInUse, "")) { try Store(configuration: test.configuration()) }
+        #expect(throws: PurchaseError(.alreadyInUse, "")) { try Store(configuration: test.configuration()) }
         await first.close()
         let second = try await test.open()
         await second.close()
@@ -51,7 +51,7 @@ struct StoreLifeTests {
         #expect {
             try Store(configuration: configuration)
         } throws: { error in
-            (error as? StoreError)?.code == .missingSetting && "\(error)".contains(missing)
+            (error as? PurchaseError)?.code == .missingSetting && "\(error)".contains(missing)
                 && "\(error)".replacing("Info.plist", with: "").filter { $0 == "." }.count == 1
         }
     }
@@ -68,8 +68,8 @@ struct StoreLifeTests {
         let purchase = Task { try await store.purchaseProduct("pack") }
         try await until("the pack is sold") { !test.connection.unfinished.isEmpty }
         await store.close()
-        await #expect(throws: StoreError(.operationCancelled, "")) { try await question.value }
-        await #expect(throws: StoreError(.purchaseFailed, "")) { try await purchase.value }
+        await #expect(throws: PurchaseError(.operationCancelled, "")) { try await question.value }
+        await #expect(throws: PurchaseError(.purchaseFailed, "")) { try await purchase.value }
         #expect(test.server.calls.all == [.customer("anna")], "what was never asked is not asked at the end")
         #expect(test.connection.finished.isEmpty)
     }
@@ -126,7 +126,7 @@ struct StoreLifeTests {
     @Test func `bought, crashed before the server knew, acknowledged at the next launch`() async throws {
         test.breakServer()
         let first = try await test.open()
-        await #expect(throws: StoreError(.acknowledgementPending, "")) { try await first.purchaseProduct("pack") }
+        await #expect(throws: PurchaseError(.acknowledgementPending, "")) { try await first.purchaseProduct("pack") }
         await first.close()
         #expect(test.connection.finished.isEmpty)
 
@@ -177,7 +177,7 @@ struct StoreLifeTests {
         let store = try await test.open()
         try await store.acquireAllEnabledProducts()
         test.breakServer()
-        await #expect(throws: StoreError(.receiptValidationFailed, "")) { try await store.logIn("boris") }
+        await #expect(throws: PurchaseError(.receiptValidationFailed, "")) { try await store.logIn("boris") }
         #expect(store.snapshot.allowedProducts == [])
         #expect(store.acquiredProducts == [])
         await store.close()

@@ -26,12 +26,12 @@ struct StoreMessagesTests {
         try await store.answer(rise.id, with: .accept)
         #expect(test.connection.calls.all.contains(.answer("1", .accept)))
         for (failure, code) in [
-            (StoreFailure.Code.unsupported, StoreError.Code.unsupported), (.unknown, .messageFailed),
+            (StoreFailure.Code.unsupported, PurchaseError.Code.unsupported), (.unknown, .messageFailed),
             (.unreachable, .messageFailed), (.cancelled, .operationCancelled),
         ] {
             test.connection.before { _ in throw StoreFailure(code: failure, reason: "The store's own words.") }
-            let error = await #expect(throws: StoreError.self) { try await store.answer("1", with: .show) }
-            #expect(error?.code == code && error?.sentence == "The store's own words.")
+            let error = await #expect(throws: PurchaseError.self) { try await store.answer("1", with: .show) }
+            #expect(error?.code == code && error?.reason == "The store's own words.")
         }
         await store.close()
     }
@@ -57,16 +57,16 @@ struct StoreMessagesTests {
     @Test func `a code that is refused is an error with the App Store's reason`() async throws {
         let store = try await test.open()
         for (failure, code) in [
-            (StoreFailure.Code.invalidCode, StoreError.Code.codeRedemptionFailed),
+            (StoreFailure.Code.invalidCode, PurchaseError.Code.codeRedemptionFailed),
             (.ineligibleForOffer, .codeRedemptionFailed), (.missingOfferParameters, .codeRedemptionFailed),
             (.unsupported, .unsupported), (.cancelled, .operationCancelled),
         ] {
             test.connection.before { _ in throw StoreFailure(code: failure, reason: "The store's own words.") }
-            let error = await #expect(throws: StoreError.self) { try await store.redeemOfferCode("SPRING") }
-            #expect(error?.code == code && error?.sentence == "The store's own words.")
+            let error = await #expect(throws: PurchaseError.self) { try await store.redeemOfferCode("SPRING") }
+            #expect(error?.code == code && error?.reason == "The store's own words.")
         }
         await store.close()
-        let closed = await #expect(throws: StoreError.self) { try await store.redeemOfferCode("SPRING") }
+        let closed = await #expect(throws: PurchaseError.self) { try await store.redeemOfferCode("SPRING") }
         #expect(closed?.code == .codeRedemptionFailed)
     }
 }

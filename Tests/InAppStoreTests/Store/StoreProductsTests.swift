@@ -41,12 +41,12 @@ struct StoreProductsTests {
         await #expect {
             _ = try await store.productList()
         } throws: { error in
-            guard let error = error as? StoreError, case ProductRequestError.requestFailed? = error.underlying else {
+            guard let error = error as? PurchaseError, case ProductRequestError.requestFailed? = error.underlying else {
                 return false
             }
             return error.code == .productsMetadataFetchingFailed
         }
-        await #expect(throws: StoreError(.productsMetadataFetchingFailed, "")) {
+        await #expect(throws: PurchaseError(.productsMetadataFetchingFailed, "")) {
             _ = try await store.fetchProductsInfo(["pack"])
         }
         test.connection.before { _ in }
@@ -81,7 +81,7 @@ struct StoreProductsTests {
         await #expect {
             _ = try await store.fetchProductsInfo(["pack", "y", "x", ""])
         } throws: { error in
-            (error as? StoreError)?.code == .invalidProductIdentifier && "\(error)".contains("x, y")
+            (error as? PurchaseError)?.code == .invalidProductIdentifier && "\(error)".contains("x, y")
                 && !"\(error)".contains("pack")
         }
         await store.close()
@@ -93,7 +93,7 @@ struct StoreProductsTests {
         let question = Task { _ = try await store.productList() }
         await test.connection.calls.wait { $0.contains { if case .products = $0 { true } else { false } } }
         question.cancel()
-        await #expect(throws: StoreError(.operationCancelled, "")) { try await question.value }
+        await #expect(throws: PurchaseError(.operationCancelled, "")) { try await question.value }
         await store.close()
     }
 

@@ -20,7 +20,7 @@ struct StorePromotedPurchasesTests {
 
     /// The next event of one of the codes about promoted purchases.
     private func next(_ events: inout AsyncStream<StoreEvent>.Iterator) async -> StoreEvent? {
-        let codes: Set<StoreError.Code> = [
+        let codes: Set<PurchaseError.Code> = [
             .promotedPurchaseBegun, .promotedPurchasePostponed, .promotedPurchaseRefused,
         ]
         while let event = await events.next() { if codes.contains(event.code) { return event } }
@@ -61,7 +61,7 @@ struct StorePromotedPurchasesTests {
         #expect(test.connection.payments.isEmpty)
         try await store.continuePurchase("pack")
         #expect(test.connection.payments.map(\.productID) == ["pack"])
-        await #expect(throws: StoreError(.invalidProductForPurchasing, "")) {
+        await #expect(throws: PurchaseError(.invalidProductForPurchasing, "")) {
             try await store.continuePurchase("pack")
         }
         #expect(store.postponedPurchases.map(\.productID) == ["coins"])
@@ -79,7 +79,7 @@ struct StorePromotedPurchasesTests {
                     paymentID: payment.id, productID: payment.productID,
                     state: .failed(StoreFailure(code: .cancelled, reason: "No."))))
         }
-        await #expect(throws: StoreError(.operationCancelled, "")) { try await store.continuePurchase("pack") }
+        await #expect(throws: PurchaseError(.operationCancelled, "")) { try await store.continuePurchase("pack") }
         #expect(store.postponedPurchases.isEmpty)
         await store.close()
     }

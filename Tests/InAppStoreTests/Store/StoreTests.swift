@@ -17,7 +17,7 @@ struct StoreTests {
         do {
             try await body()
             return "nothing thrown"
-        } catch let error as StoreError {
+        } catch let error as PurchaseError {
             return error.code.rawValue
         } catch {
             return "\(error)"
@@ -105,7 +105,9 @@ struct StoreTests {
         await #expect {
             try await store.purchaseProduct("pack")
         } throws: { error in
-            if case ProductRequestError.invalidProducts(let ids) = error { ids == ["pack"] } else { false }
+            (error as? PurchaseError)?.code == .invalidProductForPurchasing
+                && (error as? PurchaseError)?.underlying as? ProductRequestError
+                    == .invalidProducts(invalidProductIdentifiers: ["pack"])
         }
         test.connection.before { call in
             if case .products = call { throw StoreFailure(code: .unreachable, reason: "gone") }
@@ -113,11 +115,10 @@ struct StoreTests {
         await #expect {
             try await store.purchaseProduct("pack")
         } throws: { error in
-            if case ProductRequestError.requestFailed(let cause) = error {
-                (cause as? StoreFailure)?.code == .unreachable
-            } else {
-                false
-            }
+            let error = error as? PurchaseError
+            guard case ProductRequestError.requestFailed(let cause)? = error?.underlying else { return false }
+            return error?.code == .productsMetadataFetchingFailed && error?.isRetryable == true
+                && (cause as? StoreFailure)?.code == .unreachable
         }
         #expect(test.connection.payments.isEmpty)
         await store.close()
@@ -228,17 +229,15 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `what is listed and not sold is refused in the words of the product request`() async throws {
+    @Test func `what is listed and not sold is refused, with the answer of the product request`() async throws {
         test.connection.set(products: Fixture.products.filter { $0.id != "pack" })
         let store = try await test.open()
         await #expect {
             try await store.purchaseProduct("pack")
         } throws: { error in
-            if case ProductRequestError.invalidProducts(invalidProductIdentifiers: ["pack"]) = error {
-                true
-            } else {
-                false
-            }
+            (error as? PurchaseError)?.code == .invalidProductForPurchasing
+                && (error as? PurchaseError)?.underlying as? ProductRequestError
+                    == .invalidProducts(invalidProductIdentifiers: ["pack"])
         }
         #expect(test.connection.payments.isEmpty)
         await store.close()
@@ -255,7 +254,7 @@ struct StoreTests {
         await #expect {
             try await store.purchaseProduct("pack")
         } throws: { error in
-            (error as? StoreError)?.code == .purchaseFailed && "\(error)".contains("signatureInvalid")
+            (error as? PurchaseError)?.code == .purchaseFailed && "\(error)".contains("signatureInvalid")
         }
         let event = await events.next()
         #expect(event?.kind == .criticalError)

@@ -74,7 +74,7 @@ struct ProvisionalPurchaseTests {
             try await store.purchaseProduct("pro.weekly")
             #expect(store.subscriptionInfo?.isExpired == false)
             try await store.purchaseProduct("film.noir")
-            await #expect(throws: StoreError(.acknowledgementPending, "")) {
+            await #expect(throws: PurchaseError(.acknowledgementPending, "")) {
                 try await store.purchaseConsumableProduct("coins", quantity: 1)
             }
             #expect(try await world.simulator.unfinishedTransactions(of: "ada").count == 3)
@@ -89,7 +89,7 @@ struct ProvisionalPurchaseTests {
     @Test func `what is not found true waits for the server`() async throws {
         test.breakServer()
         let store = try await open(Doubting())
-        await #expect(throws: StoreError(.acknowledgementPending, "")) { try await store.purchaseProduct("pack") }
+        await #expect(throws: PurchaseError(.acknowledgementPending, "")) { try await store.purchaseProduct("pack") }
         #expect(store.allowedProducts.isEmpty)
         await store.close()
     }

@@ -157,7 +157,7 @@ struct OutageOperation: Sendable {
     private static func code(_ error: any Error) -> String {
         switch error {
         case let error as PurchaseError: error.code.rawValue
-        case let error as StoreError: error.code.rawValue
+        case let error as PurchaseError: error.code.rawValue
         default: String(describing: type(of: error))
         }
     }

@@ -1,22 +1,21 @@
 import InAppStore
-import StoreKitAdapter
 
 /// What to say to the customer when something did not work; `nil` when there is nothing to say.
 func words(for error: any Error) -> String? {
-    if error is ProductRequestError { return "The App Store cannot sell this now. Try again later." }
-    guard let error = error as? StoreError else { return "That did not work: \(error)" }
+    guard let error = error as? PurchaseError else { return "That did not work: \(error)" }
     switch error.code {
     case .operationCancelled: return nil
     case .purchaseDeferred: return "Now somebody has to approve it. It opens by itself when they do."
     case .purchaseDeclined: return "It was not approved."
     case .acknowledgementPending: return "You have paid, and nothing is lost. It opens as soon as we can be reached."
     case .purchaseNotAllowed: return "This device may not buy. See the restrictions in its settings."
+    case .invalidProductForPurchasing: return "The App Store does not sell this now. Try again later."
     case .purchaseFailed: return "The App Store did not take the payment. You have not paid."
     case .acquireAllRequestedForNonSubscriber, .contentNotAcquired: return "This comes with a subscription or purchase."
     case .contentFetchFailed: return "The files could not be had. Try again: it goes on where it broke off."
     case .diskFull: return "There is no room for the files. Make some and try again."
     case .receiptValidationFailed, .restorePurchasesFailed, .productsMetadataFetchingFailed:
         return "The shop cannot be reached. What you have stays open."
-    default: return error.sentence
+    default: return error.reason
     }
 }

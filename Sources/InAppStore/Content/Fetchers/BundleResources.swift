@@ -24,7 +24,7 @@ import Primitives
             self.pause = pause
         }
 
-        /// Throws `StoreError`: `diskFull`, `invalidContentFetcherParameters` for a tag that the app does not have,
+        /// Throws `PurchaseError`: `diskFull`, `invalidContentFetcherParameters` for a tag that the app does not have,
         /// `contentFetchFailed`; `CancellationError`.
         public func folder(
             holding name: String, tags: Set<String>, progress: @escaping @Sendable (ContentProgress) -> Void
@@ -47,7 +47,7 @@ import Primitives
                 loading.cancel()
                 throw CancellationError()
             }
-            if let failure { throw StoreError.ofBundleResources(failure as NSError) }
+            if let failure { throw PurchaseError.ofBundleResources(failure as NSError) }
             guard let folder = request.bundle.folder(holding: name) else {
                 request.endAccessingResources()
                 return nil
@@ -90,7 +90,7 @@ extension ContentProgress {
     }
 }
 
-extension StoreError {
+extension PurchaseError {
     /// Why on-demand resources could not be had (Apple's "NSBundleResourceRequest", errors).
     static func ofBundleResources(_ error: NSError) -> any Error {
         let code: Code
@@ -106,6 +106,6 @@ extension StoreError {
             case .invalidContentFetcherParameters: "tags: the app has no on-demand resources with one of these tags."
             default: "The on-demand resources could not be had: \(error.localizedDescription)"
             }
-        return StoreError(code, sentence, underlying: error)
+        return PurchaseError(code, sentence, underlying: error)
     }
 }

@@ -16,7 +16,7 @@ struct ContentFetchers: Sendable {
     /// `contentFetcherNotRegistered`, and `unsupported` when it brings archives that nothing could unpack.
     func fetcher(for parameters: JSONObject) throws -> any ContentFetcher {
         guard let type = parameters["type"]?.stringValue, !type.isEmpty else {
-            throw StoreError(.invalidContentFetcherParameters, "type: the way content is fetched is missing.")
+            throw PurchaseError(.invalidContentFetcherParameters, "type: the way content is fetched is missing.")
         }
         let fetcher = fetchers.first { $0.types.contains(type) } ?? fallback(type)
         guard let fetcher else { throw Self.notRegistered(type) }
@@ -25,19 +25,19 @@ struct ContentFetchers: Sendable {
         return fetcher
     }
 
-    static let nothingUnpacks = StoreError(
+    static let nothingUnpacks = PurchaseError(
         .unsupported, "Nothing here unpacks archives; give the store's configuration an archiveExtractor.")
 
     private func fallback(_ type: String) -> (any ContentFetcher)? {
         ShippedContentFetcher(type: type) == .fallback ? FallbackContentFetcher(self) : nil
     }
 
-    private static func notRegistered(_ type: String) -> StoreError {
+    private static func notRegistered(_ type: String) -> PurchaseError {
         let advice =
             ShippedContentFetcher(type: type) == .onDemand
             ? "give OnDemandContentFetcher the app's resources in contentFetchers"
             : "give the store's configuration one in contentFetchers"
-        return StoreError(
+        return PurchaseError(
             .contentFetcherNotRegistered, "type: this store has no fetcher \"\(type)\"; \(advice).")
     }
 }
@@ -55,16 +55,16 @@ struct FallbackContentFetcher: ContentFetcher {
     func check(_ parameters: JSONObject) throws {
         let all = parameters["fetchersParameters"]?.arrayValue ?? []
         guard !all.isEmpty else {
-            throw StoreError(
+            throw PurchaseError(
                 .invalidContentFetcherParameters, "fetchersParameters: it should be an array of objects.")
         }
         for (index, other) in all.enumerated() {
             do {
                 _ = try others.fetcher(for: other.objectValue ?? [:])
-            } catch let error as StoreError {
+            } catch let error as PurchaseError {
                 // Another of them may do.
                 if error.code == .unsupported { continue }
-                throw StoreError(error.code, "fetchersParameters/\(index)/\(error.sentence)")
+                throw PurchaseError(error.code, "fetchersParameters/\(index)/\(error.reason)")
             }
         }
     }
@@ -74,7 +74,7 @@ struct FallbackContentFetcher: ContentFetcher {
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {
         try check(order.parameters)
-        var failures: [StoreError] = []
+        var failures: [PurchaseError] = []
         for (index, other) in (order.parameters["fetchersParameters"]?.arrayValue ?? []).enumerated() {
             let parameters = other.objectValue ?? [:]
             let folder = "\(order.workFolder)/\(index)"
@@ -87,13 +87,13 @@ struct FallbackContentFetcher: ContentFetcher {
                 return brought
             } catch {
                 try Task.checkCancellation()
-                let error = StoreError(fetching: order.productID, error)
+                let error = PurchaseError(fetching: order.productID, error)
                 guard ![.diskFull, .notPermitted].contains(error.code) else { throw error }
                 failures.append(error)
             }
         }
-        throw StoreError(
-            failures.last?.code ?? .contentFetchFailed, failures.map(\.sentence).joined(separator: " "),
+        throw PurchaseError(
+            failures.last?.code ?? .contentFetchFailed, failures.map(\.reason).joined(separator: " "),
             underlying: failures.last)
     }
 
@@ -103,11 +103,11 @@ struct FallbackContentFetcher: ContentFetcher {
     }
 }
 
-extension StoreError {
+extension PurchaseError {
     /// What went wrong with the content of a product, in the store's words.
     init(fetching product: ProductID, _ error: any Error) {
         switch error {
-        case let error as StoreError: self = error
+        case let error as PurchaseError: self = error
         case is CancellationError:
             self.init(.operationCancelled, "The content of \(product) is not being fetched any more.")
         case let failure as FileFailure:

@@ -10,7 +10,7 @@ public struct LocalContentFetcher: ContentFetcher {
 
     public func check(_ parameters: JSONObject) throws { _ = try ContentSource(parameters) }
 
-    /// Throws `StoreError`: `contentFetchFailed` when there is nothing, `contentMismatch`; and `FileFailure`.
+    /// Throws `PurchaseError`: `contentFetchFailed` when there is nothing, `contentMismatch`; and `FileFailure`.
     public func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {
@@ -18,12 +18,13 @@ public struct LocalContentFetcher: ContentFetcher {
         var status = stat()
         guard stat(source.url.path, &status) == 0 else {
             guard [ENOENT, ENOTDIR].contains(errno) else { throw FileFailure("read", source.url.path, errno) }
-            throw StoreError(.contentFetchFailed, "There is nothing at \(source.url.path) (URL).")
+            throw PurchaseError(.contentFetchFailed, "There is nothing at \(source.url.path) (URL).")
         }
         switch status.st_mode & S_IFMT {
         case S_IFDIR:
             guard source.size == nil, source.sha256 == nil else {
-                throw StoreError(.contentMismatch, "A folder has no size and no sha256; name an archive, or omit them.")
+                throw PurchaseError(
+                    .contentMismatch, "A folder has no size and no sha256; name an archive, or omit them.")
             }
             return .folder(path: source.url.path)
         case S_IFREG:
@@ -31,7 +32,7 @@ public struct LocalContentFetcher: ContentFetcher {
             progress(ContentProgress(received: Int64(status.st_size), total: Int64(status.st_size)))
             return .archive(path: source.url.path)
         default:
-            throw StoreError(.contentFetchFailed, "\(source.url.path) is neither an archive nor a folder (URL).")
+            throw PurchaseError(.contentFetchFailed, "\(source.url.path) is neither an archive nor a folder (URL).")
         }
     }
 }

@@ -27,7 +27,7 @@ public struct OnDemandContentFetcher: ContentFetcher {
 
     public func check(_ parameters: JSONObject) throws { try ContentParametersLint.check(parameters) }
 
-    /// Throws `StoreError` `contentMismatch`, `FileFailure`, and what the resources throw.
+    /// Throws `PurchaseError` `contentMismatch`, `FileFailure`, and what the resources throw.
     public func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {
@@ -35,7 +35,7 @@ public struct OnDemandContentFetcher: ContentFetcher {
         let name = "\(order.productID).checksum"
         guard !name.contains("/"),
             let folder = try await resources.folder(holding: name, tags: tags(of: order), progress: progress)
-        else { throw StoreError(.contentMismatch, "The resources have no file \(name).") }
+        else { throw PurchaseError(.contentMismatch, "The resources have no file \(name).") }
         do {
             try compare("\(folder)/\(name)", with: order.parameters["checksum"]?.stringValue)
         } catch {
@@ -53,11 +53,11 @@ public struct OnDemandContentFetcher: ContentFetcher {
 
     private func compare(_ file: String, with checksum: String?) throws {
         guard let bytes = try DurableFile.read(file, upTo: 64 << 10) else {
-            throw StoreError(.contentMismatch, "The resources have no file \(file).")
+            throw PurchaseError(.contentMismatch, "The resources have no file \(file).")
         }
         let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard text == checksum else {
-            throw StoreError(.contentMismatch, "\(file) of the resources has another text than checksum.")
+            throw PurchaseError(.contentMismatch, "\(file) of the resources has another text than checksum.")
         }
     }
 }

@@ -39,7 +39,7 @@ public struct RemoteContentFetcher: ContentFetcher {
 
     public func check(_ parameters: JSONObject) throws { _ = try ContentSource(parameters) }
 
-    /// Throws `StoreError`: `contentFetchFailed`, `contentMismatch`; and `FileFailure`.
+    /// Throws `PurchaseError`: `contentFetchFailed`, `contentMismatch`; and `FileFailure`.
     public func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {
@@ -57,7 +57,7 @@ public struct RemoteContentFetcher: ContentFetcher {
         progress(ContentProgress(file.state))
         do {
             try source.check(file.path)
-        } catch let error as StoreError where error.code == .contentMismatch {
+        } catch let error as PurchaseError where error.code == .contentMismatch {
             try file.reset()
             throw error
         }
@@ -80,7 +80,7 @@ public struct RemoteContentFetcher: ContentFetcher {
             try Task.checkCancellation()
             let mayPass = error.isRetryable || [.protocolError, .bodyFailed, .cancelled].contains(error.code)
             // Without what is underneath, which may repeat the whole URL.
-            let known = StoreError(
+            let known = PurchaseError(
                 .contentFetchFailed, "The content was not fetched: \(error.reason)",
                 underlying: HTTPError(error.code, error.reason))
             guard mayPass else { throw known }
@@ -97,7 +97,7 @@ public struct RemoteContentFetcher: ContentFetcher {
                 method: .get, url: source.url.absoluteString, headers: question.headers, timeout: Self.longest))
         defer { if case .stream(let stream) = answer.body { stream.cancel() } }
         let host = source.url.host ?? "The server"
-        let refusal = StoreError(.contentFetchFailed, "\(host) answered \(answer.status), not the content.")
+        let refusal = PurchaseError(.contentFetchFailed, "\(host) answered \(answer.status), not the content.")
         switch question.meaning(status: answer.status, answer.headers, length: answer.body.length) {
         case .refused: throw refusal
         case .later(let pause): return .broken(refusal, after: pause)
@@ -154,7 +154,7 @@ public struct RemoteContentFetcher: ContentFetcher {
     private func check(atLeast count: Int, _ source: ContentSource) throws {
         if let size = source.size, count > size { try source.check(size: count) }
         guard count > configuration.maximumBytes else { return }
-        throw StoreError(
+        throw PurchaseError(
             .contentMismatch, "The content has more than the \(configuration.maximumBytes) bytes that are accepted.")
     }
 
@@ -188,7 +188,7 @@ public struct RemoteContentFetcher: ContentFetcher {
         case arrived
         case noParts
         case otherVersion
-        case broken(StoreError, after: Duration?)
+        case broken(PurchaseError, after: Duration?)
     }
 
     /// How often it was tried without getting further.
@@ -220,7 +220,8 @@ public struct RemoteContentFetcher: ContentFetcher {
             case .otherVersion:
                 return try next(
                     backoff, nil, spread,
-                    StoreError(.contentFetchFailed, "The content changes again and again while it is being fetched."))
+                    PurchaseError(.contentFetchFailed, "The content changes again and again while it is being fetched.")
+                )
             case .broken(let error, let asked):
                 if isFurther {
                     failures = 0
@@ -232,7 +233,7 @@ public struct RemoteContentFetcher: ContentFetcher {
         }
 
         private mutating func next(
-            _ backoff: Backoff, _ asked: Duration?, _ spread: () -> Double, _ error: StoreError
+            _ backoff: Backoff, _ asked: Duration?, _ spread: () -> Double, _ error: PurchaseError
         ) throws -> Duration? {
             failures += 1
             guard let pause = backoff.pause(after: failures, asked: asked, spread: spread()) else { throw error }

@@ -46,7 +46,7 @@ public final class ContentLibrary: ContentManager {
         register[product] != nil && shelf.hasContent(product) ? shelf.content(product) : nil
     }
 
-    /// Throws `StoreError`: `invalidContentFetcherParameters`, `contentFetcherNotRegistered`, `contentFetchFailed`,
+    /// Throws `PurchaseError`: `invalidContentFetcherParameters`, `contentFetcherNotRegistered`, `contentFetchFailed`,
     /// `contentMismatch`, `contentExtractionFailed`, `diskFull`, `notPermitted`, `storageFailed`, `operationCancelled`,
     /// and `unsupported` for an archive when there is no extractor, before anything of it is downloaded.
     public func fetch(
@@ -71,7 +71,7 @@ public final class ContentLibrary: ContentManager {
                     return .success(
                         try await register.inTurn(product) { try await self.bring(product, parameters, fetch) })
                 } catch {
-                    return .failure(StoreError(fetching: product, error))
+                    return .failure(PurchaseError(fetching: product, error))
                 }
             }
             return stream
@@ -87,7 +87,7 @@ public final class ContentLibrary: ContentManager {
                 await register.note(product, nil)
             }
         } catch {
-            throw StoreError(fetching: product, error)
+            throw PurchaseError(fetching: product, error)
         }
     }
 
@@ -126,7 +126,7 @@ public final class ContentLibrary: ContentManager {
         } catch {
             await fetcher.release(order)
             // What cannot be unpacked once cannot be resumed either.
-            if StoreError(fetching: product, error).code == .contentExtractionFailed { shelf.clearWork(product) }
+            if PurchaseError(fetching: product, error).code == .contentExtractionFailed { shelf.clearWork(product) }
             throw error
         }
         try shelf.note(product, parameters: digest)
@@ -147,7 +147,7 @@ public final class ContentLibrary: ContentManager {
         }
     }
 
-    private static func givenUp(_ product: ProductID) -> StoreError {
-        StoreError(fetching: product, CancellationError())
+    private static func givenUp(_ product: ProductID) -> PurchaseError {
+        PurchaseError(fetching: product, CancellationError())
     }
 }

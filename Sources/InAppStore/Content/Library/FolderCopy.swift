@@ -35,7 +35,7 @@ struct FolderCopy {
                 try copy(from, to: to, depth: depth + 1)
             case S_IFREG: try copyFile(from, to)
             default:
-                throw StoreError(
+                throw PurchaseError(
                     .contentExtractionFailed, "\(name) is neither a file nor a folder; content has only those.")
             }
         }
@@ -61,6 +61,6 @@ struct FolderCopy {
         }
     }
 
-    private static let tooMuch = StoreError(
+    private static let tooMuch = PurchaseError(
         .contentExtractionFailed, "The content has more files, bytes or folders within folders than is accepted.")
 }

@@ -35,7 +35,7 @@ final class SharedFetch: Sendable {
     }
 
     /// Begins `work`, whose outcome is the last that listeners hear.
-    func run(_ work: @escaping @Sendable () async -> Result<ContentProgress, StoreError>) {
+    func run(_ work: @escaping @Sendable () async -> Result<ContentProgress, PurchaseError>) {
         let task = Task { end(await work()) }
         let isOver = state.withLock { state in
             state.task = task
@@ -59,14 +59,14 @@ final class SharedFetch: Sendable {
     var latest: ContentProgress? { state.withLock { $0.latest } }
 
     /// Ends it for everybody with `error`, and returns when nothing of it runs any more.
-    func giveUp(_ error: StoreError) async {
+    func giveUp(_ error: PurchaseError) async {
         end(.failure(error))
         let task = state.withLock { $0.task }
         task?.cancel()
         await task?.value
     }
 
-    private func end(_ result: Result<ContentProgress, StoreError>) {
+    private func end(_ result: Result<ContentProgress, PurchaseError>) {
         turn.withLock { _ in
             let listeners = state.withLock { state in
                 state.isOver = true
