@@ -11,8 +11,8 @@ import Testing
 ///         try await contract.check(database)
 ///         await database.close()
 ///     }
-public struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
-    public let testDescription: String
+package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
+    package let testDescription: String
     private let body: @Sendable (any SQLDatabase) async throws -> Void
 
     private init(_ sentence: String, _ body: @escaping @Sendable (any SQLDatabase) async throws -> Void) {
@@ -21,7 +21,7 @@ public struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
     }
 
     /// Checks the case on `database`, which is empty, and records an issue for whatever does not hold.
-    public func check(_ database: any SQLDatabase) async throws {
+    package func check(_ database: any SQLDatabase) async throws {
         try database.migrate([Self.schema])
         try await body(database)
     }
@@ -46,7 +46,7 @@ public struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             """,
         ])
 
-    public static let cases: [SQLDatabaseContract] = [
+    package static let cases: [SQLDatabaseContract] = [
         SQLDatabaseContract("a read sees what was awaited") { database in
             for balance in 1...20 {
                 let changed = try await database.write { connection in

@@ -6,20 +6,20 @@ import Testing
 ///     var contract = StoreConnectionContract(pack: "pack", coins: "coins") { try await store.connection(account: "anna") }
 ///     contract.controls.refund = { try await store.refund($0) }
 ///     #expect(try await contract.verify() == ["ask to buy"])           // what could not be tried
-public struct StoreConnectionContract: Sendable {
+package struct StoreConnectionContract: Sendable {
     /// A product that can be owned once.
-    public var pack: ProductID
+    package var pack: ProductID
     /// A product that is used up.
-    public var coins: ProductID
+    package var coins: ProductID
     /// An auto-renewable subscription of one month, and one of another group; without them nothing renews.
-    public var subscriptions: (first: ProductID, second: ProductID)?
+    package var subscriptions: (first: ProductID, second: ProductID)?
     /// A promotional offer of the first subscription.
-    public var promotionalOffer: String?
-    public var controls = StoreControls()
+    package var promotionalOffer: String?
+    package var controls = StoreControls()
     /// A new connection for the account, as a new launch or another device makes it.
-    public var connect: @Sendable () async throws -> any StoreConnection
+    package var connect: @Sendable () async throws -> any StoreConnection
 
-    public init(
+    package init(
         pack: ProductID, coins: ProductID, connect: @escaping @Sendable () async throws -> any StoreConnection
     ) {
         self.pack = pack
@@ -28,7 +28,7 @@ public struct StoreConnectionContract: Sendable {
     }
 
     /// Tries everything that the controls allow, and returns the names of what they do not.
-    public func verify() async throws -> [String] {
+    package func verify() async throws -> [String] {
         var leftOut: [String] = []
         for part in basics + controlled {
             if let body = part.body { try await body() } else { leftOut.append(part.name) }

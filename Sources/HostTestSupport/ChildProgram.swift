@@ -20,9 +20,9 @@ import Primitives
 /// and hands the child the signal mask of the calling thread, so that some children never notice SIGTERM. Here a child
 /// has an empty mask, default signal handlers, and no descriptor but its standard streams. Everything that blocks does
 /// so on a thread of its own, never on the threads that run Swift's tasks.
-public final class ChildProgram: Sendable {
+package final class ChildProgram: Sendable {
     /// What a standard stream of the child is.
-    public enum Stream: Sendable {
+    package enum Stream: Sendable {
         /// `/dev/null`.
         case null
         /// The same as in this process.
@@ -48,10 +48,10 @@ public final class ChildProgram: Sendable {
         }
     }
 
-    public let processID: Int32
+    package let processID: Int32
     /// What the child has written to its standard output and standard error, where these are `captured`.
-    public let output = CapturedText()
-    public let errors = CapturedText()
+    package let output = CapturedText()
+    package let errors = CapturedText()
     private let input: Locked<Int32?>
     private let exit = Broadcast<Int32>(replaysLast: true)
     private let status = Locked<Int32?>(nil)
@@ -64,7 +64,7 @@ public final class ChildProgram: Sendable {
     ///   - folder: the child's working directory.
     ///   - input: nothing, unless told otherwise.
     /// - Throws: `POSIXError` when it cannot be started.
-    public init(
+    package init(
         _ path: String, _ arguments: [String] = [], environment: [String: String] = [:], in folder: String? = nil,
         input: Stream = .null, output: Stream = .null, errors: Stream = .inherited
     ) throws {
@@ -104,21 +104,21 @@ public final class ChildProgram: Sendable {
         }
     }
 
-    public var isRunning: Bool { status.withLock { $0 == nil } }
+    package var isRunning: Bool { status.withLock { $0 == nil } }
 
     /// Sends a signal, unless the child has ended.
-    public func signal(_ number: Int32) {
+    package func signal(_ number: Int32) {
         status.withLock { status in
             if status == nil { _ = kill(processID, number) }
         }
     }
 
     /// Asks the child to end (SIGTERM).
-    public func terminate() { signal(SIGTERM) }
+    package func terminate() { signal(SIGTERM) }
 
     /// Writes to the child's standard input, where that is `captured` and open. Returns once everything is written, or
     /// cannot be because the child reads no more.
-    public func write(_ text: String) async {
+    package func write(_ text: String) async {
         // A copy, so that `closeInput` meanwhile ends nothing that is being used.
         guard let descriptor = input.withLock({ $0.flatMap(copy(of:)) }) else { return }
         await withCheckedContinuation { continuation in feed(Array(text.utf8), to: descriptor) { continuation.resume() }
@@ -126,7 +126,7 @@ public final class ChildProgram: Sendable {
     }
 
     /// Ends the child's standard input, where that is `captured`.
-    public func closeInput() {
+    package func closeInput() {
         let descriptor = input.withLock { descriptor in
             defer { descriptor = nil }
             return descriptor
@@ -136,7 +136,7 @@ public final class ChildProgram: Sendable {
 
     /// Waits for the end. Returns the exit status; 128 and the signal's number where a signal ended it; -1 when the waiting
     /// task is cancelled.
-    public func end() async -> Int32 {
+    package func end() async -> Int32 {
         for await code in exit.stream() { return code }
         return -1
     }
@@ -148,20 +148,20 @@ public final class ChildProgram: Sendable {
     }
 
     /// What a program that was run to its end did.
-    public struct Outcome: Sendable {
+    package struct Outcome: Sendable {
         /// The exit status; 128 and the signal's number where a signal ended it.
-        public let status: Int32
-        public let output: String
-        public let errors: String
+        package let status: Int32
+        package let output: String
+        package let errors: String
 
         /// Standard output as one JSON value.
-        public var json: JSONValue? { try? JSONValue(parsing: output) }
+        package var json: JSONValue? { try? JSONValue(parsing: output) }
     }
 
     /// Runs a program to its end and keeps what it writes.
     ///
     /// - Throws: `POSIXError` when it cannot be started.
-    public static func run(
+    package static func run(
         _ path: String, _ arguments: [String] = [], environment: [String: String] = [:], in folder: String? = nil,
         input: Stream = .null
     ) async throws -> Outcome {
@@ -173,7 +173,7 @@ public final class ChildProgram: Sendable {
 }
 
 /// What a child writes to one of its standard streams.
-public final class CapturedText: Sendable {
+package final class CapturedText: Sendable {
     private struct State {
         var bytes: [UInt8] = []
         var isAtEnd = false
@@ -185,23 +185,23 @@ public final class CapturedText: Sendable {
     init() {}
 
     /// What has come so far.
-    public var soFar: String { String(decoding: state.withLock { $0.bytes }, as: UTF8.self) }
+    package var soFar: String { String(decoding: state.withLock { $0.bytes }, as: UTF8.self) }
 
     /// Waits for the end of the stream and returns all of it.
-    public func text() async -> String {
+    package func text() async -> String {
         await wait { $0.isAtEnd }
         return soFar
     }
 
     /// Waits for a whole line. Returns `nil` when the stream ends without one.
-    public func firstLine() async -> String? {
+    package func firstLine() async -> String? {
         await wait { $0.isAtEnd || $0.bytes.contains(0x0A) }
         let bytes = state.withLock { $0.bytes }
         return bytes.firstIndex(of: 0x0A).map { String(decoding: bytes[..<$0], as: UTF8.self) }
     }
 
     /// Waits until what has come contains `text`. Returns `false` when the stream ends before.
-    public func contains(_ text: String) async -> Bool {
+    package func contains(_ text: String) async -> Bool {
         let mark = Array(text.utf8)
         await wait { $0.isAtEnd || $0.bytes.firstRange(of: mark) != nil }
         return state.withLock { $0.bytes.firstRange(of: mark) != nil }

@@ -4,14 +4,14 @@ import Testing
 
 /// A program that was not written here and is asked for its opinion: Graphviz, or a Python script of `Tests/Judges` with
 /// its packages.
-public enum OutsideJudge {
-    public typealias Verdict = ChildProgram.Outcome
+package enum OutsideJudge {
+    package typealias Verdict = ChildProgram.Outcome
 
     /// The interpreter that has the judges' packages; `make test` names it in `SOUK_PYTHON`.
-    public static var python: String? { ProcessInfo.processInfo.environment["SOUK_PYTHON"] }
+    package static var python: String? { ProcessInfo.processInfo.environment["SOUK_PYTHON"] }
 
     /// Where `program` is on the PATH.
-    public static func path(of program: String) -> String? {
+    package static func path(of program: String) -> String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         return folders.map { "\($0)/\(program)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
@@ -19,7 +19,7 @@ public enum OutsideJudge {
     /// Gives a script of `Tests/Judges` one JSON value to judge.
     ///
     /// - Throws: `POSIXError` when the interpreter cannot be started.
-    public static func judge(_ script: String, _ request: JSONValue) async throws -> Verdict {
+    package static func judge(_ script: String, _ request: JSONValue) async throws -> Verdict {
         let judges = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Tests/Judges")
         return try await run(
@@ -30,7 +30,7 @@ public enum OutsideJudge {
     /// Runs a program to its end.
     ///
     /// - Throws: `POSIXError` when it cannot be started.
-    public static func run(_ program: String, _ arguments: [String], input: String) async throws -> Verdict {
+    package static func run(_ program: String, _ arguments: [String], input: String) async throws -> Verdict {
         try await ChildProgram.run(program, arguments, input: .text(input))
     }
 }
@@ -44,7 +44,7 @@ extension Trait where Self == ConditionTrait {
     /// - Parameters:
     ///   - isAvailable: whether the judge can be asked here; otherwise the tests are skipped.
     ///   - comment: why they are skipped then.
-    public static func outsideJudge(
+    package static func outsideJudge(
         _ isAvailable: @autoclosure @escaping @Sendable () -> Bool, _ comment: Comment,
         sourceLocation: SourceLocation = #_sourceLocation
     ) -> Self {

@@ -7,7 +7,7 @@ import Primitives
 ///     let url = try await PostgresCluster.shared().makeDatabase()
 ///
 /// Durability is off. The role `souk` owns it and needs no password; `locked` has the password `open sesame`.
-public final class PostgresCluster: Sendable {
+package final class PostgresCluster: Sendable {
     /// Where Debian puts the programs, newest version first; else the PATH's.
     private static let programs: String? = {
         let root = "/usr/lib/postgresql"
@@ -18,14 +18,14 @@ public final class PostgresCluster: Sendable {
     }()
 
     /// Whether PostgreSQL is installed here.
-    public static var isAvailable: Bool { programs != nil }
+    package static var isAvailable: Bool { programs != nil }
 
     private static let starting = Locked<Task<PostgresCluster, any Error>?>(nil)
 
     /// The server of this process, started when it is first asked for.
     ///
     /// Throws when it does not start; the server says why on the standard error.
-    public static func shared() async throws -> PostgresCluster {
+    package static func shared() async throws -> PostgresCluster {
         try await starting.withLock { task in
             let new = task ?? Task { try await PostgresCluster() }
             task = new
@@ -34,7 +34,7 @@ public final class PostgresCluster: Sendable {
     }
 
     /// The folder of the socket, of the server's log (`log`) and of its data (`data`).
-    public let folder: String
+    package let folder: String
     private let port: Int?
     private let program: ChildProgram
     private let count = Locked(0)
@@ -47,7 +47,7 @@ public final class PostgresCluster: Sendable {
     ///   - port: one of 127.0.0.1 at which it listens too, for TLS alone; the certificate is `server.crt` in the folder.
     ///   - pooled: puts PgBouncer in transaction mode before it, see `pooledURL(of:)`.
     ///   - settings: more of the server's settings, such as `max_prepared_transactions=1`.
-    public init(
+    package init(
         standbyOf primary: PostgresCluster? = nil, backupOf backup: PostgresCluster? = nil, port: Int? = nil,
         pooled: Bool = false, settings: [String] = []
     ) async throws {
@@ -73,16 +73,16 @@ public final class PostgresCluster: Sendable {
     }
 
     /// Settings of a cluster that keeps its log in `archive`, from which a later timestamp than that of a base backup can be restored.
-    public static let archiving = [
+    package static let archiving = [
         "archive_mode=on", "archive_command='mkdir -p ../archive && cp %p ../archive/%f'",
     ]
 
     /// Starts the cluster that was made of a base backup as the other one was at `timestamp`, in PostgreSQL's notation. It takes
     /// writes when `pg_is_in_recovery()` is false.
-    public func restore(to timestamp: String) async { await program.write(timestamp + "\n") }
+    package func restore(to timestamp: String) async { await program.write(timestamp + "\n") }
 
     /// Ends the server as a crash would. Throws `POSIXError` when it has no process any more.
-    public func kill() throws {
+    package func kill() throws {
         let file = try String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)
         guard let id = file.split(separator: "\n").first.flatMap({ Int32($0) }), Foundation.kill(id, SIGKILL) == 0
         else {
@@ -93,22 +93,22 @@ public final class PostgresCluster: Sendable {
     /// Makes an empty database and returns its URL.
     ///
     /// Throws when `psql` cannot.
-    public func makeDatabase() async throws -> String {
+    package func makeDatabase() async throws -> String {
         let name = "test\(count.withLock { count in count += 1; return count })"
         try await run("CREATE DATABASE \(name) TEMPLATE template0")
         return url(of: name)
     }
 
     /// The URL of the database `name`, for the owner or another role.
-    public func url(of name: String, as role: String = "souk") -> String {
+    package func url(of name: String, as role: String = "souk") -> String {
         "postgres://\(role)@/\(name)?host=\(folder)"
     }
 
     /// The URL of the database `name` behind the pooler.
-    public func pooledURL(of name: String) -> String { url(of: name) + "&port=6432" }
+    package func pooledURL(of name: String) -> String { url(of: name) + "&port=6432" }
 
     /// Whether PgBouncer is installed here.
-    public static var hasPooler: Bool {
+    package static var hasPooler: Bool {
         ["/usr/sbin", "/usr/bin", "/usr/local/bin"].contains { folder in
             FileManager.default.isExecutableFile(atPath: "\(folder)/pgbouncer")
         }
@@ -117,7 +117,7 @@ public final class PostgresCluster: Sendable {
     /// Runs SQL with `psql`, in the database `postgres` unless another is named, and returns what it prints: values without
     /// a header.
     @discardableResult
-    public func run(_ sql: String, in database: String = "postgres") async throws -> String {
+    package func run(_ sql: String, in database: String = "postgres") async throws -> String {
         let outcome = try await ChildProgram.run(
             "\(Self.programs ?? "")/psql",
             [

@@ -6,7 +6,7 @@ import Primitives
 ///     let proxy = try PostgresProxy(to: cluster.url(of: "test1"))
 ///     proxy.cutAnswer(to: "COMMIT")
 ///     let database = try PostgresDatabase(url: proxy.url)
-public final class PostgresProxy: Sendable {
+package final class PostgresProxy: Sendable {
     private struct Cuts {
         /// Texts whose answer is cut off, or which are not sent on, each once and in this order.
         var texts: [(text: [UInt8], isLost: Bool)] = []
@@ -15,7 +15,7 @@ public final class PostgresProxy: Sendable {
     }
 
     /// The database behind the proxy.
-    public let url: String
+    package let url: String
     private let folder: URL
     private let listener: Int32
     private let cut = Locked(Cuts())
@@ -23,7 +23,7 @@ public final class PostgresProxy: Sendable {
     /// Listens on a socket in a folder of its own. Throws `POSIXError` where that cannot be made.
     ///
     /// - Parameter url: a URL whose `host` parameter is the folder of a socket, as those of `PostgresCluster`.
-    public init(to url: String) throws {
+    package init(to url: String) throws {
         let parts = url.components(separatedBy: "?host=")
         guard parts.count == 2 else { throw POSIXError(.EINVAL) }
         folder = FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -52,19 +52,19 @@ public final class PostgresProxy: Sendable {
     }
 
     /// Ends the next connection whose client sends `text`, after the server has answered and before the client sees it.
-    public func cutAnswer(to text: String) { cut.withLock { $0.texts.append((Array(text.utf8), false)) } }
+    package func cutAnswer(to text: String) { cut.withLock { $0.texts.append((Array(text.utf8), false)) } }
 
     /// Ends the next connection whose client sends `text`, and sends nothing of that on.
-    public func loseNext(_ text: String) { cut.withLock { $0.texts.append((Array(text.utf8), true)) } }
+    package func loseNext(_ text: String) { cut.withLock { $0.texts.append((Array(text.utf8), true)) } }
 
     /// Ends each new connection at once, or no longer.
-    public func refuse(_ isRefusing: Bool) { cut.withLock { $0.isRefusing = isRefusing } }
+    package func refuse(_ isRefusing: Bool) { cut.withLock { $0.isRefusing = isRefusing } }
 
     /// How many answers were cut off.
-    public var cuts: Int { cut.withLock { $0.count } }
+    package var cuts: Int { cut.withLock { $0.count } }
 
     /// Stops listening and removes the socket. Connections end with their client.
-    public func close() {
+    package func close() {
         shutdown(listener, Int32(SHUT_RDWR))
         Foundation.close(listener)
         try? FileManager.default.removeItem(at: folder)

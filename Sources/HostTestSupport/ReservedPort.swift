@@ -7,14 +7,14 @@ import Foundation
 ///
 /// The socket is bound but does not listen, so a connection is refused. A listener that sets `SO_REUSEADDR`, as ours do,
 /// may bind the same port; a program that lets the system choose one never gets it.
-public final class ReservedPort: Sendable {
-    public let number: Int
+package final class ReservedPort: Sendable {
+    package let number: Int
     private let socket: Int32
 
-    public var url: String { "http://127.0.0.1:\(number)" }
+    package var url: String { "http://127.0.0.1:\(number)" }
 
     /// - Throws: `POSIXError`.
-    public init() throws {
+    package init() throws {
         #if canImport(Darwin)
             let socket = Foundation.socket(AF_INET, SOCK_STREAM, 0)
         #else

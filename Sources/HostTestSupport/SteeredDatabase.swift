@@ -9,9 +9,9 @@ import SQLStorage
 ///     database.pause(before: "UPDATE customer")
 ///
 /// Statements are known by how they begin, so a fault shows that a test finds it, and never is in a program.
-public final class SteeredDatabase: SQLDatabase {
+package final class SteeredDatabase: SQLDatabase {
     /// Something that a server could do wrong.
-    public enum Fault: String, Sendable, CaseIterable {
+    package enum Fault: String, Sendable, CaseIterable {
         /// The row of a purchase's token is not locked.
         case tokenNotLocked
         /// An idempotency key is looked for first, and written down at the end.
@@ -41,19 +41,19 @@ public final class SteeredDatabase: SQLDatabase {
     private let gate = DispatchSemaphore(value: 0)
 
     /// - Parameter fault: `nil` for a server without a fault.
-    public init(_ inner: any SQLDatabase, fault: Fault? = nil) {
+    package init(_ inner: any SQLDatabase, fault: Fault? = nil) {
         self.inner = inner
         self.fault = fault
     }
 
     /// Stops the next body of `write` before a statement that contains `text`, after what it performed was sent.
-    public func pause(before text: String) { state.withLock { $0.text = text } }
+    package func pause(before text: String) { state.withLock { $0.text = text } }
 
     /// Whether a body has stopped.
-    public var isPaused: Bool { state.withLock(\.isPaused) }
+    package var isPaused: Bool { state.withLock(\.isPaused) }
 
     /// Lets the body go on that has stopped.
-    public func resume() {
+    package func resume() {
         let wasPaused = state.withLock { state in
             defer { state = State() }
             return state.isPaused
@@ -61,12 +61,12 @@ public final class SteeredDatabase: SQLDatabase {
         if wasPaused { gate.signal() }
     }
 
-    public var dialect: SQLDialect { inner.dialect }
+    package var dialect: SQLDialect { inner.dialect }
 
-    public func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations) }
+    package func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations) }
 
     /// Takes the rules of the schema away that would keep the fault from doing harm. To be called after the migrations.
-    public func removeRules() async throws {
+    package func removeRules() async throws {
         let statements: [String] =
             switch fault {
             case .factInsertedTwice:
@@ -78,21 +78,21 @@ public final class SteeredDatabase: SQLDatabase {
         for statement in statements { try await inner.write { try $0.execute(statement) } }
     }
 
-    public func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T { try inner.read(body) }
+    package func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T { try inner.read(body) }
 
-    public func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow? {
+    package func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow? {
         try await inner.lookup(sql, values)
     }
 
-    public func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
+    package func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
         try await inner.write { try body(Connection(inner: $0, database: self)) }
     }
 
-    public func removeDeleted() async throws -> Bool { try await inner.removeDeleted() }
-    public func compact(upTo bytes: Int64) async throws -> Bool { try await inner.compact(upTo: bytes) }
-    public func checkFiles() throws { try inner.checkFiles() }
-    public func checkRoom() throws { try inner.checkRoom() }
-    public func close() async { await inner.close() }
+    package func removeDeleted() async throws -> Bool { try await inner.removeDeleted() }
+    package func compact(upTo bytes: Int64) async throws -> Bool { try await inner.compact(upTo: bytes) }
+    package func checkFiles() throws { try inner.checkFiles() }
+    package func checkRoom() throws { try inner.checkRoom() }
+    package func close() async { await inner.close() }
 
     private func pauseIfDue(_ sql: String, _ connection: any SQLConnection) throws {
         let isDue = state.withLock { state in

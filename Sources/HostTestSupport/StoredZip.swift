@@ -1,5 +1,5 @@
 /// A zip archive of files that are not compressed.
-public func storedZip(_ files: KeyValuePairs<String, [UInt8]>) -> [UInt8] {
+package func storedZip(_ files: KeyValuePairs<String, [UInt8]>) -> [UInt8] {
     var (archive, directory): ([UInt8], [UInt8]) = ([], [])
     for (name, content) in files {
         // Version 2.0, no flags, stored, midnight of 1 January 1980.

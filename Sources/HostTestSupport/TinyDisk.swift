@@ -7,10 +7,10 @@ import Foundation
 #endif
 
 /// A disk of a few blocks, in memory, that can really be full. Linux lets root mount one, unless a container forbids it.
-public struct TinyDisk {
-    public let path: String
+package struct TinyDisk {
+    package let path: String
 
-    public static let isAvailable: Bool = {
+    package static let isAvailable: Bool = {
         let probe = FileManager.default.temporaryDirectory.appendingPathComponent("disk-\(UUID().uuidString)").path
         guard let disk = try? TinyDisk(at: probe, bytes: 1 << 16) else { return false }
         disk.remove()
@@ -20,17 +20,17 @@ public struct TinyDisk {
     /// Makes the folder `path` one.
     ///
     /// - Throws: `POSIXError`.
-    public init(at path: String, bytes: Int) throws {
+    package init(at path: String, bytes: Int) throws {
         self.path = path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         try Self.mount(path, options: "size=\(bytes),mode=700")
     }
 
-    public func resize(to bytes: Int) throws { try Self.mount(path, remounting: true, options: "size=\(bytes)") }
+    package func resize(to bytes: Int) throws { try Self.mount(path, remounting: true, options: "size=\(bytes)") }
 
-    public func makeReadOnly() throws { try Self.mount(path, remounting: true, readOnly: true, options: "") }
+    package func makeReadOnly() throws { try Self.mount(path, remounting: true, readOnly: true, options: "") }
 
-    public func remove() {
+    package func remove() {
         #if canImport(Glibc) || canImport(Musl)
             _ = umount(path)
         #endif

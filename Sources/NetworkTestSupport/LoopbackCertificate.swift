@@ -1,14 +1,14 @@
 import Foundation
 
 /// PEM files for a server on loopback that speaks TLS, whom only those trust who are told to.
-public struct LoopbackCertificate: Sendable {
-    public let certificate: String
-    public let key: String
+package struct LoopbackCertificate: Sendable {
+    package let certificate: String
+    package let key: String
     /// A key that is not the certificate's.
-    public let otherKey: String
+    package let otherKey: String
 
     /// Writes the files for `body`, and removes them.
-    public static func withFiles(_ body: (LoopbackCertificate) async throws -> Void) async throws {
+    package static func withFiles(_ body: (LoopbackCertificate) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

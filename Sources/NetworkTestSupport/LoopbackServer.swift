@@ -4,7 +4,7 @@ import HTTPListener
 
 /// Runs `body` with the base URL of a real server for `handler` on loopback, then stops the server. With a certificate it
 /// speaks TLS.
-public func withLoopbackServer<Value>(
+package func withLoopbackServer<Value>(
     _ handler: any HTTPHandler, certificate: LoopbackCertificate? = nil, stopGracePeriod: Duration = .seconds(10),
     _ body: (String) async throws -> Value
 ) async throws -> Value {
@@ -27,7 +27,7 @@ public func withLoopbackServer<Value>(
 }
 
 /// A transport of its own connections, which trusts `certificateAuthorityFile` for https.
-public func loopbackTransport(trusting certificateAuthorityFile: String? = nil) -> any HTTPTransport {
+package func loopbackTransport(trusting certificateAuthorityFile: String? = nil) -> any HTTPTransport {
     var configuration = CurlTransport.Configuration()
     configuration.timeout = .seconds(50)
     configuration.connectTimeout = .seconds(50)

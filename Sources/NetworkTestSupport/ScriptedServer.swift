@@ -2,14 +2,14 @@ import Foundation
 
 /// A server that accepts connections one after another and does with each what the test says. Its blocking calls run on
 /// a thread of their own.
-public final class ScriptedServer: Sendable {
+package final class ScriptedServer: Sendable {
     /// One accepted connection.
-    public struct Peer: Sendable {
+    package struct Peer: Sendable {
         fileprivate let socket: Int32
 
-        public func send(_ text: String) { send(Array(text.utf8)) }
+        package func send(_ text: String) { send(Array(text.utf8)) }
 
-        public func send(_ bytes: [UInt8]) {
+        package func send(_ bytes: [UInt8]) {
             var sent = 0
             while sent < bytes.count {
                 let count = bytes.withUnsafeBytes { bytes in
@@ -23,7 +23,7 @@ public final class ScriptedServer: Sendable {
         }
 
         /// What arrives up to and including `mark`, or up to the end. What follows the mark is left to be received.
-        public func receive(until mark: String) -> String {
+        package func receive(until mark: String) -> String {
             let mark = Array(mark.utf8)
             var all: [UInt8] = []
             var block = [UInt8](repeating: 0, count: 1 << 16)
@@ -43,7 +43,7 @@ public final class ScriptedServer: Sendable {
 
         /// Blocks until the other side has closed, and throws away what it sends. Returns `false` when that takes longer
         /// than a test may.
-        @discardableResult public func waitForEnd() -> Bool {
+        @discardableResult package func waitForEnd() -> Bool {
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
             while true {
                 let count = uninterrupted { recv(socket, &buffer, buffer.count, 0) }
@@ -52,11 +52,11 @@ public final class ScriptedServer: Sendable {
         }
     }
 
-    public let port: Int
-    public var url: String { "http://127.0.0.1:\(port)" }
+    package let port: Int
+    package var url: String { "http://127.0.0.1:\(port)" }
 
     /// `connections` are served in order, then the socket is closed. Every one of them must be made.
-    public init(_ connections: [@Sendable (Peer) -> Void]) throws {
+    package init(_ connections: [@Sendable (Peer) -> Void]) throws {
         let line = try ListeningPort()
         port = line.number
         Thread.detachNewThread {
@@ -75,15 +75,15 @@ public final class ScriptedServer: Sendable {
         }
     }
 
-    public convenience init(_ serve: @escaping @Sendable (Peer) -> Void) throws { try self.init([serve]) }
+    package convenience init(_ serve: @escaping @Sendable (Peer) -> Void) throws { try self.init([serve]) }
 }
 
 /// A port of this machine that takes connections, for as long as this object is there. Nobody says anything on them.
-public final class ListeningPort: Sendable {
-    public let number: Int
+package final class ListeningPort: Sendable {
+    package let number: Int
     fileprivate let socket: Int32
 
-    public init() throws {
+    package init() throws {
         #if canImport(Darwin)
             let socket = Foundation.socket(AF_INET, SOCK_STREAM, 0)
         #else

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A call on a socket that has a time limit is interrupted even when a debugger attaches, or when the machine stops the
 /// process for a while.
-public func uninterrupted(_ call: () -> Int) -> Int {
+package func uninterrupted(_ call: () -> Int) -> Int {
     while true {
         let result = call()
         if result >= 0 || errno != EINTR { return result }

@@ -3,7 +3,7 @@ import SQLStorage
 /// A database compared with a list of migrations. Nothing here changes it; servers may go on using it.
 extension PostgresDatabase {
     /// Which of `migrations` the database has. Throws what `migrate` would refuse the database with.
-    public func schema(_ migrations: [SQLMigration]) throws -> SQLSchemaStatus {
+    package func schema(_ migrations: [SQLMigration]) throws -> SQLSchemaStatus {
         let plan = try MigrationPlan(migrations, dialect: dialect)
         let applied = try read { try Self.applied($0) }
         let remaining = try plan.remaining(after: applied, at: place)

@@ -1,35 +1,35 @@
 import Foundation
 
 /// Base64url without padding (RFC 4648 section 5), and strict base64 (section 4), over bytes.
-public enum Base64 {
+package enum Base64 {
     /// Encodes with the URL alphabet and no padding.
-    public static func encodeURL(_ bytes: some Sequence<UInt8>) -> String {
+    package static func encodeURL(_ bytes: some Sequence<UInt8>) -> String {
         encode(bytes, alphabet: urlAlphabet, padded: false)
     }
 
     /// Encodes with the standard alphabet and padding.
-    public static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         encode(bytes, alphabet: standardAlphabet, padded: true)
     }
 
     /// Decodes canonical base64url: no padding, no foreign characters, unused bits zero; otherwise `nil`.
-    public static func decodeURL(_ text: some Collection<UInt8>) -> [UInt8]? {
+    package static func decodeURL(_ text: some Collection<UInt8>) -> [UInt8]? {
         decode(text, table: urlTable)
     }
 
-    public static func decodeURL(_ text: String) -> [UInt8]? {
+    package static func decodeURL(_ text: String) -> [UInt8]? {
         decodeURL(text.utf8)
     }
 
     /// Decodes canonical base64 with its padding and no white space; otherwise `nil`.
-    public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         var padding = 0
         for byte in text.suffix(2) where byte == UInt8(ascii: "=") { padding += 1 }
         return decode(text.dropLast(padding), table: standardTable)
     }
 
-    public static func decode(_ text: String) -> [UInt8]? {
+    package static func decode(_ text: String) -> [UInt8]? {
         decode(text.utf8)
     }
 
@@ -110,8 +110,8 @@ public enum Base64 {
 }
 
 /// Lower-case hexadecimal.
-public enum Hex {
-    public static func encode(_ bytes: some Sequence<UInt8>) -> String {
+package enum Hex {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)
         var out: [UInt8] = []
         for byte in bytes {
@@ -122,7 +122,7 @@ public enum Hex {
     }
 
     /// The bytes of an even number of hexadecimal digits in either case, else `nil`.
-    public static func decode(_ text: String) -> [UInt8]? {
+    package static func decode(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
         var out: [UInt8] = []

@@ -4,7 +4,7 @@
 ///     for await value in changes.stream() { … }
 ///
 /// To be sent to from anywhere but a cancellation handler.
-public final class Broadcast<Element: Sendable>: Sendable {
+package final class Broadcast<Element: Sendable>: Sendable {
     private struct State {
         var readers: [UInt64: AsyncStream<Element>.Continuation] = [:]
         var nextReader: UInt64 = 0
@@ -19,10 +19,10 @@ public final class Broadcast<Element: Sendable>: Sendable {
     private let replaysLast: Bool
 
     /// With `replaysLast` a new reader first gets the value that was sent last.
-    public init(replaysLast: Bool = false) { self.replaysLast = replaysLast }
+    package init(replaysLast: Bool = false) { self.replaysLast = replaysLast }
 
     /// A stream of what is sent from now on. Of values that its reader has not taken, the newest `limit` are kept.
-    public func stream(keeping limit: Int = 1000) -> AsyncStream<Element> {
+    package func stream(keeping limit: Int = 1000) -> AsyncStream<Element> {
         let (stream, reader) = AsyncStream.makeStream(
             of: Element.self, bufferingPolicy: .bufferingNewest(max(1, limit)))
         turn.withLock { _ in
@@ -41,7 +41,7 @@ public final class Broadcast<Element: Sendable>: Sendable {
     }
 
     /// Sends to every reader, in the order of the calls.
-    public func send(_ element: Element) {
+    package func send(_ element: Element) {
         turn.withLock { _ in
             let readers = state.withLock { state in
                 guard !state.isFinished else { return [AsyncStream<Element>.Continuation]() }
@@ -53,7 +53,7 @@ public final class Broadcast<Element: Sendable>: Sendable {
     }
 
     /// Ends every reader's stream; later ones end at once.
-    public func finish() {
+    package func finish() {
         turn.withLock { _ in
             let readers = state.withLock { state in
                 state.isFinished = true

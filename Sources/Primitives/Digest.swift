@@ -3,7 +3,7 @@
 #endif
 
 /// SHA-256 (FIPS 180-4). CryptoKit's on Apple platforms, plain Swift elsewhere, so that no C library is linked.
-public struct SHA256: Sendable {
+package struct SHA256: Sendable {
     private var state: SIMD8<UInt32> = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
@@ -11,10 +11,10 @@ public struct SHA256: Sendable {
     private var pending: [UInt8] = []
     private var length: UInt64 = 0
 
-    public init() {}
+    package init() {}
 
     /// The 32 bytes of the digest of `bytes`.
-    public static func hash(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+    package static func hash(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         #if canImport(CryptoKit)
             return Array(CryptoKit.SHA256.hash(data: Array(bytes)))
         #else
@@ -24,7 +24,7 @@ public struct SHA256: Sendable {
         #endif
     }
 
-    public mutating func update(_ bytes: some Sequence<UInt8>) {
+    package mutating func update(_ bytes: some Sequence<UInt8>) {
         let isDone: Void? = pending.isEmpty ? bytes.withContiguousStorageIfAvailable { take($0) } : nil
         guard isDone == nil else { return }
         pending.append(contentsOf: bytes)
@@ -42,7 +42,7 @@ public struct SHA256: Sendable {
         pending.append(contentsOf: bytes[whole...])
     }
 
-    public mutating func finalize() -> [UInt8] {
+    package mutating func finalize() -> [UInt8] {
         let bits = (length + UInt64(pending.count)) * 8
         pending.append(0x80)
         while pending.count % 64 != 56 { pending.append(0) }

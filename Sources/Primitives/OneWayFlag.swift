@@ -7,18 +7,18 @@
 /// For what is asked on every step of a hot path, as whether a subscription has been cancelled, where a lock taken and
 /// given back would be most of the cost. Whoever sees `isSet` sees all that was done before `set()`. Apple's systems have
 /// atomic values only from macOS 15 and iOS 18 on, so there it is a lock.
-public struct OneWayFlag: ~Copyable, Sendable {
+package struct OneWayFlag: ~Copyable, Sendable {
     #if canImport(Darwin)
         @usableFromInline let flag = Locked(false)
 
-        @inlinable public init() {}
-        @inlinable public var isSet: Bool { flag.withLock { $0 } }
-        @inlinable public func set() { flag.withLock { $0 = true } }
+        @inlinable package init() {}
+        @inlinable package var isSet: Bool { flag.withLock { $0 } }
+        @inlinable package func set() { flag.withLock { $0 = true } }
     #else
         @usableFromInline let flag = Atomic(false)
 
-        @inlinable public init() {}
-        @inlinable public var isSet: Bool { flag.load(ordering: .acquiring) }
-        @inlinable public func set() { flag.store(true, ordering: .sequentiallyConsistent) }
+        @inlinable package init() {}
+        @inlinable package var isSet: Bool { flag.load(ordering: .acquiring) }
+        @inlinable package func set() { flag.store(true, ordering: .sequentiallyConsistent) }
     #endif
 }

@@ -26,11 +26,11 @@ public struct SQLMigration: Sendable, Hashable {
 }
 
 /// Which of a list of migrations a database has, and which it is still to get; both in order.
-public struct SQLSchemaStatus: Sendable, Hashable {
-    public let applied: [String]
-    public let pending: [String]
+package struct SQLSchemaStatus: Sendable, Hashable {
+    package let applied: [String]
+    package let pending: [String]
 
-    public init(applied: [String], pending: [String]) {
+    package init(applied: [String], pending: [String]) {
         self.applied = applied
         self.pending = pending
     }

@@ -108,7 +108,7 @@ import Testing
         for field in ["absent", "null"] {
             let error = #expect(throws: PluginError.self) { _ = try payload.require(field, as: String.self) }
             #expect(error?.code == .missingField)
-            #expect(error?.reason.contains("\"\(field)\"") == true)
+            #expect(error?.sentence.contains("\"\(field)\"") == true)
         }
         let none: JSONObject? = nil
         #expect(throws: PluginError(.missingField, "")) { _ = try none.require("text", as: String.self) }

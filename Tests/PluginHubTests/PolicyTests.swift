@@ -56,7 +56,7 @@ import Testing
     func `what is no policy is refused with the place`(json: String, place: String) {
         let error = #expect(throws: PluginError.self) { _ = try policy(json) }
         #expect(error?.code == .invalidPolicy)
-        #expect(error?.reason.contains(place) == true, "\(error?.reason ?? "")")
+        #expect(error?.sentence.contains(place) == true, "\(error?.sentence ?? "")")
     }
 
     @Test func `a policy file is read, and a missing or broken one is named`() throws {
@@ -71,7 +71,7 @@ import Testing
         for (path, code) in [(file, PluginError.Code.invalidPolicy), (missing, .unreadableConfiguration)] {
             let error = #expect(throws: PluginError.self) { _ = try Policy(contentsOfFile: path) }
             #expect(error?.code == code)
-            #expect(error?.reason.contains(path) == true)
+            #expect(error?.sentence.contains(path) == true)
         }
     }
 

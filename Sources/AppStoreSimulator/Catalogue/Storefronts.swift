@@ -2,11 +2,11 @@ import StoreModel
 
 /// The countries in which the App Store sells: Apple's number of each storefront, the currency of its prices and the
 /// locale in which it writes when a catalogue names none.
-public enum Storefronts {
-    public static let usa = Storefront(countryCode: "USA", id: "143441", locale: "en_US", currency: "USD")
+package enum Storefronts {
+    package static let usa = Storefront(countryCode: "USA", id: "143441", locale: "en_US", currency: "USD")
 
     /// The storefront of an ISO 3166-1 alpha-3 code in capitals; `nil` for a country that is not in the table.
-    public static func storefront(_ countryCode: String, locale: String? = nil) -> Storefront? {
+    package static func storefront(_ countryCode: String, locale: String? = nil) -> Storefront? {
         guard let row = rows[countryCode] else { return nil }
         return Storefront(
             countryCode: countryCode, id: "\(row.id)", locale: locale ?? row.locale, currency: row.currency)

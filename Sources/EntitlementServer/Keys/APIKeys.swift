@@ -11,17 +11,17 @@ import StoreModel
 ///     try await keys.revoke(entry.id)
 ///
 /// The ledger keeps only digests: a key can be read when it is made and never again.
-public struct APIKeys: Sendable {
+package struct APIKeys: Sendable {
     /// One key, without what lets anybody in.
-    public struct Entry: Sendable, Hashable {
+    package struct Entry: Sendable, Hashable {
         /// The beginning of the key's digest; names the key in lists and logs.
-        public let id: String
-        public let bundleID: BundleID
-        public let kind: KeyKind
+        package let id: String
+        package let bundleID: BundleID
+        package let kind: KeyKind
         /// What its maker called it.
-        public let label: String?
-        public let createdAt: Date
-        public let revokedAt: Date?
+        package let label: String?
+        package let createdAt: Date
+        package let revokedAt: Date?
     }
 
     private let database: any SQLDatabase
@@ -29,7 +29,7 @@ public struct APIKeys: Sendable {
     private let randomBytes: @Sendable (Int) -> [UInt8]
 
     /// Of a ledger that has every migration. `randomBytes` must be unpredictable.
-    public init(
+    package init(
         database: any SQLDatabase, clock: any WallClock = SystemClock(),
         randomBytes: @escaping @Sendable (Int) -> [UInt8] = KeyText.randomBytes
     ) {
@@ -43,7 +43,7 @@ public struct APIKeys: Sendable {
     /// `save` is called with the key before it becomes valid; what it throws is thrown here, and then no key was made.
     /// Throws `EntitlementServerError` with `unknownApp` for an app no server ever served from this ledger.
     @discardableResult
-    public func create(
+    package func create(
         _ kind: KeyKind, for bundleID: BundleID, label: String? = nil,
         save: (Entry, String) throws -> Void = { _, _ in }
     ) async throws -> (entry: Entry, key: String) {
@@ -77,7 +77,7 @@ public struct APIKeys: Sendable {
     }
 
     /// Every key of an app, or of all apps, revoked ones too, the oldest first.
-    public func list(of bundleID: BundleID? = nil) throws -> [Entry] {
+    package func list(of bundleID: BundleID? = nil) throws -> [Entry] {
         try (bundleID.map { [$0] } ?? apps()).flatMap { app in
             try database.read { connection in
                 try connection.query("SELECT \(Self.columns) FROM api_key WHERE app = ?1", [.text(app.rawValue)])
@@ -91,7 +91,7 @@ public struct APIKeys: Sendable {
     ///
     /// Throws `EntitlementServerError` with `unknownKey` when no key, or more than one, has this id.
     @discardableResult
-    public func revoke(_ id: String) async throws -> Entry {
+    package func revoke(_ id: String) async throws -> Entry {
         let unknown = EntitlementServerError(.unknownKey, "No key has the id \(id); souk keys list shows them all.")
         guard let first = Hex.decode(id), first.count == Self.idLength else { throw unknown }
         let last = first + Array(repeating: 0xFF, count: 32 - first.count)
@@ -139,9 +139,9 @@ public struct APIKeys: Sendable {
 }
 
 /// What keys look like: their kind, so that a person who finds one knows what it is, and 32 unpredictable bytes.
-public enum KeyText {
+package enum KeyText {
     /// Unpredictable bytes of the system.
-    @Sendable public static func randomBytes(_ count: Int) -> [UInt8] {
+    @Sendable package static func randomBytes(_ count: Int) -> [UInt8] {
         var source = SystemRandomNumberGenerator()
         return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &source) }
     }

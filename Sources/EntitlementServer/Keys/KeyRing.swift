@@ -4,7 +4,7 @@ import SQLStorage
 import StoreModel
 
 /// What a key may do.
-public enum KeyKind: String, Sendable, CaseIterable {
+package enum KeyKind: String, Sendable, CaseIterable {
     /// Ships in apps: may post signed facts and read one customer.
     case `public`
     /// Stays on servers: may do everything.

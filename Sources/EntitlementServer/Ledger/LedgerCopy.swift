@@ -12,17 +12,17 @@ import SQLStorage
 /// Each run compares the two row by row and writes what differs, so a copy that was interrupted goes on, and a second one
 /// costs as much as what changed. Neither ledger is served from in between: the target is marked as unfinished until `finish`
 /// has marked the source as moved.
-public struct LedgerCopy: Sendable {
+package struct LedgerCopy: Sendable {
     /// How many rows there are, in both.
-    public struct Counts: Sendable {
+    package struct Counts: Sendable {
         /// Customers, erased ones too.
-        public var customers = 0
+        package var customers = 0
         /// Facts.
-        public var facts = 0
+        package var facts = 0
         /// Events that are kept.
-        public var events = 0
+        package var events = 0
         /// Rows that were written, in all tables.
-        public var written = 0
+        package var written = 0
     }
 
     private struct Table: Sendable {
@@ -77,7 +77,7 @@ public struct LedgerCopy: Sendable {
     /// - Parameters:
     ///   - sourceName: what the SQLite ledger is called in messages.
     ///   - targetName: the URL that the source names once it was moved, without a password.
-    public init(
+    package init(
         from source: any SQLDatabase, named sourceName: String, to target: any SQLDatabase, named targetName: String
     ) {
         self.source = source
@@ -92,7 +92,7 @@ public struct LedgerCopy: Sendable {
     ///
     /// Throws `EntitlementServerError` with `invalidConfiguration` when the source is no ledger of this program's schema or was
     /// moved elsewhere, and when the target holds a ledger that is no unfinished copy.
-    public func begin() async throws {
+    package func begin() async throws {
         var applied = try source.read(AppliedMigration.ofLedger)
         if let moved = applied.last?.name, moved.hasPrefix(AppliedMigration.movedTo) {
             guard moved == AppliedMigration.movedTo + targetName else {
@@ -125,7 +125,7 @@ public struct LedgerCopy: Sendable {
     }
 
     /// Makes the target equal to the source as it is read now. `progress` hears the share that is done, from 0 to 1.
-    public func run(progress: @Sendable (Double) -> Void = { _ in }) async throws -> Counts {
+    package func run(progress: @Sendable (Double) -> Void = { _ in }) async throws -> Counts {
         var counts = Counts()
         let tables = try tables()
         // What refers to others goes first. A row that went is not in the way of one that takes its place.
@@ -149,7 +149,7 @@ public struct LedgerCopy: Sendable {
     /// which nothing wrote to the source, and after both were verified.
     ///
     /// Throws `internalInconsistency` when the two differ.
-    public func finish() async throws {
+    package func finish() async throws {
         for table in try tables() {
             var last: [SQLValue]?
             repeat {

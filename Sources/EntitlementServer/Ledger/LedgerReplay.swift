@@ -10,48 +10,48 @@ import StoreModel
 ///     print(report.differences)
 ///
 /// Changes nothing, and may run beside a server: each customer is looked at in one snapshot.
-public struct LedgerReplay: Sendable {
+package struct LedgerReplay: Sendable {
     /// Where the ledger does not say what follows from it.
-    public struct Difference: Sendable, Hashable, CustomStringConvertible {
-        public let app: BundleID
-        public let environment: StoreEnvironment
+    package struct Difference: Sendable, Hashable, CustomStringConvertible {
+        package let app: BundleID
+        package let environment: StoreEnvironment
         /// A customer, a purchase or a fact, in words.
-        public let subject: String
-        public let reason: String
+        package let subject: String
+        package let reason: String
 
-        public var description: String { "\(app), \(environment): \(subject) \(reason)" }
+        package var description: String { "\(app), \(environment): \(subject) \(reason)" }
     }
 
     /// What a customer redeemed that no purchase gave.
-    public struct Debt: Sendable, Hashable, CustomStringConvertible {
-        public let app: BundleID
-        public let environment: StoreEnvironment
-        public let customer: CustomerID
+    package struct Debt: Sendable, Hashable, CustomStringConvertible {
+        package let app: BundleID
+        package let environment: StoreEnvironment
+        package let customer: CustomerID
         /// The type of credit.
-        public let credit: String
+        package let credit: String
         /// In units of the credit.
-        public let amount: Int
+        package let amount: Int
 
-        public var description: String {
+        package var description: String {
             "\(app), \(environment): customer \(customer) spent \(amount) \(credit) more than was bought, before this was refused"
         }
     }
 
-    public struct Report: Sendable {
-        public var facts = 0
-        public var purchases = 0
-        public var customers = 0
+    package struct Report: Sendable {
+        package var facts = 0
+        package var purchases = 0
+        package var customers = 0
         /// Facts whose source was erased; their summary stays.
-        public var factsWithoutSource = 0
+        package var factsWithoutSource = 0
         /// Answers that the server computes anew before it gives them, because its rules changed.
-        public var staleAnswers = 0
+        package var staleAnswers = 0
         /// Customers who redeemed more than their purchases gave, in a ledger of before, which allowed that. The first
         /// hundred. No difference: what they owe is taken from what they buy next.
-        public var debts: [Debt] = []
-        public var debtCount = 0
+        package var debts: [Debt] = []
+        package var debtCount = 0
         /// The first hundred.
-        public var differences: [Difference] = []
-        public var differenceCount = 0
+        package var differences: [Difference] = []
+        package var differenceCount = 0
 
         mutating func add(_ difference: Difference) {
             differenceCount += 1
@@ -73,7 +73,7 @@ public struct LedgerReplay: Sendable {
     /// - Parameters:
     ///   - apps: with the feature maps that the server has.
     ///   - clock: the server's.
-    public init(
+    package init(
         database: any SQLDatabase, apps: [EntitlementService.Configuration.App], clock: any WallClock = SystemClock()
     ) {
         self.database = database
@@ -85,7 +85,7 @@ public struct LedgerReplay: Sendable {
     }
 
     /// The apps that a ledger keeps.
-    public static func apps(in database: any SQLDatabase) throws -> [BundleID] {
+    package static func apps(in database: any SQLDatabase) throws -> [BundleID] {
         try database.read { connection in
             try connection.query("SELECT bundle_id FROM app ORDER BY bundle_id").map {
                 BundleID(unchecked: try $0["bundle_id"])
@@ -94,7 +94,7 @@ public struct LedgerReplay: Sendable {
     }
 
     /// How much there is to look at, for `progress`.
-    public func size() throws -> Int {
+    package func size() throws -> Int {
         try database.read { connection in
             try ["fact", "purchase", "customer", "redemption"].reduce(0) { sum, table in
                 let row = try connection.first("SELECT COUNT(*) AS rows FROM \(table)")
@@ -107,7 +107,7 @@ public struct LedgerReplay: Sendable {
     ///
     /// Throws `EntitlementServerError` with `invalidConfiguration` when the ledger's answers were computed by other feature
     /// maps than those of `apps`, or for an app that is not among them.
-    public func run(progress: (Int) -> Void = { _ in }) throws -> Report {
+    package func run(progress: (Int) -> Void = { _ in }) throws -> Report {
         try checkRules()
         var report = Report()
         var seen = 0

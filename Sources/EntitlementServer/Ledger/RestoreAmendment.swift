@@ -9,25 +9,25 @@ import StoreModel
 ///     try await backup.replace(path, keepingItAs: former) { try RestoreAmendment(of: $0) } amending: { copy, amendment in
 ///         changes = try await amendment?.apply(to: copy, at: Date())
 ///     }
-public struct RestoreAmendment: Sendable {
+package struct RestoreAmendment: Sendable {
     /// What a restored backup would otherwise have undone.
-    public struct Changes: Sendable {
+    package struct Changes: Sendable {
         /// Keys that the backup does not have.
-        public fileprivate(set) var added: [APIKeys.Entry] = []
+        package fileprivate(set) var added: [APIKeys.Entry] = []
         /// Keys that are valid in the backup.
-        public fileprivate(set) var revoked: [APIKeys.Entry] = []
+        package fileprivate(set) var revoked: [APIKeys.Entry] = []
         /// How many customers of the backup are erased in it now.
-        public fileprivate(set) var erasedCustomers = 0
+        package fileprivate(set) var erasedCustomers = 0
         /// How many erasures since the backup could not be repeated: earlier versions kept no digests of names.
-        public fileprivate(set) var unknownErasures = 0
+        package fileprivate(set) var unknownErasures = 0
         /// Whether the ledger that was read is not the one of the backup: it was founded anew, or belongs to another
         /// server. It does not know what happened since the backup.
-        public fileprivate(set) var isOfAnotherLedger = false
+        package fileprivate(set) var isOfAnotherLedger = false
         /// Whether the ledger that was read does not know all that happened since the backup: it is an older state of the
         /// same ledger, it was restored over one that was lost, or it is damaged.
-        public fileprivate(set) var isIncomplete = false
+        package fileprivate(set) var isIncomplete = false
 
-        public init() {}
+        package init() {}
     }
 
     private struct App: Sendable {
@@ -86,12 +86,12 @@ public struct RestoreAmendment: Sendable {
     private let isWhole: Bool
 
     /// Whether customers were erased from the ledger that was read.
-    public var hasErasures: Bool { !erased.isEmpty }
+    package var hasErasures: Bool { !erased.isEmpty }
 
     /// Of a ledger that has every migration.
     ///
     /// - Parameter isWhole: whether nothing in the file of the ledger is damaged.
-    public init(of connection: any SQLConnection, isWhole: Bool = true) throws {
+    package init(of connection: any SQLConnection, isWhole: Bool = true) throws {
         self.isWhole = isWhole
         apps = try connection.query("SELECT * FROM app").map { row in
             App(
@@ -115,7 +115,7 @@ public struct RestoreAmendment: Sendable {
     /// Applies it to a backup, after its migrations. Keys that only the backup has stay as they are there.
     ///
     /// - Parameter now: the real time. Events get ids beyond it where the ledger that was read is another one.
-    public func apply(to database: SQLiteDatabase, at now: Date) async throws -> Changes {
+    package func apply(to database: SQLiteDatabase, at now: Date) async throws -> Changes {
         try database.migrate(Schema.migrations(for: database.dialect))
         let ledger = Ledger(
             database: database, clock: SystemClock(), cache: AnswerCache(bytes: 0), metrics: ServerMetrics(),
@@ -187,7 +187,7 @@ public struct RestoreAmendment: Sendable {
     /// have the same ids.
     ///
     /// - Parameter now: the real time. Events get ids beyond it, in milliseconds since 1970.
-    public static func skipUnknownEvents(in database: SQLiteDatabase, at now: Date) async throws {
+    package static func skipUnknownEvents(in database: SQLiteDatabase, at now: Date) async throws {
         try database.migrate(Schema.migrations(for: database.dialect))
         try await database.write { connection in
             try skipEvents(after: assumedLastEvent(at: now), of: books(connection), connection)

@@ -10,7 +10,7 @@ import StoreModel
 /// | 16–27 | the nonce |
 /// | 28– | the ciphertext (AES-256-GCM), as long as the JSON |
 /// | last 16 | the tag, which vouches for the header too |
-public enum EncryptedProductList {
+package enum EncryptedProductList {
     private static let mark = Array("SOUKLIST".utf8)
     private static let version: UInt32 = 1
     private static let headerLength = 16
@@ -18,13 +18,13 @@ public enum EncryptedProductList {
     private static let overhead = 12 + 16
 
     /// Whether `file` begins as an encrypted product list does.
-    public static func recognizes(_ file: [UInt8]) -> Bool { file.starts(with: mark) }
+    package static func recognizes(_ file: [UInt8]) -> Bool { file.starts(with: mark) }
 
     /// The file of `json`.
     ///
     /// - Parameter seal: encrypts its first argument, vouching for its second, under a new nonce: what
     ///   `AES256GCM.seal(_:authenticating:)` does.
-    public static func file(
+    package static func file(
         of json: [UInt8], sealedBy seal: (_ json: [UInt8], _ header: [UInt8]) throws -> [UInt8]
     ) throws -> [UInt8] {
         let header = mark + bytes(of: version) + bytes(of: UInt32(json.count + overhead))

@@ -4,19 +4,19 @@ import StoreModel
 ///
 /// All of them name products as they count (`ProductList.base(of:)`): a variant as its product, a discount as the product
 /// at full price.
-public struct ProductSets: Sendable, Equatable {
+package struct ProductSets: Sendable, Equatable {
     /// Bought, and not taken back.
-    public let purchased: Set<String>
+    package let purchased: Set<String>
     /// Acquired on this device through a subscription, and what comes with a subscription by itself. Not all of it need be
     /// allowed.
-    public let acquiredViaSubscription: Set<String>
+    package let acquiredViaSubscription: Set<String>
     /// The union of the two.
-    public let acquired: Set<String>
+    package let acquired: Set<String>
     /// What the app must give access to: what was bought, what is acquired from the start, and of what was acquired
     /// through a subscription that which the active one enables.
-    public let allowed: Set<String>
+    package let allowed: Set<String>
     /// Products with all their content on the device, those without any content included.
-    public let downloadedContent: Set<String>
+    package let downloadedContent: Set<String>
 
     /// - Parameters:
     ///   - list: `nil` when no list could be had. Then a subscriber keeps all that was ever acquired: a fault of the list
@@ -25,7 +25,7 @@ public struct ProductSets: Sendable, Equatable {
     ///   - acquiredViaSubscription: what was acquired on this device.
     ///   - subscription: the product of the active subscription; `nil` without one.
     ///   - downloadedContent: the products whose content was downloaded.
-    public init(
+    package init(
         list: ProductList?, purchased: Set<ProductID>, acquiredViaSubscription: Set<ProductID>,
         subscription: ProductID?, downloadedContent: Set<ProductID> = []
     ) {

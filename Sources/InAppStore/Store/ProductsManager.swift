@@ -9,9 +9,10 @@ public protocol ProductsManager: Sendable {
     ///
     /// A product for subscribers only is acquired without the store, and only while a subscription enables it. Buying a
     /// subscription does not by itself acquire what it enables: see `acquireAllEnabledProducts`.
+    ///
     /// Throws `acknowledgementPending` when the customer has paid but the server cannot be reached: the purchase is kept
-    /// and acknowledged later, by itself; with a local verifier that finds it true the call returns, and the product may be used
-    /// until the server has judged.
+    /// and acknowledged later, by itself. With a local verifier that finds it true the call returns, and the product may be
+    /// used until the server has judged.
     ///
     /// Throws `invalidProductForPurchasing` when the App Store does not sell the product, and
     /// `productsMetadataFetchingFailed` when it cannot be asked about it.

@@ -1,10 +1,10 @@
 import Foundation
 
 /// Everything that must be said to the kernel for a file to survive a crash, and no more of it than one value needs.
-public enum DurableFile {
+package enum DurableFile {
     /// The whole file, `nil` when there is none. Throws `EFBIG` for one of more than `limit` bytes; never follows a
     /// symbolic link.
-    public static func read(_ path: String, upTo limit: Int) throws(FileFailure) -> [UInt8]? {
+    package static func read(_ path: String, upTo limit: Int) throws(FileFailure) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         if file < 0, errno == ENOENT { return nil }
         guard file >= 0 else { throw FileFailure("read", path, errno) }
@@ -23,7 +23,7 @@ public enum DurableFile {
     /// Writes to `temporary` in the same folder, flushes it, and gives it the name `path`: there is the content before
     /// or the new one, after a crash too, once the folder was flushed (`flush`). On failure nothing is left behind.
     /// The file's mode is 0600.
-    public static func write(_ content: [UInt8], to path: String, by temporary: String) throws(FileFailure) {
+    package static func write(_ content: [UInt8], to path: String, by temporary: String) throws(FileFailure) {
         // A file of this name can only be what a process of the same number left behind when it was killed.
         unlink(temporary)
         do throws(FileFailure) {
@@ -45,7 +45,7 @@ public enum DurableFile {
     }
 
     /// Makes what stands in a file, or the names in a folder, durable.
-    public static func flush(_ path: String) throws(FileFailure) {
+    package static func flush(_ path: String) throws(FileFailure) {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw FileFailure("flush", path, errno) }
         defer { close(file) }
@@ -64,14 +64,14 @@ public enum DurableFile {
     }
 
     /// A new file for writing, which the caller closes. Throws when something of this name is there, a link too.
-    public static func create(_ path: String, mode: mode_t) throws(FileFailure) -> Int32 {
+    package static func create(_ path: String, mode: mode_t) throws(FileFailure) -> Int32 {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard file >= 0 else { throw FileFailure("write", path, errno) }
         return file
     }
 
     /// Writes all of `bytes` at the end of an open file; `path` is for the error.
-    public static func append(
+    package static func append(
         _ bytes: UnsafeRawBufferPointer, to file: Int32, path: String
     ) throws(FileFailure) {
         var written = 0
@@ -84,7 +84,7 @@ public enum DurableFile {
     }
 
     /// Repeats a call that a signal interrupted.
-    public static func retrying(_ call: () -> Int) -> Int {
+    package static func retrying(_ call: () -> Int) -> Int {
         while true {
             let result = call()
             if result >= 0 || errno != EINTR { return result }

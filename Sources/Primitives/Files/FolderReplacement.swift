@@ -13,9 +13,9 @@ import Foundation
 ///
 /// Any number of threads and processes may replace one folder; the last to commit wins. Nobody else may write where
 /// they do: the folder that holds both must belong to this user.
-public final class FolderReplacement: Sendable {
+package final class FolderReplacement: Sendable {
     /// Where the new content is written: a folder of mode 0700, empty at first.
-    public let path: String
+    package let path: String
 
     private let target: Target
     private let exchange: Exchange
@@ -26,7 +26,7 @@ public final class FolderReplacement: Sendable {
     /// Makes the new folder beside `folder`, whose parent must be there; removes what killed processes left.
     ///
     /// Throws `FileFailure`, `ENOTDIR` when `folder` or its parent is something else than a folder.
-    public convenience init(of folder: String) throws(FileFailure) {
+    package convenience init(of folder: String) throws(FileFailure) {
         try self.init(of: folder, exchange: Self.systemExchange)
     }
 
@@ -45,7 +45,7 @@ public final class FolderReplacement: Sendable {
     /// Flushes the new content and puts it into the folder's place; the old content is removed afterwards.
     ///
     /// Throws `FileFailure`: the old content is in its place then, unless only flushing the folder above failed.
-    public func commit() throws(FileFailure) {
+    package func commit() throws(FileFailure) {
         // Flushed one after the other, files are written one after the other; begun all at once, they are written together.
         try Self.visit(path) { Self.beginWriting($0) }
         try Self.visit(path, DurableFile.flush)
@@ -59,14 +59,14 @@ public final class FolderReplacement: Sendable {
     /// Removes what killed processes left beside `folder`. Where the file system cannot exchange two folders in one
     /// step, this is also what puts the old content back if a process was killed between two steps: call it before the
     /// folder is read.
-    public static func recover(_ folder: String) throws(FileFailure) {
+    package static func recover(_ folder: String) throws(FileFailure) {
         try Target(folder).recover()
     }
 
     /// Removes `folder` with all that is in it, in one step for whoever looks. Without the folder nothing is to be done.
     ///
     /// Throws `FileFailure`, as `init(of:)` does.
-    public static func remove(_ folder: String) throws(FileFailure) {
+    package static func remove(_ folder: String) throws(FileFailure) {
         let target = try Target(folder)
         try target.recover()
         let (leftover, lock) = try target.makeLockedFolder()

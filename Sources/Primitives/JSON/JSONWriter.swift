@@ -21,18 +21,18 @@ extension JSONValue: CustomStringConvertible {
 }
 
 /// Writes JSON straight into a byte buffer.
-public struct JSONWriter {
-    public private(set) var bytes: [UInt8] = []
+package struct JSONWriter {
+    package private(set) var bytes: [UInt8] = []
     private let pretty: Bool
     private let sortedKeys: Bool
     private var indentation = 0
 
-    public init(pretty: Bool = false, sortedKeys: Bool = false) {
+    package init(pretty: Bool = false, sortedKeys: Bool = false) {
         self.pretty = pretty
         self.sortedKeys = sortedKeys
     }
 
-    public mutating func write(_ value: JSONValue) {
+    package mutating func write(_ value: JSONValue) {
         switch value {
         case .null: raw("null")
         case .bool(let value): raw(value ? "true" : "false")
@@ -59,7 +59,7 @@ public struct JSONWriter {
     }
 
     /// A string in quotes, escaped as RFC 8259 section 7 demands.
-    public mutating func write(_ text: String) {
+    package mutating func write(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
         var text = text
         text.withUTF8 { utf8 in

@@ -35,14 +35,14 @@ extension ExactText {
 ///
 ///     var seen: Set<ExactString> = []
 ///     seen.insert(ExactString(name))
-public struct ExactString: ExactText, ExpressibleByStringLiteral, CustomStringConvertible {
-    public let rawValue: String
+package struct ExactString: ExactText, ExpressibleByStringLiteral, CustomStringConvertible {
+    package let rawValue: String
 
-    public init(rawValue: String) { self.rawValue = rawValue }
-    public init(_ text: String) { rawValue = text }
-    public init(stringLiteral value: String) { rawValue = value }
+    package init(rawValue: String) { self.rawValue = rawValue }
+    package init(_ text: String) { rawValue = text }
+    package init(stringLiteral value: String) { rawValue = value }
 
-    public var description: String { rawValue }
+    package var description: String { rawValue }
 }
 
 extension String {

@@ -2,15 +2,15 @@ import Foundation
 import Primitives
 
 /// The customer of an app whose user has not logged in: a random id, made once and kept in `SecureStorage`.
-public struct AnonymousCustomer: Hashable, Sendable {
+package struct AnonymousCustomer: Hashable, Sendable {
     /// `anonymous-` and a UUID; the same after every restart.
-    public let id: CustomerID
+    package let id: CustomerID
 
     /// Reads the id, or makes it and keeps it durably before anybody learns it.
     ///
     /// Throws what the storage throws, and `PurchaseError.storageCorrupt`: a damaged id is not replaced, because
     /// purchases hang on it.
-    public init(storage: any SecureStorage, makeUUID: () -> UUID = { UUID() }) throws {
+    package init(storage: any SecureStorage, makeUUID: () -> UUID = { UUID() }) throws {
         if let bytes = try storage.data(for: Self.key) {
             guard let text = String(utf8: bytes), let id = CustomerID(rawValue: text) else {
                 throw PurchaseError(.storageCorrupt, "The stored id of the anonymous customer is damaged; remove it.")

@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 
 /// A storage that can keep a damaged value beside its place, for whoever wants to look at it, and have the place free.
-public protocol RepairableStorage: SecureStorage {
+package protocol RepairableStorage: SecureStorage {
     /// Durable when it returns; of values set aside under one key the last is kept. Returns where it is now, `nil` when
     /// there was none.
     func setAside(_ key: String) throws -> String?

@@ -11,7 +11,7 @@ extension SQLiteFile {
     /// - Parameters:
     ///   - progress: called with the part that is done, from 0 to 1.
     ///   - holdsDeleted: whether the copy is to be written anew before it gets its name, without anything that was deleted.
-    public func backUp(
+    package func backUp(
         to destination: String, progress: (Double) -> Void = { _ in },
         holdsDeleted: (any SQLConnection) throws -> Bool = { _ in false }
     ) throws {
@@ -59,7 +59,7 @@ extension SQLiteFile {
     ///   - amend: is given the copy before it takes the place, and what `read` returned. What it throws is thrown here.
     /// - Returns: why the old database could not be written anew, `nil` where it could or need not be.
     @discardableResult
-    public func replace<Kept: Sendable>(
+    package func replace<Kept: Sendable>(
         _ target: String, keepingItAs former: String, progress: (Double) -> Void = { _ in },
         reading read: (any SQLConnection) throws -> Kept, holdsDeleted: (Kept) -> Bool = { _ in false },
         amending amend: (SQLiteDatabase, Kept?) async throws -> Void
@@ -97,7 +97,7 @@ extension SQLiteFile {
     }
 
     /// Writes the file anew, without anything that was deleted from it. Nobody else may have it open.
-    public func compact() throws {
+    package func compact() throws {
         let connection = try SQLiteConnection(path: path, mode: .plain, limits: limits)
         defer { connection.close() }
         try connection.leaveWriteAheadLog(within: limits.busyTimeout)

@@ -5,12 +5,12 @@ import Foundation
 ///
 ///     let file = try SQLiteFile(path: "/var/lib/souk/ledger.sqlite")
 ///     try file.backUp(to: "/var/backups/ledger-2026-11-20.sqlite")
-public struct SQLiteFile: Sendable {
-    public let path: String
+package struct SQLiteFile: Sendable {
+    package let path: String
     let limits: SQLiteConnection.Limits
 
     /// Throws `SQLError` with `cannotOpen` when there is no file at `path`.
-    public init(path: String, busyTimeout: Duration = .seconds(5)) throws {
+    package init(path: String, busyTimeout: Duration = .seconds(5)) throws {
         guard access(path, F_OK) == 0 else {
             throw SQLError(.cannotOpen, "The database \(path) cannot be opened: there is no such file.")
         }
@@ -32,7 +32,7 @@ public struct SQLiteFile: Sendable {
     }
 
     /// Which of `migrations` the file has. Throws what `SQLDatabase.migrate` would refuse the file with.
-    public func schema(_ migrations: [SQLMigration]) throws -> SQLSchemaStatus {
+    package func schema(_ migrations: [SQLMigration]) throws -> SQLSchemaStatus {
         let plan = try MigrationPlan(migrations, dialect: .sqlite)
         let applied = try reading { session in
             let table = try session.first("SELECT 1 AS one FROM sqlite_schema WHERE name = 'schema_migrations'")
@@ -43,7 +43,7 @@ public struct SQLiteFile: Sendable {
     }
 
     /// What is wrong with the file, in sentences, `limit` at most of each kind; empty when nothing is. Reads all of it.
-    public func damage(limit: Int = 20) throws -> [String] {
+    package func damage(limit: Int = 20) throws -> [String] {
         try reading { session in
             let pages = try session.query("PRAGMA integrity_check(\(limit))").map { try $0[0] as String }
             guard pages == ["ok"] else { return pages.map { "The file is damaged: \($0)." } }
@@ -55,7 +55,7 @@ public struct SQLiteFile: Sendable {
 
     /// Where tables and indexes are not what `migrations`, all of them applied, make of an empty database: somebody
     /// changed them by hand. In sentences; empty when they are the same.
-    public func deviations(from migrations: [SQLMigration]) async throws -> [String] {
+    package func deviations(from migrations: [SQLMigration]) async throws -> [String] {
         let model = try SQLiteDatabase.temporary()
         let expected: Set<String>
         do {

@@ -6,10 +6,10 @@ import Primitives
 ///
 ///     let value = try DeviceVerification.value(nonce: nonce, deviceVerificationID: device)
 ///     payload.deviceVerification == value          // the document was made for this device
-public enum DeviceVerification {
+package enum DeviceVerification {
     /// The member `deviceVerification`: base64 of the SHA-384 over the nonce and the device's verification id, both in lower
     /// case, the nonce first. Throws `cryptographyFailed`.
-    public static func value(nonce: UUID, deviceVerificationID: UUID) throws(SignedDataError) -> String {
+    package static func value(nonce: UUID, deviceVerificationID: UUID) throws(SignedDataError) -> String {
         let text = Array((nonce.uuidString + deviceVerificationID.uuidString).lowercased().utf8)
         var digest = [UInt8](repeating: 0, count: 48)
         guard EVP_Q_digest(nil, "SHA384", nil, text, text.count, &digest, nil) == 1 else {

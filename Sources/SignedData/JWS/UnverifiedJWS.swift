@@ -1,22 +1,22 @@
 import Primitives
 
 /// What a JWS says without anybody having checked that it is true: for showing to people, never for deciding.
-public struct UnverifiedJWS: Sendable {
+package struct UnverifiedJWS: Sendable {
     /// The header, whatever it holds.
-    public let unverifiedHeader: JSONValue
+    package let unverifiedHeader: JSONValue
     /// The payload, whatever it holds.
-    public let unverifiedPayload: JSONValue
+    package let unverifiedPayload: JSONValue
     /// The payload's bytes.
-    public let unverifiedPayloadBytes: [UInt8]
+    package let unverifiedPayloadBytes: [UInt8]
     /// The certificates of the header (x5c) that can be read, the leaf first. Reading them takes a while.
-    public var unverifiedCertificates: [Certificate] {
+    package var unverifiedCertificates: [Certificate] {
         (unverifiedHeader["x5c"]?.arrayValue ?? []).compactMap { element in
             element.stringValue.flatMap { Base64.decode($0) }.flatMap { try? Certificate(der: $0) }
         }
     }
 
     /// Takes a compact JWS apart. Throws `malformed`, `payloadMalformed`, or `tooLarge` beyond a megabyte.
-    public init(unverified jws: String) throws(SignedDataError) {
+    package init(unverified jws: String) throws(SignedDataError) {
         guard jws.utf8.count <= 1 << 20 else {
             throw SignedDataError(.tooLarge, "The JWS has more than a megabyte.")
         }

@@ -4,11 +4,11 @@ import COpenSSL
 ///
 ///     let hmac = try HMACSHA256(key: secret)
 ///     guard hmac.isValid(code, for: body) else { … }
-public struct HMACSHA256: Sendable {
+package struct HMACSHA256: Sendable {
     private let key: SecretBytes
 
     /// Any length but none; 32 random bytes are right. Throws `keyMalformed` for an empty key, which everybody knows.
-    public init(key: [UInt8]) throws(SignedDataError) {
+    package init(key: [UInt8]) throws(SignedDataError) {
         guard !key.isEmpty, key.count <= Int32.max else {
             throw SignedDataError(.keyMalformed, "The key of an HMAC is empty; 32 random bytes are right.")
         }
@@ -16,7 +16,7 @@ public struct HMACSHA256: Sendable {
     }
 
     /// The 32 bytes that prove `message`.
-    public func code(for message: [UInt8]) -> [UInt8] {
+    package func code(for message: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 32) { code, count in
             code.initialize(repeating: 0)
             let isDone = key.withUnsafeBytes { key in
@@ -29,7 +29,7 @@ public struct HMACSHA256: Sendable {
     }
 
     /// Whether `code` proves `message`. Takes the same time whatever byte differs.
-    public func isValid(_ code: [UInt8], for message: [UInt8]) -> Bool {
+    package func isValid(_ code: [UInt8], for message: [UInt8]) -> Bool {
         code.count == 32 && CRYPTO_memcmp(self.code(for: message), code, 32) == 0
     }
 }

@@ -2,10 +2,10 @@ import Primitives
 
 /// The forms receipts are kept and sent in: DER or BER as the store made them, base64 with or without line breaks, and the
 /// form before iOS 7, which is only recognised.
-public enum ReceiptEncoding {
+package enum ReceiptEncoding {
     /// The receipt's bytes from a file or a message: as they are, or out of base64 (RFC 4648 section 4), with white space
     /// anywhere. Throws `malformed`, also for nothing, `tooLarge` beyond 16 MB.
-    public static func bytes(of encoded: [UInt8]) throws(SignedDataError) -> [UInt8] {
+    package static func bytes(of encoded: [UInt8]) throws(SignedDataError) -> [UInt8] {
         guard encoded.count <= 16 << 20 else {
             throw SignedDataError(.tooLarge, "The receipt has more than 16 megabytes.")
         }

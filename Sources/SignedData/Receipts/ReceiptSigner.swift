@@ -10,13 +10,13 @@ import StoreModel
 ///         AppReceipt(receiptType: "ProductionSandbox", bundleID: "com.example", creationDate: clock.now()))
 ///
 /// The bytes are the same for the same receipt, but for the signature: ECDSA is random.
-public struct ReceiptSigner: Sendable {
+package struct ReceiptSigner: Sendable {
     private let key: SigningKey
     private let certificates: [UInt8]
     private let signerIdentity: [UInt8]
 
     /// Throws `certificateMalformed` when a certificate is not in DER.
-    public init(_ chain: SigningChain) throws(SignedDataError) {
+    package init(_ chain: SigningChain) throws(SignedDataError) {
         try self.init(key: chain.leafKey, certificates: chain.certificates)
     }
 
@@ -37,7 +37,7 @@ public struct ReceiptSigner: Sendable {
 
     /// A receipt. With a device, the hash that binds the receipt to it (attribute 5) is computed from its opaque value and
     /// bundle id, which it must have then: otherwise `payloadMalformed` is thrown. Throws `cryptographyFailed`.
-    public func sign(_ receipt: AppReceipt, for device: DeviceIdentifier? = nil) throws(SignedDataError) -> [UInt8] {
+    package func sign(_ receipt: AppReceipt, for device: DeviceIdentifier? = nil) throws(SignedDataError) -> [UInt8] {
         var receipt = receipt
         if let device {
             guard let opaqueValue = receipt.opaqueValue, let bundleID = receipt.bundleID else {

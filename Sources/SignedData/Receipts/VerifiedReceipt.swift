@@ -53,20 +53,20 @@ extension VerifiedReceipt: Equatable {
 }
 
 /// What a receipt says without anybody having checked that it is true: for showing to people, never for deciding.
-public struct UnverifiedReceipt: Sendable {
+package struct UnverifiedReceipt: Sendable {
     /// The content, whatever it says.
-    public let unverifiedReceipt: AppReceipt
+    package let unverifiedReceipt: AppReceipt
     /// The content's bytes.
-    public let unverifiedPayloadBytes: ArraySlice<UInt8>
+    package let unverifiedPayloadBytes: ArraySlice<UInt8>
     /// The certificates' bytes as they stand in the container.
     private let encodedCertificates: [[UInt8]]
 
     /// The certificates that can be read, the leaf first. They are read at each call.
-    public var unverifiedCertificates: [Certificate] { encodedCertificates.compactMap { try? Certificate(der: $0) } }
+    package var unverifiedCertificates: [Certificate] { encodedCertificates.compactMap { try? Certificate(der: $0) } }
 
     /// Takes a receipt in DER or BER apart. Throws `malformed`, `unsupportedAlgorithm`, `legacyReceipt`,
     /// `payloadMalformed`, or `tooLarge` beyond 4 megabytes or 100 000 attributes.
-    public init(unverified document: [UInt8]) throws(SignedDataError) {
+    package init(unverified document: [UInt8]) throws(SignedDataError) {
         let limits = ReceiptVerifier.Configuration(bundleIDs: nil, environments: nil)
         try ReceiptVerifier.checkForm(document, maximumLength: limits.maximumLength)
         let result = document.withUnsafeBytes { bytes in

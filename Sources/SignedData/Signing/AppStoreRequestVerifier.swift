@@ -3,27 +3,27 @@ import Primitives
 import StoreModel
 
 /// A request to the App Store whose signature holds.
-public struct SignedAppStoreRequest: Sendable, Hashable {
-    public let request: AppStoreRequest
-    public let keyID: String
-    public let issuerID: String
+package struct SignedAppStoreRequest: Sendable, Hashable {
+    package let request: AppStoreRequest
+    package let keyID: String
+    package let issuerID: String
     /// Whoever accepts requests remembers it, so that none is used twice.
-    public let nonce: UUID
-    public let issuedAt: Date
+    package let nonce: UUID
+    package let issuedAt: Date
 }
 
 /// Judges requests to the App Store as the App Store does: with the public keys of an app's team.
-public struct AppStoreRequestVerifier: Sendable {
+package struct AppStoreRequestVerifier: Sendable {
     /// How long after it was signed a request is accepted. Apple counts from `iat` but does not say how far; for offers
     /// of version 1 it says 24 hours.
-    public var maximumAge: TimeInterval = PromotionalOfferSignature.lifetime
+    package var maximumAge: TimeInterval = PromotionalOfferSignature.lifetime
 
     private let keys: [String: VerificationKey]
     private let issuerID: String
     private let bundleID: BundleID
 
     /// The keys by their ids.
-    public init(keys: [String: VerificationKey], issuerID: String, bundleID: BundleID) {
+    package init(keys: [String: VerificationKey], issuerID: String, bundleID: BundleID) {
         self.keys = keys
         self.issuerID = issuerID
         self.bundleID = bundleID
@@ -33,7 +33,7 @@ public struct AppStoreRequestVerifier: Sendable {
     ///
     /// Throws `tooLarge`, `malformed`, `unsupportedAlgorithm`, `unknownKey`, `signatureInvalid`, `payloadMalformed`,
     /// `claimInvalid` (issuer, audience), `wrongBundle`, `notCurrent`. Clocks may differ by a minute.
-    public func verify(_ jws: String, at instant: Date) throws(SignedDataError) -> SignedAppStoreRequest {
+    package func verify(_ jws: String, at instant: Date) throws(SignedDataError) -> SignedAppStoreRequest {
         let token = try ServerJWT(jws, keys: keys)
         try token.checkIssuer(issuerID)
         let request = try AppStoreRequest(token)

@@ -3,13 +3,13 @@ import Primitives
 import StoreModel
 
 /// Judges bearer tokens as Apple's App Store Server API does.
-public struct AppStoreServerTokenVerifier: Sendable {
+package struct AppStoreServerTokenVerifier: Sendable {
     private let keys: [String: VerificationKey]
     private let issuerID: String
     private let bundleID: BundleID
 
     /// The keys by their ids.
-    public init(keys: [String: VerificationKey], issuerID: String, bundleID: BundleID) {
+    package init(keys: [String: VerificationKey], issuerID: String, bundleID: BundleID) {
         self.keys = keys
         self.issuerID = issuerID
         self.bundleID = bundleID
@@ -22,7 +22,7 @@ public struct AppStoreServerTokenVerifier: Sendable {
     /// `claimInvalid` (issuer, audience, more than 60 minutes), `wrongBundle`, `notCurrent`. Clocks may differ by a
     /// minute; `iat` may be absent, as Apple's own client leaves it out.
     @discardableResult
-    public func verify(_ token: String, at instant: Date) throws(SignedDataError) -> Date {
+    package func verify(_ token: String, at instant: Date) throws(SignedDataError) -> Date {
         let token = try ServerJWT(token, keys: keys)
         try token.checkIssuer(issuerID)
         guard try token.text("aud") == AppStoreConnectKey.tokenAudience else {

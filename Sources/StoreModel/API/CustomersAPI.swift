@@ -2,13 +2,13 @@ import Foundation
 
 /// POST `/v1/customers/{customer}/aliases`: another name of the customer, for example the anonymous one from before the
 /// log-in. What that one had becomes the customer's.
-public struct AliasRequest: Codable, Hashable, Sendable {
+package struct AliasRequest: Codable, Hashable, Sendable {
     /// What customers are called who did not log in begins with this; only such names may be merged with a customer's token.
-    public static let anonymousPrefix = "anonymous-"
+    package static let anonymousPrefix = "anonymous-"
 
-    public var alias: CustomerID
+    package var alias: CustomerID
 
-    public init(alias: CustomerID) { self.alias = alias }
+    package init(alias: CustomerID) { self.alias = alias }
 }
 
 extension CustomerID {
@@ -17,58 +17,58 @@ extension CustomerID {
 }
 
 /// POST `/v1/customers/{customer}/tokens`: the request.
-public struct CustomerTokenRequest: Codable, Hashable, Sendable {
+package struct CustomerTokenRequest: Codable, Hashable, Sendable {
     /// How long it holds, in real time; an hour when absent, 90 days at most.
-    public var lasts: SubscriptionPeriod?
+    package var lasts: SubscriptionPeriod?
 
-    public init(lasts: SubscriptionPeriod? = nil) { self.lasts = lasts }
+    package init(lasts: SubscriptionPeriod? = nil) { self.lasts = lasts }
 }
 
 /// POST `/v1/customers/{customer}/tokens`: the answer.
-public struct CustomerToken: Codable, Hashable, Sendable {
+package struct CustomerToken: Codable, Hashable, Sendable {
     /// What the customer's device sends as `Souk-Customer-Token`. A secret.
-    public var token: String
-    public var expiresAt: Date
+    package var token: String
+    package var expiresAt: Date
 
-    public init(token: String, expiresAt: Date) {
+    package init(token: String, expiresAt: Date) {
         self.token = token
         self.expiresAt = expiresAt
     }
 }
 
 /// POST `/v1/customers/{customer}/transfer`: gives a purchase of the customer to another one.
-public struct TransferRequest: Codable, Hashable, Sendable {
-    public var to: CustomerID
-    public var originalTransactionID: TransactionID
+package struct TransferRequest: Codable, Hashable, Sendable {
+    package var to: CustomerID
+    package var originalTransactionID: TransactionID
 
-    public init(to: CustomerID, originalTransactionID: TransactionID) {
+    package init(to: CustomerID, originalTransactionID: TransactionID) {
         self.to = to
         self.originalTransactionID = originalTransactionID
     }
 }
 
 /// DELETE `/v1/customers/{customer}`: the answer.
-public struct ErasedCustomer: Codable, Hashable, Sendable {
+package struct ErasedCustomer: Codable, Hashable, Sendable {
     /// Under which products, amounts and dates stay; says nothing about whom it stands for.
-    public var pseudonym: CustomerID
+    package var pseudonym: CustomerID
     /// How many purchases' source bytes cannot be read by anybody any more.
-    public var erasedPurchases: Int
+    package var erasedPurchases: Int
 
-    public init(pseudonym: CustomerID, erasedPurchases: Int) {
+    package init(pseudonym: CustomerID, erasedPurchases: Int) {
         self.pseudonym = pseudonym
         self.erasedPurchases = erasedPurchases
     }
 }
 
 /// GET `/v1/customers`: a page of those that were found, by id.
-public struct CustomerList: Codable, Hashable, Sendable {
-    public struct Entry: Codable, Hashable, Sendable {
-        public var customer: CustomerID
-        public var aliases: [CustomerID]
-        public var firstSeenAt: Date
-        public var erasedAt: Date?
+package struct CustomerList: Codable, Hashable, Sendable {
+    package struct Entry: Codable, Hashable, Sendable {
+        package var customer: CustomerID
+        package var aliases: [CustomerID]
+        package var firstSeenAt: Date
+        package var erasedAt: Date?
 
-        public init(customer: CustomerID, aliases: [CustomerID], firstSeenAt: Date, erasedAt: Date? = nil) {
+        package init(customer: CustomerID, aliases: [CustomerID], firstSeenAt: Date, erasedAt: Date? = nil) {
             self.customer = customer
             self.aliases = aliases
             self.firstSeenAt = firstSeenAt
@@ -76,11 +76,11 @@ public struct CustomerList: Codable, Hashable, Sendable {
         }
     }
 
-    public var customers: [Entry]
+    package var customers: [Entry]
     /// For `?cursor=` of the next page; absent on the last.
-    public var nextCursor: String?
+    package var nextCursor: String?
 
-    public init(customers: [Entry], nextCursor: String? = nil) {
+    package init(customers: [Entry], nextCursor: String? = nil) {
         self.customers = customers
         self.nextCursor = nextCursor
     }
@@ -185,19 +185,19 @@ public struct Promotion: Codable, Hashable, Sendable {
 }
 
 /// GET `/v1/promotions`: those that were not withdrawn, by code.
-public struct PromotionList: Codable, Hashable, Sendable {
-    public var promotions: [Promotion]
-    public var nextCursor: String?
+package struct PromotionList: Codable, Hashable, Sendable {
+    package var promotions: [Promotion]
+    package var nextCursor: String?
 
-    public init(promotions: [Promotion], nextCursor: String? = nil) {
+    package init(promotions: [Promotion], nextCursor: String? = nil) {
         self.promotions = promotions
         self.nextCursor = nextCursor
     }
 }
 
 /// POST `/v1/customers/{customer}/promotions`: redeems a code.
-public struct PromotionCodeRequest: Codable, Hashable, Sendable {
-    public var code: String
+package struct PromotionCodeRequest: Codable, Hashable, Sendable {
+    package var code: String
 
-    public init(code: String) { self.code = code }
+    package init(code: String) { self.code = code }
 }

@@ -1,12 +1,12 @@
 import Foundation
 
 /// POST `/showcase/get-price-points`: the request.
-public struct GetPricePointsRequestPayload: Codable, Hashable, Sendable {
-    public var customerId: UserId
+package struct GetPricePointsRequestPayload: Codable, Hashable, Sendable {
+    package var customerId: UserId
     /// The price points asked about.
-    public var ident: [String]
+    package var ident: [String]
 
-    public init(customerId: UserId, ident: [String]) {
+    package init(customerId: UserId, ident: [String]) {
         self.customerId = customerId
         self.ident = ident
     }
@@ -15,14 +15,14 @@ public struct GetPricePointsRequestPayload: Codable, Hashable, Sendable {
 /// POST `/showcase/get-price-points`: the answer.
 ///
 /// A row that cannot be read is left out and named in `unreadable`; the others stand.
-public struct PricePointsResponse: Codable, Hashable, Sendable {
-    public var pricePoints: [PricePointInternal]
+package struct PricePointsResponse: Codable, Hashable, Sendable {
+    package var pricePoints: [PricePointInternal]
     /// The rows that were left out; never encoded.
-    public var unreadable: [UnreadableRow] = []
+    package var unreadable: [UnreadableRow] = []
 
-    public init(pricePoints: [PricePointInternal]) { self.pricePoints = pricePoints }
+    package init(pricePoints: [PricePointInternal]) { self.pricePoints = pricePoints }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let rows = try decoder.container(keyedBy: CodingKeys.self)
             .decode(ReadableRows<PricePointInternal>.self, forKey: .pricePoints)
         (pricePoints, unreadable) = (rows.readable, rows.unreadable)

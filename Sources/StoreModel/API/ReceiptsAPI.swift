@@ -2,16 +2,16 @@ import Foundation
 import Primitives
 
 /// POST `/v1/receipts/validate`: the request.
-public struct ValidateReceiptRequest: Codable, Sendable, Equatable {
+package struct ValidateReceiptRequest: Codable, Sendable, Equatable {
     /// Base64 of an app receipt.
-    public var receipt: String
+    package var receipt: String
     /// The app that is expected; it has to be the key's.
-    public var bundleID: BundleID?
+    package var bundleID: BundleID?
     /// The device it must have been made for: a UUID with hyphens, a MAC address with colons, or base64. Absent, it may be
     /// any device's.
-    public var deviceID: String?
+    package var deviceID: String?
 
-    public init(receipt: String, bundleID: BundleID? = nil, deviceID: String? = nil) {
+    package init(receipt: String, bundleID: BundleID? = nil, deviceID: String? = nil) {
         self.receipt = receipt
         self.bundleID = bundleID
         self.deviceID = deviceID
@@ -20,20 +20,20 @@ public struct ValidateReceiptRequest: Codable, Sendable, Equatable {
 
 /// POST `/v1/receipts/validate`: the answer. A receipt that is not true is an answer too, and then has an error instead of a
 /// content.
-public struct ReceiptValidation: Codable, Sendable, Equatable {
-    public var isValid: Bool
+package struct ReceiptValidation: Codable, Sendable, Equatable {
+    package var isValid: Bool
     /// Why it is not true.
-    public var error: ReceiptError?
-    public var validatedAt: Date
+    package var error: ReceiptError?
+    package var validatedAt: Date
     /// The request's `Souk-Request-Id`.
-    public var requestID: String
+    package var requestID: String
     /// What the receipt says, as `souk receipt verify` prints it (`AppReceipt.json`).
-    public var receipt: JSONValue?
+    package var receipt: JSONValue?
     /// The latest state known of whoever has the receipt's purchases. Of purchases that nobody has yet, or several have,
     /// what follows from these purchases alone.
-    public var customer: Customer?
+    package var customer: Customer?
 
-    public init(
+    package init(
         isValid: Bool, error: ReceiptError? = nil, validatedAt: Date, requestID: String, receipt: JSONValue? = nil,
         customer: Customer? = nil
     ) {
@@ -47,14 +47,14 @@ public struct ReceiptValidation: Codable, Sendable, Equatable {
 }
 
 /// Why a receipt is not accepted as true.
-public struct ReceiptError: Codable, Hashable, Sendable {
+package struct ReceiptError: Codable, Hashable, Sendable {
     /// A code of refused signed data (WIRE.md), for example `deviceMismatch`.
-    public var code: String
-    public var detail: String
+    package var code: String
+    package var detail: String
     /// Whether the same receipt may be accepted later.
-    public var retryable: Bool
+    package var retryable: Bool
 
-    public init(code: String, detail: String, retryable: Bool) {
+    package init(code: String, detail: String, retryable: Bool) {
         self.code = code
         self.detail = detail
         self.retryable = retryable

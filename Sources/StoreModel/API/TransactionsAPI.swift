@@ -2,16 +2,16 @@ import Foundation
 import Primitives
 
 /// POST `/v1/customers/{customer}/transactions`: the request.
-public struct PostTransactionsRequest: Codable, Sendable, Equatable {
-    public var signedTransaction: String?
+package struct PostTransactionsRequest: Codable, Sendable, Equatable {
+    package var signedTransaction: String?
     /// At most 100.
-    public var signedTransactions: [String]?
+    package var signedTransactions: [String]?
     /// How the subscriptions among them go on, as the store signed it. Optional; each is a fact of its own.
-    public var signedRenewalInfos: [String]?
+    package var signedRenewalInfos: [String]?
     /// Base64 of an app receipt.
-    public var receipt: String?
+    package var receipt: String?
 
-    public init(
+    package init(
         signedTransaction: String? = nil, signedTransactions: [String]? = nil, signedRenewalInfos: [String]? = nil,
         receipt: String? = nil
     ) {
@@ -23,12 +23,12 @@ public struct PostTransactionsRequest: Codable, Sendable, Equatable {
 }
 
 /// POST `/v1/customers/{customer}/transactions`: the answer, a `Customer` with two members more.
-public struct PostTransactionsAnswer: Codable, Sendable, Equatable {
-    public var customer: Customer
-    public var acknowledgedTransactionIDs: [TransactionID]
-    public var rejected: [RejectedTransaction]
+package struct PostTransactionsAnswer: Codable, Sendable, Equatable {
+    package var customer: Customer
+    package var acknowledgedTransactionIDs: [TransactionID]
+    package var rejected: [RejectedTransaction]
 
-    public init(
+    package init(
         customer: Customer, acknowledgedTransactionIDs: [TransactionID], rejected: [RejectedTransaction] = []
     ) {
         self.customer = customer
@@ -36,14 +36,14 @@ public struct PostTransactionsAnswer: Codable, Sendable, Equatable {
         self.rejected = rejected
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         customer = try Customer(from: decoder)
         let container = try decoder.container(keyedBy: CodingKeys.self)
         acknowledgedTransactionIDs = try container.decode([TransactionID].self, forKey: .acknowledgedTransactionIDs)
         rejected = try container.decodeIfPresent([RejectedTransaction].self, forKey: .rejected) ?? []
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         try customer.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(acknowledgedTransactionIDs, forKey: .acknowledgedTransactionIDs)
@@ -71,12 +71,12 @@ public struct RejectedTransaction: Codable, Hashable, Sendable {
 }
 
 /// POST `/v1/customers/{customer}/grants`: the request.
-public struct GrantRequest: Codable, Sendable, Equatable {
-    public var feature: String
-    public var until: Date?
-    public var reason: String
+package struct GrantRequest: Codable, Sendable, Equatable {
+    package var feature: String
+    package var until: Date?
+    package var reason: String
 
-    public init(feature: String, until: Date? = nil, reason: String) {
+    package init(feature: String, until: Date? = nil, reason: String) {
         self.feature = feature
         self.until = until
         self.reason = reason

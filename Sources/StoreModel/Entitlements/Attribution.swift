@@ -21,28 +21,28 @@ public enum TransferMode: String, Hashable, Sendable, Codable, CaseIterable {
 /// is known it is theirs, whoever claimed it before, and nobody else may claim it. As long as that customer is unknown, and
 /// where there is no token, claims decide, by the app's transfer mode. A transfer by hand takes the place of the token and
 /// of all claims before it.
-public enum Attribution {
+package enum Attribution {
     /// The known customer whose token a purchase carries.
     ///
     /// A name comes before a UUID with the same token. Anybody can work out the UUID of a name, but no name can be found
     /// for a UUID: the customer with the UUID may have chosen it to get what belongs to the name.
-    public struct Bearer: Hashable, Sendable {
+    package struct Bearer: Hashable, Sendable {
         /// The customer who has the purchase: after a merge, the one that `name` was merged into.
-        public let customer: CustomerID
+        package let customer: CustomerID
         let isNamed: Bool
 
         /// - Parameter name: what the token is of, if it is not the customer's present name.
-        public init(_ customer: CustomerID, as name: CustomerID? = nil) {
+        package init(_ customer: CustomerID, as name: CustomerID? = nil) {
             self.customer = customer
             isNamed = !(name ?? customer).isUUID
         }
     }
 
     /// A customer having presented a purchase, or having been given it by hand, and this having been accepted.
-    public struct Claim: Hashable, Sendable {
+    package struct Claim: Hashable, Sendable {
         /// What a claim means for those who have the purchase already: decided when it is made, so that an app that changes
         /// its transfer mode moves no purchase.
-        public enum Kind: String, Hashable, Sendable {
+        package enum Kind: String, Hashable, Sendable {
             /// Presented: they have it no longer.
             case presented
             /// Presented in an app whose customers share: they keep it.
@@ -52,17 +52,17 @@ public enum Attribution {
         }
 
         /// Who has it by this claim: after a merge, the customer the presenting one was merged into.
-        public var customer: CustomerID
+        package var customer: CustomerID
         /// The token of the customer who presented it.
-        public var token: UUID
-        public var kind: Kind
+        package var token: UUID
+        package var kind: Kind
         /// Whether the token was derived from the name of the customer who presented it.
         fileprivate let isNamed: Bool
 
         /// - Parameters:
         ///   - name: what the presenting customer was called, if not as now.
         ///   - token: that of the name, where it is known already.
-        public init(
+        package init(
             by customer: CustomerID, as name: CustomerID? = nil, token: UUID? = nil, _ kind: Kind = .presented
         ) {
             let name = name ?? customer
@@ -81,7 +81,7 @@ public enum Attribution {
     ///   - token: the newest token the store states for the purchase.
     ///   - claims: oldest first.
     ///   - bearer: the known customer of the token.
-    public static func bound(token: UUID?, claims: [Claim], bearer: Bearer?) -> CustomerID? {
+    package static func bound(token: UUID?, claims: [Claim], bearer: Bearer?) -> CustomerID? {
         binding(token: token, claims: claims, bearer: bearer)?.customer
     }
 
@@ -101,7 +101,7 @@ public enum Attribution {
     /// what was given by hand is presented by its receiver alone.
     ///
     /// - Parameter name: what `customer` was called when presenting it.
-    public static func excludes(
+    package static func excludes(
         _ customer: CustomerID, as name: CustomerID, token: UUID?, claims: [Claim], bearer: Bearer?
     ) -> Bool? {
         guard let binding = binding(token: token, claims: claims, bearer: bearer) else { return nil }
@@ -111,7 +111,7 @@ public enum Attribution {
     }
 
     /// Who has a purchase: nobody when nobody claimed it and its token is nobody's, several only when they share it.
-    public static func holders(token: UUID?, claims: [Claim], bearer: Bearer?) -> [CustomerID] {
+    package static func holders(token: UUID?, claims: [Claim], bearer: Bearer?) -> [CustomerID] {
         if let bound = bound(token: token, claims: claims, bearer: bearer) { return [bound] }
         let first = claims.lastIndex { $0.kind != .shared } ?? claims.startIndex
         var known: Set<CustomerID> = []
@@ -123,7 +123,7 @@ public enum Attribution {
     /// - Parameters:
     ///   - holders: who has it now.
     ///   - isActive: whether it gives them anything now.
-    public static func accepts(
+    package static func accepts(
         _ customer: CustomerID, holders: [CustomerID], mode: TransferMode, isActive: () throws -> Bool
     ) rethrows -> Bool {
         if holders.isEmpty || holders.contains(customer) { return true }

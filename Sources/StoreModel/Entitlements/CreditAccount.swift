@@ -5,45 +5,45 @@ import Foundation
 /// Spending belongs to the purchase that paid, and moves with it to its next holder. Customers who share a purchase share
 /// what is left of it. So all holders together spend at most what the purchase gave, and only a refund makes a balance
 /// negative. It makes the balance of the customer who spent the units negative: a debt cannot be passed on with a purchase.
-public struct CreditAccount: Hashable, Sendable {
+package struct CreditAccount: Hashable, Sendable {
     /// One purchase, with all its transactions.
-    public struct Source: Hashable, Sendable {
+    package struct Source: Hashable, Sendable {
         /// The first transaction of the purchase.
-        public let original: TransactionID
-        public let purchasedAt: Date
+        package let original: TransactionID
+        package let purchasedAt: Date
         /// The units it ever gave, refunded ones included.
-        public let given: Int
+        package let given: Int
         /// The units it gave that were not refunded.
-        public let valid: Int
+        package let valid: Int
         /// The units that all its holders, past and present, spent.
-        public fileprivate(set) var spent: Int
+        package fileprivate(set) var spent: Int
         /// The units of these that the account's customer spent.
         fileprivate var own: Int
 
         /// The units it adds to a balance. Negative after a refund of units that the account's customer spent. Never negative
         /// without a refund, even if the credit table now gives less for the product than before.
-        public var left: Int { earned - spent }
+        package var left: Int { earned - spent }
         var earned: Int { max(valid, valid < given ? spent - min(own, spent) : spent) }
     }
 
     /// A part of a cost, and the purchase that pays it.
-    public struct Portion: Hashable, Sendable {
-        public let source: Source
+    package struct Portion: Hashable, Sendable {
+        package let source: Source
         /// More than zero.
-        public let amount: Int
+        package let amount: Int
     }
 
     /// Oldest first.
-    public private(set) var sources: [Source]
+    package private(set) var sources: [Source]
     /// Units spent that no purchase of the customer covers: see `init`. Older ledgers could spend a purchase more than once.
-    public let debt: Int
+    package let debt: Int
 
     /// - Parameters:
     ///   - purchases: those that the customer has.
     ///   - spent: what was spent of each, by its first transaction.
     ///   - own: what the customer spent of each; `nil` when all of it was.
     ///   - debt: units spent that no purchase gave, or of purchases that were refunded and are another customer's now.
-    public init(
+    package init(
         of purchases: [CustomerPurchase], in credit: CreditTable.Credit, spent: [TransactionID: Int] = [:],
         own: [TransactionID: Int]? = nil, debt: Int = 0
     ) {
@@ -58,18 +58,18 @@ public struct CreditAccount: Hashable, Sendable {
         self.debt = max(0, debt)
     }
 
-    public var earned: Int { sources.reduce(0) { $0.adding($1.earned) } }
-    public var spent: Int { sources.reduce(debt) { $0.adding($1.spent) } }
-    public var balance: Int { earned - spent }
+    package var earned: Int { sources.reduce(0) { $0.adding($1.earned) } }
+    package var spent: Int { sources.reduce(debt) { $0.adding($1.spent) } }
+    package var balance: Int { earned - spent }
 
     /// Takes a cost from the purchases, the oldest first. Returns `nil` and changes nothing if the balance is too small.
-    public mutating func spend(_ cost: Int) -> [Portion]? {
+    package mutating func spend(_ cost: Int) -> [Portion]? {
         guard cost > 0 else { return [] }
         return balance >= cost ? take(cost) : nil
     }
 
     /// Takes as much of a cost as the purchases ever gave, including refunded ones. Ignores the balance.
-    public mutating func settle(_ cost: Int) -> [Portion] { take(cost) { max(0, $0.given - $0.spent) } }
+    package mutating func settle(_ cost: Int) -> [Portion] { take(cost) { max(0, $0.given - $0.spent) } }
 
     private mutating func take(_ cost: Int, of available: (Source) -> Int = { max(0, $0.left) }) -> [Portion] {
         var (rest, portions) = (cost, [Portion]())

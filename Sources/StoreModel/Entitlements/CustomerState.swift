@@ -7,7 +7,7 @@ import Primitives
 /// so a revocation stays until a newer signature comes without it. Of a transaction that was signed by itself, receipts,
 /// which know less, add a revocation and nothing else, and only one newer than the signature. Renewal infos are kept by
 /// subscription.
-public struct CustomerState: Hashable, Sendable {
+package struct CustomerState: Hashable, Sendable {
     private(set) var transactions: [TransactionID: KnownTransaction] = [:]
     private(set) var renewals: [TransactionID: [RenewalFact]] = [:]
     private(set) var grants: [ExactString: Grant] = [:]
@@ -42,18 +42,18 @@ public struct CustomerState: Hashable, Sendable {
         }
     }
 
-    public init() {}
+    package init() {}
 
-    public mutating func apply(_ fact: TransactionFact) {
+    package mutating func apply(_ fact: TransactionFact) {
         transactions[fact.id, default: KnownTransaction(fact)].apply(fact)
     }
 
-    public mutating func apply(_ fact: RenewalFact) {
+    package mutating func apply(_ fact: RenewalFact) {
         renewals[fact.originalID, default: []].insert(inOrder: fact)
     }
 
     /// Grants are told apart by id; a withdrawn one is simply not applied.
-    public mutating func apply(_ grant: Grant) { grants[ExactString(grant.id)] = grant }
+    package mutating func apply(_ grant: Grant) { grants[ExactString(grant.id)] = grant }
 }
 
 extension TransactionFact {

@@ -15,13 +15,13 @@ import Primitives
 /// - Auto-renewable subscriptions stand in `subscriptions`, everything else in `purchases`. A non-renewing subscription
 ///   ends at its `expiresDate` if the store states one; otherwise, as the store knows no length of it, it has no end here
 ///   and the app decides.
-public struct EntitlementReducer: Sendable {
-    public let features: FeatureMap
+package struct EntitlementReducer: Sendable {
+    package let features: FeatureMap
 
-    public init(features: FeatureMap = FeatureMap()) { self.features = features }
+    package init(features: FeatureMap = FeatureMap()) { self.features = features }
 
     /// The answer that is true from `instant` until its `validUntil`.
-    public func customer(
+    package func customer(
         _ id: CustomerID, in environment: StoreEnvironment, _ state: CustomerState, at instant: Date
     ) -> Customer {
         let ledger = Ledger(state, features: features)

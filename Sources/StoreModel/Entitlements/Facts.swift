@@ -4,36 +4,36 @@ import Primitives
 /// What a store said about one transaction at one instant, after its signature was verified.
 ///
 /// A refund, an upgrade or a renewal of the signature says it again with a later `signedDate`: the newest counts.
-public struct TransactionFact: Hashable, Sendable {
-    public var id: TransactionID
-    public var originalID: TransactionID
-    public var productID: ProductID
-    public var kind: StoreProduct.Kind
-    public var purchaseDate: Date
+package struct TransactionFact: Hashable, Sendable {
+    package var id: TransactionID
+    package var originalID: TransactionID
+    package var productID: ProductID
+    package var kind: StoreProduct.Kind
+    package var purchaseDate: Date
     /// When the first transaction of the purchase was made.
-    public var originalPurchaseDate: Date
-    public var expiresDate: Date?
-    public var revocationDate: Date?
-    public var quantity: Int
+    package var originalPurchaseDate: Date
+    package var expiresDate: Date?
+    package var revocationDate: Date?
+    package var quantity: Int
     /// Whether the customer moved to a higher level of the group, which ended this period.
-    public var isUpgraded: Bool
-    public var isFamilyShared: Bool
-    public var appAccountToken: UUID?
-    public var groupID: String?
-    public var price: Price?
+    package var isUpgraded: Bool
+    package var isFamilyShared: Bool
+    package var appAccountToken: UUID?
+    package var groupID: String?
+    package var price: Price?
     /// Whether the period was free.
-    public var isTrial: Bool
+    package var isTrial: Bool
     /// Whether the period was sold at an introductory price that is not free.
-    public var isIntroductory: Bool
-    public var source: PurchaseSource
+    package var isIntroductory: Bool
+    package var source: PurchaseSource
     /// Whether an app receipt says so, which knows less of a transaction than the signed transaction itself: no group, no
     /// price, no token, and an upgrade looks like a refund.
-    public var isFromReceipt: Bool
-    public var signedDate: Date
+    package var isFromReceipt: Bool
+    package var signedDate: Date
     /// SHA-256 of the verified payload: tells facts apart, and orders two that were signed at the same instant.
-    public var digest: [UInt8]
+    package var digest: [UInt8]
 
-    public init(
+    package init(
         id: TransactionID, originalID: TransactionID? = nil, productID: ProductID, kind: StoreProduct.Kind,
         purchaseDate: Date, originalPurchaseDate: Date? = nil, expiresDate: Date? = nil, revocationDate: Date? = nil,
         quantity: Int = 1, isUpgraded: Bool = false, isFamilyShared: Bool = false, appAccountToken: UUID? = nil,
@@ -64,17 +64,17 @@ public struct TransactionFact: Hashable, Sendable {
 }
 
 /// What a store said at one instant about how a subscription goes on.
-public struct RenewalFact: Hashable, Sendable {
-    public var originalID: TransactionID
-    public var autoRenews: Bool?
+package struct RenewalFact: Hashable, Sendable {
+    package var originalID: TransactionID
+    package var autoRenews: Bool?
     /// The product of the next period.
-    public var renewsTo: ProductID?
-    public var gracePeriodExpiresDate: Date?
-    public var isInBillingRetry: Bool
-    public var signedDate: Date
-    public var digest: [UInt8]
+    package var renewsTo: ProductID?
+    package var gracePeriodExpiresDate: Date?
+    package var isInBillingRetry: Bool
+    package var signedDate: Date
+    package var digest: [UInt8]
 
-    public init(
+    package init(
         originalID: TransactionID, autoRenews: Bool? = nil, renewsTo: ProductID? = nil,
         gracePeriodExpiresDate: Date? = nil, isInBillingRetry: Bool = false, signedDate: Date, digest: [UInt8] = []
     ) {
@@ -108,10 +108,10 @@ public struct Grant: Hashable, Sendable {
 
 extension TransactionFact {
     /// How many of a product one transaction may be of, so that no sum of what they give overflows.
-    public static let quantities = 1...1_000_000
+    package static let quantities = 1...1_000_000
 
     /// From Apple's payload. Throws `AppStorePayloadError` when a member is missing without which nothing can be decided.
-    public init(_ payload: JWSTransactionDecodedPayload, digest: [UInt8]) throws(AppStorePayloadError) {
+    package init(_ payload: JWSTransactionDecodedPayload, digest: [UInt8]) throws(AppStorePayloadError) {
         let id: TransactionID = try identifier(payload.transactionId, "transactionId")
         guard let type = payload.type else { throw missing("type", "the kind of product") }
         guard let purchaseDate = payload.purchaseDate else { throw missing("purchaseDate", "a date") }
@@ -142,7 +142,7 @@ extension TransactionFact {
     ///
     /// A purchase without a kind of product, as old receipts have them, is taken for a subscription when it has an end, and
     /// otherwise for something that is bought once.
-    public init(
+    package init(
         _ purchase: AppReceipt.InAppPurchase, creationDate: Date, digest: [UInt8]
     ) throws(AppStorePayloadError) {
         guard let id = purchase.transactionID else { throw missing("transactionID", "a text") }
@@ -166,7 +166,7 @@ extension TransactionFact {
 
 extension RenewalFact {
     /// From Apple's payload. Throws `AppStorePayloadError` when a member is missing without which nothing can be decided.
-    public init(_ payload: JWSRenewalInfoDecodedPayload, digest: [UInt8]) throws(AppStorePayloadError) {
+    package init(_ payload: JWSRenewalInfoDecodedPayload, digest: [UInt8]) throws(AppStorePayloadError) {
         guard let signedDate = payload.signedDate else { throw missing("signedDate", "a date") }
         self.init(
             originalID: try identifier(payload.originalTransactionId, "originalTransactionId"),

@@ -9,13 +9,13 @@ import Foundation
 /// Records do not say what the store may know besides: whether a subscription will renew, or runs on in a grace period.
 /// Who needs that folds signed facts with `EntitlementReducer`. A purchase made a little after `now`, by a clock that
 /// differs from the store's, counts like any other.
-public struct PurchaseHistory: Hashable, Sendable {
+package struct PurchaseHistory: Hashable, Sendable {
     /// One record of each transaction, ordered by date of purchase.
-    public let records: [PurchaseRecord]
+    package let records: [PurchaseRecord]
 
     /// Of several records of one transaction the one signed last counts; of several signed at once, the last one given.
     /// Records without a transaction id are all kept.
-    public init(_ records: some Sequence<PurchaseRecord>) {
+    package init(_ records: some Sequence<PurchaseRecord>) {
         var newest: [TransactionID: PurchaseRecord] = [:]
         var unnamed: [PurchaseRecord] = []
         for record in records {
@@ -30,13 +30,13 @@ public struct PurchaseHistory: Hashable, Sendable {
     }
 
     /// The products that were ever bought, refunded ones included.
-    public var productIDs: Set<ProductID> { Set(records.map(\.productID)) }
+    package var productIDs: Set<ProductID> { Set(records.map(\.productID)) }
 
     /// The purchases the store took back, ordered by date of purchase.
-    public var refunds: [PurchaseRecord] { records.filter { $0.refundDate != nil } }
+    package var refunds: [PurchaseRecord] { records.filter { $0.refundDate != nil } }
 
     /// Whether a product was bought and not taken back; the end of a subscription period plays no part.
-    public func standing(of product: ProductID) -> PurchaseStanding {
+    package func standing(of product: ProductID) -> PurchaseStanding {
         let bought = records.filter { $0.productID == product }
         if let record = bought.last(where: \.stands) { return PurchaseStanding(.purchased, record) }
         return PurchaseStanding(withoutAccess: bought)
@@ -46,7 +46,7 @@ public struct PurchaseHistory: Hashable, Sendable {
     ///
     /// With several renewals the latest end of a period that was neither refunded nor upgraded decides, and it is
     /// exclusive.
-    public func subscription(to products: Set<ProductID>, at now: Date) -> PurchaseStanding {
+    package func subscription(to products: Set<ProductID>, at now: Date) -> PurchaseStanding {
         let periods = records.filter { products.contains($0.productID) && $0.expiresDate != nil }
         return Self.standing(of: periods, at: now) { $0.expiresDate ?? $0.purchaseDate }
     }
@@ -55,7 +55,7 @@ public struct PurchaseHistory: Hashable, Sendable {
     ///
     /// The store knows no end of these: the app says how long they last. Purchases that overlap are not added up; the
     /// latest end decides, and it is exclusive.
-    public func nonRenewingSubscription(
+    package func nonRenewingSubscription(
         to products: Set<ProductID>, lasting period: SubscriptionPeriod, at now: Date
     ) -> PurchaseStanding {
         let bought = records.filter { products.contains($0.productID) }
@@ -70,7 +70,7 @@ public struct PurchaseHistory: Hashable, Sendable {
     /// - Parameters:
     ///   - products: All products of the group, those no longer sold included.
     ///   - groupID: The group, for records that name it.
-    public func isEligibleForIntroductoryOffer(
+    package func isEligibleForIntroductoryOffer(
         in products: Set<ProductID>, groupID: String? = nil, at now: Date
     ) -> Bool {
         let group = records.filter { record in
@@ -96,40 +96,40 @@ public struct PurchaseHistory: Hashable, Sendable {
 }
 
 /// What a purchase or subscription is worth at an instant.
-public struct PurchaseStanding: Hashable, Sendable {
+package struct PurchaseStanding: Hashable, Sendable {
     /// In one word. An open set.
-    public struct State: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
+    package struct State: RawRepresentable, Hashable, Sendable {
+        package let rawValue: String
+        package init(rawValue: String) { self.rawValue = rawValue }
 
         /// There is no record.
-        public static let notPurchased = State(rawValue: "notPurchased")
+        package static let notPurchased = State(rawValue: "notPurchased")
         /// Bought, and not taken back.
-        public static let purchased = State(rawValue: "purchased")
+        package static let purchased = State(rawValue: "purchased")
         /// A period runs.
-        public static let active = State(rawValue: "active")
+        package static let active = State(rawValue: "active")
         /// The last period is over.
-        public static let expired = State(rawValue: "expired")
+        package static let expired = State(rawValue: "expired")
         /// The store took the last purchase back.
-        public static let refunded = State(rawValue: "refunded")
+        package static let refunded = State(rawValue: "refunded")
         /// The customer moved from the last purchase to a higher level of the group.
-        public static let upgraded = State(rawValue: "upgraded")
+        package static let upgraded = State(rawValue: "upgraded")
     }
 
-    public var state: State
+    package var state: State
     /// The purchase that decides; `nil` when there is none.
-    public var record: PurchaseRecord?
+    package var record: PurchaseRecord?
     /// The instant at which the period ends or ended; `nil` for what does not end.
-    public var expiresDate: Date?
+    package var expiresDate: Date?
 
-    public init(_ state: State, _ record: PurchaseRecord?, expiresDate: Date? = nil) {
+    package init(_ state: State, _ record: PurchaseRecord?, expiresDate: Date? = nil) {
         self.state = state
         self.record = record
         self.expiresDate = expiresDate
     }
 
     /// Whether it gives access.
-    public var isActive: Bool { state == .active || state == .purchased }
+    package var isActive: Bool { state == .active || state == .purchased }
 
     /// Why nothing that was bought gives access: what became of the last purchase.
     fileprivate init(withoutAccess bought: [PurchaseRecord], expiresDate: Date? = nil) {

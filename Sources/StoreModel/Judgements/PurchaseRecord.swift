@@ -3,32 +3,32 @@ import Foundation
 /// One purchase as far as judgements need it, the same out of a receipt and out of a signed transaction.
 ///
 /// A plain value: whoever makes one from something unverified judges what somebody claims.
-public struct PurchaseRecord: Hashable, Sendable {
-    public var productID: ProductID
-    public var transactionID: TransactionID?
+package struct PurchaseRecord: Hashable, Sendable {
+    package var productID: ProductID
+    package var transactionID: TransactionID?
     /// The first transaction of the subscription or purchase.
-    public var originalTransactionID: TransactionID?
+    package var originalTransactionID: TransactionID?
     /// `nil` where the source does not say.
-    public var kind: StoreProduct.Kind?
-    public var purchaseDate: Date
+    package var kind: StoreProduct.Kind?
+    package var purchaseDate: Date
     /// When the first transaction was made; of a restored purchase, when it was bought.
-    public var originalPurchaseDate: Date
+    package var originalPurchaseDate: Date
     /// When the subscription period ends; at that instant it is over.
-    public var expiresDate: Date?
+    package var expiresDate: Date?
     /// When the store took the purchase back.
-    public var refundDate: Date?
+    package var refundDate: Date?
     /// Whether the customer moved to a higher level of the group, which ended this period. Receipts do not tell it from a
     /// refund.
-    public var isUpgraded: Bool
-    public var quantity: Int
+    package var isUpgraded: Bool
+    package var quantity: Int
     /// Whether the period was sold under an introductory offer, free or not. Promotional offers are none.
-    public var usedIntroductoryOffer: Bool
+    package var usedIntroductoryOffer: Bool
     /// The subscription group; receipts do not name it.
-    public var groupID: String?
+    package var groupID: String?
     /// When the store said so. Of several records of one transaction the one said last counts.
-    public var signedDate: Date?
+    package var signedDate: Date?
 
-    public init(
+    package init(
         productID: ProductID, transactionID: TransactionID? = nil, originalTransactionID: TransactionID? = nil,
         kind: StoreProduct.Kind? = nil, purchaseDate: Date, originalPurchaseDate: Date? = nil,
         expiresDate: Date? = nil, refundDate: Date? = nil, isUpgraded: Bool = false, quantity: Int = 1,
@@ -50,7 +50,7 @@ public struct PurchaseRecord: Hashable, Sendable {
     }
 
     /// From a purchase in a receipt made at `creationDate`. `nil` when it names no product or no date of purchase.
-    public init?(_ purchase: AppReceipt.InAppPurchase, creationDate: Date?) {
+    package init?(_ purchase: AppReceipt.InAppPurchase, creationDate: Date?) {
         guard let productID = purchase.productID, let purchaseDate = purchase.purchaseDate else { return nil }
         let isIntroductory = purchase.isTrialPeriod == true || purchase.isInIntroOfferPeriod == true
         self.init(
@@ -63,7 +63,7 @@ public struct PurchaseRecord: Hashable, Sendable {
     }
 
     /// From a transaction's payload. `nil` when it names no product or no date of purchase.
-    public init?(_ transaction: JWSTransactionDecodedPayload) {
+    package init?(_ transaction: JWSTransactionDecodedPayload) {
         guard let productID = transaction.productId.flatMap({ ProductID(rawValue: $0) }),
             let purchaseDate = transaction.purchaseDate
         else { return nil }
@@ -80,7 +80,7 @@ public struct PurchaseRecord: Hashable, Sendable {
 
 extension AppReceipt {
     /// The purchases as records, but for those that name no product or no date of purchase.
-    public var purchaseRecords: [PurchaseRecord] {
+    package var purchaseRecords: [PurchaseRecord] {
         inAppPurchases.compactMap { PurchaseRecord($0, creationDate: creationDate) }
     }
 }

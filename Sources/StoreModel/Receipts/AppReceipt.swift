@@ -29,9 +29,9 @@ public struct AppReceipt: Hashable, Sendable {
     /// What was bought in the app (17, one attribute each).
     public var inAppPurchases: [InAppPurchase]
     /// Everything else, in the order it came.
-    public var otherAttributes: ReceiptAttributes
+    package var otherAttributes: ReceiptAttributes
 
-    public init(
+    package init(
         receiptType: String? = nil, bundleID: BundleID? = nil, appVersion: String? = nil,
         originalAppVersion: String? = nil, creationDate: Date? = nil, expirationDate: Date? = nil,
         opaqueValue: [UInt8]? = nil, sha1Hash: [UInt8]? = nil, inAppPurchases: [InAppPurchase] = [],
@@ -93,12 +93,12 @@ extension AppReceipt {
         /// The promotional offer it was sold under (1721).
         public var promotionalOfferID: String?
         /// Everything else, in the order it came.
-        public var otherAttributes: ReceiptAttributes
+        package var otherAttributes: ReceiptAttributes
 
         /// With nothing in it: what a decoder fills in place, several times faster than the other.
         package init() { otherAttributes = ReceiptAttributes() }
 
-        public init(
+        package init(
             quantity: Int? = nil, productID: ProductID? = nil, transactionID: TransactionID? = nil,
             purchaseDate: Date? = nil, originalTransactionID: TransactionID? = nil, originalPurchaseDate: Date? = nil,
             productType: ProductType? = nil, expiresDate: Date? = nil, webOrderLineItemID: String? = nil,

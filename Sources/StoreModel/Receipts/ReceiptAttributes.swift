@@ -1,13 +1,13 @@
 /// An attribute of a receipt as it came: a number that says what it is, and a value in ASN.1 or whatever else.
-public struct ReceiptAttribute: Hashable, Sendable {
+package struct ReceiptAttribute: Hashable, Sendable {
     /// The number.
-    public var type: Int
+    package var type: Int
     /// The version of the attribute's form; Apple writes 1, and 2 for one of them.
-    public var version: Int
+    package var version: Int
     /// The bytes of the value.
-    public var value: ArraySlice<UInt8>
+    package var value: ArraySlice<UInt8>
 
-    public init(type: Int, version: Int = 1, value: ArraySlice<UInt8>) {
+    package init(type: Int, version: Int = 1, value: ArraySlice<UInt8>) {
         self.type = type
         self.version = version
         self.value = value
@@ -18,7 +18,7 @@ public struct ReceiptAttribute: Hashable, Sendable {
 ///
 /// They share the bytes they were read from: a receipt of two hundred purchases has more than a thousand of them, and a
 /// value of its own for each would cost more than reading everything else.
-public struct ReceiptAttributes: RandomAccessCollection, Sendable, ExpressibleByArrayLiteral {
+package struct ReceiptAttributes: RandomAccessCollection, Sendable, ExpressibleByArrayLiteral {
     private var bytes: ArraySlice<UInt8> = []
     private var places: [Place] = []
 
@@ -30,25 +30,25 @@ public struct ReceiptAttributes: RandomAccessCollection, Sendable, ExpressibleBy
         let end: Int
     }
 
-    public init() {}
+    package init() {}
 
-    public init(_ attributes: some Sequence<ReceiptAttribute>) {
+    package init(_ attributes: some Sequence<ReceiptAttribute>) {
         for attribute in attributes { append(attribute) }
     }
 
-    public init(arrayLiteral elements: ReceiptAttribute...) { self.init(elements) }
+    package init(arrayLiteral elements: ReceiptAttribute...) { self.init(elements) }
 
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { places.count }
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { places.count }
 
-    public subscript(position: Int) -> ReceiptAttribute {
+    package subscript(position: Int) -> ReceiptAttribute {
         let place = places[position]
         return ReceiptAttribute(
             type: place.type, version: place.version,
             value: bytes[bytes.startIndex + place.start..<bytes.startIndex + place.end])
     }
 
-    public mutating func append(_ attribute: ReceiptAttribute) {
+    package mutating func append(_ attribute: ReceiptAttribute) {
         let start = bytes.count
         bytes.append(contentsOf: attribute.value)
         places.append(
@@ -68,9 +68,9 @@ public struct ReceiptAttributes: RandomAccessCollection, Sendable, ExpressibleBy
 }
 
 extension ReceiptAttributes: Hashable {
-    public static func == (left: ReceiptAttributes, right: ReceiptAttributes) -> Bool { left.elementsEqual(right) }
+    package static func == (left: ReceiptAttributes, right: ReceiptAttributes) -> Bool { left.elementsEqual(right) }
 
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(count)
         for attribute in self { hasher.combine(attribute) }
     }

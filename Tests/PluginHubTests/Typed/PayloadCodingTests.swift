@@ -113,7 +113,7 @@ import Testing
         let parts = expected.split(separator: " ")
         #expect(error?.code.rawValue == String(parts[0]))
         #expect(
-            error?.reason.hasPrefix("The field \"\(parts[1])\" of the payload ") == true, "\(error?.reason ?? "")")
+            error?.sentence.hasPrefix("The field \"\(parts[1])\" of the payload ") == true, "\(error?.sentence ?? "")")
     }
 
     @Test func `lists are read to their end and not beyond`() throws {
@@ -135,6 +135,6 @@ import Testing
             _ = try PayloadCoding.encode(Row(values: [1, .nan]), "payload", nil)
         }
         #expect(error?.code == .invalidField)
-        #expect(error?.reason == "The field \"values[1]\" of the payload has a value that JSON cannot say.")
+        #expect(error?.sentence == "The field \"values[1]\" of the payload has a value that JSON cannot say.")
     }
 }

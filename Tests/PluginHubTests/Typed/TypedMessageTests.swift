@@ -212,7 +212,7 @@ private final class Model: PluginProtocol {
             _ = try screen.messageSender.send(GetInfo(language: "none"), as: screen)
         }
         #expect(error?.code == .missingField)
-        #expect(error?.reason == "The field \"lines[1].text\" of the answer to \"info.get\" is missing.")
+        #expect(error?.sentence == "The field \"lines[1].text\" of the answer to \"info.get\" is missing.")
     }
 
     @Test func `a payload or an answer that is no object is refused before it is sent`() throws {

@@ -12,7 +12,7 @@ import StoreModel
 /// Content that was fetched by other parameters than the product list has now is fetched again when it is asked for, and
 /// used until then. What a killed process left is put right when the library is made. One library at a time may use a
 /// folder.
-public final class ContentLibrary: ContentManager {
+package final class ContentLibrary: ContentManager {
     private let shelf: ContentShelf
     private let fetchers: ContentFetchers
     private let extractor: (any ArchiveExtractor)?
@@ -28,7 +28,7 @@ public final class ContentLibrary: ContentManager {
 
     /// Without an extractor only folders can be fetched. Nothing is written before something is fetched; what cannot be
     /// read is not there.
-    public init(
+    package init(
         folder: String, fetchers: [any ContentFetcher], extractor: (any ArchiveExtractor)?,
         limits: ExtractionLimits = ExtractionLimits()
     ) {
@@ -39,17 +39,17 @@ public final class ContentLibrary: ContentManager {
         register = ContentRegister(shelf.load())
     }
 
-    public var downloaded: Set<ProductID> { register.downloaded }
-    public var changes: AsyncStream<Set<ProductID>> { register.changes }
+    package var downloaded: Set<ProductID> { register.downloaded }
+    package var changes: AsyncStream<Set<ProductID>> { register.changes }
 
-    public func location(of product: ProductID) -> String? {
+    package func location(of product: ProductID) -> String? {
         register[product] != nil && shelf.hasContent(product) ? shelf.content(product) : nil
     }
 
     /// Throws `PurchaseError`: `invalidContentFetcherParameters`, `contentFetcherNotRegistered`, `contentFetchFailed`,
     /// `contentMismatch`, `contentExtractionFailed`, `diskFull`, `notPermitted`, `storageFailed`, `operationCancelled`,
     /// and `unsupported` for an archive when there is no extractor, before anything of it is downloaded.
-    public func fetch(
+    package func fetch(
         _ product: ProductID, parameters: JSONObject
     ) -> AsyncThrowingStream<ContentProgress, any Error> {
         while true {
@@ -78,7 +78,7 @@ public final class ContentLibrary: ContentManager {
         }
     }
 
-    public func delete(_ product: ProductID) async throws {
+    package func delete(_ product: ProductID) async throws {
         let running = fetches.withLock { $0.running[product] }
         await running?.giveUp(Self.givenUp(product))
         do {
@@ -91,7 +91,7 @@ public final class ContentLibrary: ContentManager {
         }
     }
 
-    public func close() async {
+    package func close() async {
         let running = fetches.withLock { fetches in
             fetches.isClosed = true
             return fetches.running
