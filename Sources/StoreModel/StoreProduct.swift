@@ -106,6 +106,8 @@ public struct SubscriptionTerms: Hashable, Sendable, Codable {
     /// 1 is the highest level of service in the group.
     public var level: Int
     public var period: SubscriptionPeriod
+    /// The period in the language of the storefront, for example `1 month`; `nil` where the store does not say.
+    public var displayPeriod: String?
     public var introductoryOffer: Offer?
     public var promotionalOffers: [Offer]
     /// Offers to customers whose subscription has expired. Which of them a customer may have, the store decides.
@@ -113,12 +115,14 @@ public struct SubscriptionTerms: Hashable, Sendable, Codable {
 
     public init(
         groupID: String, groupDisplayName: String? = nil, level: Int, period: SubscriptionPeriod,
-        introductoryOffer: Offer? = nil, promotionalOffers: [Offer] = [], winBackOffers: [Offer] = []
+        displayPeriod: String? = nil, introductoryOffer: Offer? = nil, promotionalOffers: [Offer] = [],
+        winBackOffers: [Offer] = []
     ) {
         self.groupID = groupID
         self.groupDisplayName = groupDisplayName
         self.level = level
         self.period = period
+        self.displayPeriod = displayPeriod
         self.introductoryOffer = introductoryOffer
         self.promotionalOffers = promotionalOffers
         self.winBackOffers = winBackOffers
@@ -131,6 +135,7 @@ public struct SubscriptionTerms: Hashable, Sendable, Codable {
         groupDisplayName = try container.decodeIfPresent(String.self, forKey: .groupDisplayName)
         level = try container.decode(Int.self, forKey: .level)
         period = try container.decode(SubscriptionPeriod.self, forKey: .period)
+        displayPeriod = try container.decodeIfPresent(String.self, forKey: .displayPeriod)
         introductoryOffer = try container.decodeIfPresent(Offer.self, forKey: .introductoryOffer)
         promotionalOffers = try container.decode([Offer].self, forKey: .promotionalOffers)
         winBackOffers = try container.decodeIfPresent([Offer].self, forKey: .winBackOffers) ?? []
@@ -147,16 +152,22 @@ public struct Offer: Hashable, Sendable, Codable {
     public var periodCount: Int
     /// `nil` when it is free.
     public var price: Price?
+    /// The price as the storefront writes it, for example `0,99 €`; `nil` where the store does not say.
+    public var displayPrice: String?
+    /// The period in the language of the storefront, for example `3 days`; `nil` where the store does not say.
+    public var displayPeriod: String?
 
     public init(
         id: String? = nil, paymentMode: PaymentMode, period: SubscriptionPeriod, periodCount: Int = 1,
-        price: Price? = nil
+        price: Price? = nil, displayPrice: String? = nil, displayPeriod: String? = nil
     ) {
         self.id = id
         self.paymentMode = paymentMode
         self.period = period
         self.periodCount = periodCount
         self.price = price
+        self.displayPrice = displayPrice
+        self.displayPeriod = displayPeriod
     }
 
     /// How an offer is paid. Raw values are Apple's `offerDiscountType`.

@@ -94,14 +94,28 @@ import Testing
         #expect(Set([discount, ProductDiscount(identifier: "half", localizedPriceString: "b")]).count == 1)
     }
 
+    @Test func `terms and offers that a store wrote without texts for the customer are read`() throws {
+        let old = """
+            {"groupID": "g", "level": 1, "period": "P1M", "promotionalOffers": [{"id": "half", "paymentMode": \
+            "PAY_UP_FRONT", "period": "P3M", "periodCount": 1}]}
+            """
+        let terms = try WireJSON.decode(SubscriptionTerms.self, from: Array(old.utf8))
+        #expect(terms.displayPeriod == nil && terms.promotionalOffers.first?.displayPrice == nil)
+        var told = terms
+        told.displayPeriod = "1 month"
+        told.promotionalOffers[0].displayPrice = "$2.00"
+        told.promotionalOffers[0].displayPeriod = "3 months"
+        #expect(try WireJSON.decode(SubscriptionTerms.self, from: try WireJSON.encode(told)) == told)
+    }
+
     @Test func `a store's product keeps its terms`() {
         let terms = SubscriptionTerms(
             groupID: "g", level: 1, period: .months(1),
-            introductoryOffer: Offer(paymentMode: .freeTrial, period: .weeks(1)),
+            displayPeriod: "1 Monat", introductoryOffer: Offer(paymentMode: .freeTrial, period: .weeks(1)),
             promotionalOffers: [
                 Offer(
                     id: "half", paymentMode: .payUpFront, period: .months(3),
-                    price: Price(amount: 2, currency: "EUR"))
+                    price: Price(amount: 2, currency: "EUR"), displayPrice: "2,00 €", displayPeriod: "3 Monate")
             ])
         let product = Product(
             StoreProduct(
@@ -115,6 +129,10 @@ import Testing
                 == ProductDiscount(paymentMode: .freeTrial, currencyCode: "EUR", subscriptionPeriod: .weeks(1)))
         #expect(product.discounts.map(\.identifier) == ["half"])
         #expect(product.discounts.first?.type == .promotional)
+        #expect(product.localizedSubscriptionPeriod == "1 Monat")
+        #expect(product.discounts.first?.localizedPriceString == "2,00 €")
+        #expect(product.discounts.first?.localizedSubscriptionPeriod == "3 Monate")
+        #expect(product.introductoryDiscount?.localizedPriceString == "", "the store did not say")
         #expect(ProductType(.nonRenewingSubscription) == .nonRenewableSubscription)
         #expect(ProductType(.init(rawValue: "somethingNew")) == .nonConsumable)
     }

@@ -2,7 +2,8 @@ import Foundation
 
 /// Something a customer can buy, from whichever system sells it.
 ///
-/// Equality ignores `localizedPriceString`: the same product described by two formatters is one product.
+/// Equality ignores `localizedPriceString` and `localizedSubscriptionPeriod`: the same product described by two formatters
+/// is one product.
 public struct Product: Sendable {
     public var productIdentifier: String
     public var productType: ProductType
@@ -15,6 +16,8 @@ public struct Product: Sendable {
     public var localizedPriceString: String
     /// Present for subscriptions.
     public var subscriptionPeriod: SubscriptionPeriod?
+    /// The period in the language of the storefront, for example `1 month`; empty when unknown.
+    public var localizedSubscriptionPeriod: String
     public var introductoryDiscount: ProductDiscount?
     /// Promotional discounts, for which `getPromotionalOffer` obtains a signed offer.
     public var discounts: [ProductDiscount]
@@ -26,7 +29,7 @@ public struct Product: Sendable {
         currencyCode: String = "USD", localizedTitle: String = "", localizedDescription: String = "",
         localizedPriceString: String = "", subscriptionPeriod: SubscriptionPeriod? = nil,
         introductoryDiscount: ProductDiscount? = nil, discounts: [ProductDiscount] = [],
-        pricePointIdent: String? = nil
+        pricePointIdent: String? = nil, localizedSubscriptionPeriod: String = ""
     ) {
         self.productIdentifier = productIdentifier
         self.productType = productType
@@ -39,6 +42,7 @@ public struct Product: Sendable {
         self.introductoryDiscount = introductoryDiscount
         self.discounts = discounts
         self.pricePointIdent = pricePointIdent
+        self.localizedSubscriptionPeriod = localizedSubscriptionPeriod
     }
 }
 
@@ -47,7 +51,7 @@ extension Product: Hashable {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(compared) }
 
-    /// Everything but the formatted price.
+    /// Everything but the formatted price and period.
     private var compared: Compared {
         Compared(
             productIdentifier: productIdentifier, productType: productType, price: price, currencyCode: currencyCode,
@@ -74,7 +78,7 @@ public enum ProductType: String, Hashable, Sendable, Codable, CaseIterable {
     case consumable, nonConsumable, nonRenewableSubscription, autoRenewableSubscription
 }
 
-/// A lower price for a while. Equality ignores `localizedPriceString`.
+/// A lower price for a while. Equality ignores `localizedPriceString` and `localizedSubscriptionPeriod`.
 public struct ProductDiscount: Sendable {
     /// `nil` for an introductory discount.
     public var identifier: String?
@@ -83,15 +87,19 @@ public struct ProductDiscount: Sendable {
     /// 0 when it is free.
     public var price: Decimal
     public var currencyCode: String
+    /// The price as the storefront writes it; empty when unknown.
     public var localizedPriceString: String
     public var subscriptionPeriod: SubscriptionPeriod
+    /// The period in the language of the storefront, for example `3 days`; empty when unknown.
+    public var localizedSubscriptionPeriod: String
     /// How many periods the discount lasts.
     public var numberOfPeriods: Int
 
     public init(
         identifier: String? = nil, type: DiscountType = .introductory, paymentMode: Offer.PaymentMode = .payAsYouGo,
         price: Decimal = 0, currencyCode: String = "USD", localizedPriceString: String = "",
-        subscriptionPeriod: SubscriptionPeriod = .months(1), numberOfPeriods: Int = 1
+        subscriptionPeriod: SubscriptionPeriod = .months(1), numberOfPeriods: Int = 1,
+        localizedSubscriptionPeriod: String = ""
     ) {
         self.identifier = identifier
         self.type = type
@@ -101,6 +109,7 @@ public struct ProductDiscount: Sendable {
         self.localizedPriceString = localizedPriceString
         self.subscriptionPeriod = subscriptionPeriod
         self.numberOfPeriods = numberOfPeriods
+        self.localizedSubscriptionPeriod = localizedSubscriptionPeriod
     }
 
     public enum DiscountType: String, Hashable, Sendable, Codable { case introductory, promotional }

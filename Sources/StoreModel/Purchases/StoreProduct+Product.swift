@@ -13,7 +13,7 @@ extension Product {
             },
             discounts: product.subscription?.promotionalOffers.map {
                 ProductDiscount($0, type: .promotional, currency: currency)
-            } ?? [])
+            } ?? [], localizedSubscriptionPeriod: product.subscription?.displayPeriod ?? "")
     }
 }
 
@@ -21,8 +21,9 @@ extension ProductDiscount {
     init(_ offer: Offer, type: DiscountType, currency: String) {
         self.init(
             identifier: offer.id, type: type, paymentMode: offer.paymentMode, price: offer.price?.amount ?? 0,
-            currencyCode: offer.price?.currency ?? currency, subscriptionPeriod: offer.period,
-            numberOfPeriods: offer.periodCount)
+            currencyCode: offer.price?.currency ?? currency, localizedPriceString: offer.displayPrice ?? "",
+            subscriptionPeriod: offer.period, numberOfPeriods: offer.periodCount,
+            localizedSubscriptionPeriod: offer.displayPeriod ?? "")
     }
 }
 
