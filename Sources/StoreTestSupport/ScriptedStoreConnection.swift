@@ -14,6 +14,10 @@ import StoreModel
 public final class ScriptedStoreConnection: StoreConnection {
     public enum Call: Hashable, Sendable {
         case canMakePayments, storefront, restore, receipt, close
+        case ownedTransactions, subscriptionStatuses, appTransaction
+        case isEligibleForIntroductoryOffer(String)
+        case showManageSubscriptions(String?)
+        case beginRefundRequest(TransactionID)
         case products(Set<ProductID>)
         case redeem(OfferCodeRedemption)
         case answer(StoreMessage.ID, StoreMessage.Answer)
@@ -28,6 +32,10 @@ public final class ScriptedStoreConnection: StoreConnection {
         var storefront: Storefront
         var unfinished: [StoreTransaction] = []
         var restorable: [StoreTransaction] = []
+        var owned: [StoreTransaction] = []
+        var statuses: [StoreSubscriptionStatus] = []
+        var eligibleGroups: Set<String> = []
+        var refundAnswer = RefundRequestStatus.success
         var mayPay = true
         var lastNumber = 0
         var cashier: Cashier = { payment, store in store.sell(payment) }
@@ -86,6 +94,14 @@ public final class ScriptedStoreConnection: StoreConnection {
 
     public func set(products: [StoreProduct]) { books.withLock { $0.products = products } }
     public func set(restorable: [StoreTransaction]) { books.withLock { $0.restorable = restorable } }
+    /// Sets what the customer owns as far as the device knows.
+    public func set(owned: [StoreTransaction]) { books.withLock { $0.owned = owned } }
+    /// Sets the latest state of each subscription.
+    public func set(statuses: [StoreSubscriptionStatus]) { books.withLock { $0.statuses = statuses } }
+    /// Sets the subscription groups in which the customer may get an introductory offer.
+    public func set(eligibleGroups: Set<String>) { books.withLock { $0.eligibleGroups = eligibleGroups } }
+    /// Sets the customer's answer to the next refund requests.
+    public func set(refundAnswer: RefundRequestStatus) { books.withLock { $0.refundAnswer = refundAnswer } }
     public func set(mayPay: Bool) { books.withLock { $0.mayPay = mayPay } }
 
     /// What was finished, in order; once more if it was finished again.
@@ -169,6 +185,35 @@ public final class ScriptedStoreConnection: StoreConnection {
     public func restore() async throws -> [StoreTransaction] {
         try await asked(.restore)
         return books.withLock { $0.restorable }
+    }
+
+    public func ownedTransactions() async throws -> [StoreTransaction] {
+        try await asked(.ownedTransactions)
+        return books.withLock { $0.owned }
+    }
+
+    public func subscriptionStatuses() async throws -> [StoreSubscriptionStatus] {
+        try await asked(.subscriptionStatuses)
+        return books.withLock { $0.statuses }
+    }
+
+    public func appTransaction() async throws -> String {
+        try await asked(.appTransaction)
+        return "signed.app"
+    }
+
+    public func isEligibleForIntroductoryOffer(subscriptionGroupID: String) async throws -> Bool {
+        try await asked(.isEligibleForIntroductoryOffer(subscriptionGroupID))
+        return books.withLock { $0.eligibleGroups.contains(subscriptionGroupID) }
+    }
+
+    public func showManageSubscriptions(subscriptionGroupID: String?) async throws {
+        try await asked(.showManageSubscriptions(subscriptionGroupID))
+    }
+
+    public func beginRefundRequest(for transaction: TransactionID) async throws -> RefundRequestStatus {
+        try await asked(.beginRefundRequest(transaction))
+        return books.withLock { $0.refundAnswer }
     }
 
     public func receipt() async throws -> [UInt8]? {

@@ -43,6 +43,13 @@
             let verifier = SystemVerifier()
             /// Shows Apple's sheet for offer codes; without it, redeeming is `unsupported`.
             public var showCodeSheet: (@MainActor @Sendable () async throws -> Void)?
+            /// Shows where the customer cancels or changes subscriptions: those of the group with this id, or all with
+            /// `nil`. Without it `showManageSubscriptions` of the connection is `unsupported`.
+            public var showManageSubscriptions: (@MainActor @Sendable (String?) async throws -> Void)?
+            /// Shows Apple's sheet on which the customer asks for a refund of the transaction with this id. Without it
+            /// `beginRefundRequest` of the connection is `unsupported`.
+            public var beginRefundRequest:
+                (@MainActor @Sendable (UInt64) async throws -> StoreKit.Transaction.RefundRequestStatus)?
 
             public init(storage: (any SecureStorage)? = nil, buy: @escaping Buy) {
                 self.buy = buy
@@ -51,7 +58,7 @@
             }
 
             #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
-                /// Confirms purchases in the scene that is active.
+                /// Confirms purchases in the scene that is active, and shows the sheets for subscriptions and refunds there.
                 public init(storage: (any SecureStorage)? = nil) {
                     self.init(storage: storage) { product, options in
                         let scenes = UIApplication.shared.connectedScenes
@@ -64,9 +71,11 @@
                             return try await product.purchase(options: options)
                         #endif
                     }
+                    showSheets(in: { Self.activeScene })
                 }
             #elseif canImport(AppKit) && !targetEnvironment(macCatalyst)
-                /// Confirms purchases in the window that has the customer's attention, from macOS 15.2 on.
+                /// Confirms purchases in the window that has the customer's attention, from macOS 15.2 on, and shows the sheet
+                /// for refunds there.
                 public init(storage: (any SecureStorage)? = nil) {
                     self.init(storage: storage) { product, options in
                         if #available(macOS 15.2, *), let window = NSApplication.shared.keyWindow {
@@ -74,6 +83,7 @@
                         }
                         return try await product.purchase(options: options)
                     }
+                    showSheets(from: { NSApplication.shared.keyWindow?.contentViewController })
                 }
             #endif
 
@@ -81,8 +91,8 @@
                 /// Shows a message of the App Store. Without it StoreKit shows them itself, whenever it likes.
                 var showMessage: (@MainActor @Sendable (StoreKit.Message) throws -> Void)?
 
-                /// Shows what Apple wants to show in this scene: the sheet for offer codes, and messages when they are
-                /// answered with `show`.
+                /// Shows what Apple wants to show in this scene: the sheets for offer codes, subscriptions and refunds, and
+                /// messages when they are answered with `show`.
                 public mutating func present(in scene: @escaping @MainActor @Sendable () -> UIWindowScene?) {
                     showCodeSheet = {
                         guard let scene = scene() else { throw StoreFailure.nowhereToShow }
@@ -92,11 +102,13 @@
                         guard let scene = scene() else { throw StoreFailure.nowhereToShow }
                         try message.display(in: scene)
                     }
+                    showSheets(in: scene)
                 }
             #endif
 
             #if canImport(AppKit) && !targetEnvironment(macCatalyst)
-                /// Shows the sheet for offer codes from this controller, which macOS does from version 15 on.
+                /// Shows the sheets for refunds and offer codes from this controller. macOS has the one for offer codes from
+                /// version 15 on.
                 public mutating func present(
                     from controller: @escaping @MainActor @Sendable () -> NSViewController?
                 ) {
@@ -108,6 +120,7 @@
                         }
                         try await AppStore.presentOfferCodeRedeemSheet(from: controller)
                     }
+                    showSheets(from: controller)
                 }
             #endif
         }
@@ -116,8 +129,9 @@
         /// Believes the transactions that StoreKit verified on this device: as a store's `localVerifier` it gives access
         /// to what was bought while the server cannot be reached.
         public var verifier: any TransactionVerifier { configuration.verifier }
-        private let configuration: Configuration
+        let configuration: Configuration
         private let payments: StoreKitPayments
+        private let timeouts = StoreKitTimeouts()
         private let told: StoreNotices
         private let listener: Task<Void, Never>
         private let messageListener = Locked<Task<Void, Never>?>(nil)
@@ -147,19 +161,16 @@
         private static func listen(
             for payments: StoreKitPayments, noting verifier: SystemVerifier, telling told: StoreNotices
         ) async {
-            // The renewal info of a subscription may come later than the transaction that it is about.
-            let late: @Sendable (StoreTransaction) async -> Void = { await payments.handle(.renewalChanged($0)) }
             await withTaskGroup(of: Void.self) { group in
                 // Before the list is read, so that nothing happens unnoticed between it and the first update.
                 group.addTask {
                     for await result in StoreKit.Transaction.updates {
-                        await payments.handle(.happened(await StoreTransaction(result, noting: verifier, late: late)))
+                        await payments.handle(StoreKitTransaction(result, noting: verifier)) { .happened($0) }
                     }
                 }
                 group.addTask {
                     for await result in StoreKit.Transaction.unfinished {
-                        await payments.handle(
-                            .unfinished(await StoreTransaction(result, noting: verifier, late: late)))
+                        await payments.handle(StoreKitTransaction(result, noting: verifier)) { .unfinished($0) }
                     }
                     await payments.handle(.listed)
                 }
@@ -190,7 +201,8 @@
         #endif
 
         public func storefront() async throws -> StoreModel.Storefront {
-            guard let current = await StoreKit.Storefront.current else {
+            let current = try await timeouts.answer("where the customer shops") { await StoreKit.Storefront.current }
+            guard let current else {
                 throw StoreFailure(code: .unreachable, reason: "The App Store names no storefront; sign in to it.")
             }
             return StoreModel.Storefront(current)
@@ -201,7 +213,9 @@
         public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
             guard !ids.isEmpty else { return ProductAnswer(products: []) }
             let products = try await StoreFailure.translating {
-                try await StoreKit.Product.products(for: ids.sorted().map(\.rawValue))
+                try await timeouts.answer("about products") {
+                    try await StoreKit.Product.products(for: ids.sorted().map(\.rawValue))
+                }
             }
             let sold = products.map { StoreProduct($0) }.sorted { $0.id < $1.id }
             return ProductAnswer(products: sold, invalidProductIDs: ids.subtracting(sold.map(\.id)).sorted())
@@ -224,11 +238,31 @@
         /// Asks the customer to sign in: call it when they ask for it.
         public func restore() async throws -> [StoreTransaction] {
             try await StoreFailure.translating { try await AppStore.sync() }
-            var found: [StoreTransaction] = []
-            for await result in StoreKit.Transaction.currentEntitlements {
-                found.append(await StoreTransaction(result, noting: configuration.verifier))
+            return try await ownedTransactions()
+        }
+
+        public func ownedTransactions() async throws -> [StoreTransaction] {
+            try await entitlements.transactions { [payments] in await payments.handle(.renewalChanged($0)) }
+        }
+
+        public func subscriptionStatuses() async throws -> [StoreSubscriptionStatus] {
+            try await entitlements.subscriptionStatuses()
+        }
+
+        private var entitlements: StoreKitEntitlements { configuration.entitlements(timeouts) }
+
+        public func appTransaction() async throws -> String {
+            try await StoreFailure.translating {
+                try await timeouts.answer("how the customer got the app") {
+                    try await StoreKit.AppTransaction.shared.jwsRepresentation
+                }
             }
-            return found
+        }
+
+        public func isEligibleForIntroductoryOffer(subscriptionGroupID: String) async throws -> Bool {
+            try await timeouts.answer("about the introductory offer") {
+                await StoreKit.Product.SubscriptionInfo.isEligibleForIntroOffer(for: subscriptionGroupID)
+            }
         }
 
         public func receipt() async throws -> [UInt8]? {

@@ -6,19 +6,39 @@
     extension StoreKitConnection.Configuration {
         var questions: StoreKitQuestions {
             StoreKitQuestions(
-                buy: { await answer(to: $0) },
+                product: { try await product(for: $0) },
+                latest: { await StoreKit.Transaction.latest(for: $0.rawValue).map { StoreTransaction($0) } },
                 find: { id in
                     if let open = await StoreKit.Transaction.unfinished.first(id) {
-                        return await StoreTransaction(open, noting: verifier)
+                        return StoreKitTransaction(open, noting: verifier)
                     }
-                    guard let known = await StoreKit.Transaction.all.first(id) else { return nil }
-                    return await StoreTransaction(known, noting: verifier)
+                    return await StoreKit.Transaction.all.first(id).map { StoreKitTransaction($0, noting: verifier) }
                 },
                 finish: { id in
                     guard let open = await StoreKit.Transaction.unfinished.first(id) else { return false }
                     await open.unsafePayloadValue.finish()
                     return true
                 })
+        }
+    }
+
+    extension StoreKitConnection.Configuration {
+        func entitlements(_ timeouts: StoreKitTimeouts) -> StoreKitEntitlements {
+            StoreKitEntitlements(
+                current: {
+                    var found: [StoreTransaction] = []
+                    for await result in StoreKit.Transaction.currentEntitlements {
+                        found.append(StoreKitTransaction(result, noting: verifier).transaction)
+                    }
+                    return found
+                },
+                statuses: {
+                    var found: [StoreSubscriptionStatus] = []
+                    for await group in StoreKit.Product.SubscriptionInfo.Status.all {
+                        found += group.statuses.map { StoreSubscriptionStatus($0, of: group.groupID) }
+                    }
+                    return found
+                }, timeouts: timeouts)
         }
     }
 
@@ -50,28 +70,21 @@
     #endif
 
     extension StoreKitConnection.Configuration {
-        fileprivate func answer(to payment: Payment) async -> StoreKitStateMachine.Answer {
-            do {
+        fileprivate func product(for payment: Payment) async throws -> StoreKitQuestions.Sell? {
+            try await StoreFailure.translating {
                 let found = try await StoreKit.Product.products(for: [payment.productID.rawValue])
-                guard let product = found.first else {
-                    let reason = "The App Store sells no product \(payment.productID) to this app here and now."
-                    return .failed(StoreFailure(code: .invalidProduct, reason: reason))
-                }
-                return await answer(to: try payment.options(for: product), for: product)
-            } catch {
-                return .failed(StoreFailure(translating: error))
+                guard let product = found.first else { return nil }
+                let options = try payment.options(for: product)
+                return { await sell(product, options) }
             }
         }
 
-        private func answer(
-            to options: Set<StoreKit.Product.PurchaseOption>, for product: StoreKit.Product
-        ) async -> StoreKitStateMachine.Answer {
-            let owned = await timelyAnswer { await StoreKit.Transaction.latest(for: product.id) }
-                .map { StoreTransaction($0) }
+        private func sell(
+            _ product: StoreKit.Product, _ options: Set<StoreKit.Product.PurchaseOption>
+        ) async -> StoreKitQuestions.Sale {
             do {
                 switch try await buy(product, options) {
-                case .success(let result):
-                    return .bought(await StoreTransaction(result, noting: verifier), owned: owned)
+                case .success(let result): return .bought(StoreKitTransaction(result, noting: verifier))
                 case .pending: return .pending
                 case .userCancelled: return .failed(.changedMind)
                 @unknown default:

@@ -11,19 +11,16 @@
 
     // What StoreKit could not verify is handed on like the rest: its signature goes along, and nobody reads more from these
     // fields than which transaction they are about.
-    extension StoreTransaction {
-        /// With the renewal info of now, for a subscription, where StoreKit has it in time; `late` gets it otherwise.
-        init(
-            _ result: StoreKit.VerificationResult<StoreKit.Transaction>, noting verifier: SystemVerifier,
-            late: @escaping @Sendable (StoreTransaction) async -> Void = { _ in }
-        ) async {
+    extension StoreKitTransaction {
+        init(_ result: StoreKit.VerificationResult<StoreKit.Transaction>, noting verifier: SystemVerifier) {
             if case .verified = result { verifier.note(result.jwsRepresentation) }
-            let status = await timelyAnswer(
-                late: { await late(StoreTransaction($0)) },
-                { await result.unsafePayloadValue.subscriptionStatus })
-            self.init(result, renewalInfo: status?.renewalInfo.jwsRepresentation)
+            self.init(transaction: StoreTransaction(result)) {
+                await result.unsafePayloadValue.subscriptionStatus.map { StoreTransaction($0) }
+            }
         }
+    }
 
+    extension StoreTransaction {
         /// Without its renewal info.
         init(_ result: StoreKit.VerificationResult<StoreKit.Transaction>) { self.init(result, renewalInfo: nil) }
 
@@ -62,6 +59,21 @@
         }
     }
 
+    extension StoreSubscriptionStatus {
+        init(_ status: StoreKit.Product.SubscriptionInfo.Status, of group: String) {
+            let known: AppStoreServerAPI.Status =
+                switch status.state {
+                case .subscribed: .active
+                case .expired: .expired
+                case .inBillingRetryPeriod: .billingRetry
+                case .inGracePeriod: .billingGracePeriod
+                case .revoked: .revoked
+                default: .init(rawValue: status.state.rawValue)
+                }
+            self.init(subscriptionGroupID: group, status: known, transaction: StoreTransaction(status))
+        }
+    }
+
     extension StoreProduct.Kind {
         fileprivate init(_ type: StoreKit.Product.ProductType) {
             switch type {
@@ -82,25 +94,30 @@
                 price: Price(amount: product.price, currency: currency), displayPrice: product.displayPrice,
                 displayName: product.displayName, description: product.description,
                 isFamilyShareable: product.isFamilyShareable,
-                subscription: product.subscription.map { SubscriptionTerms($0, currency: currency) })
+                subscription: product.subscription.map { SubscriptionTerms($0, of: product, currency: currency) })
         }
     }
 
     extension SubscriptionTerms {
-        fileprivate init(_ subscription: StoreKit.Product.SubscriptionInfo, currency: String) {
+        fileprivate init(
+            _ subscription: StoreKit.Product.SubscriptionInfo, of product: StoreKit.Product, currency: String
+        ) {
             self.init(
                 groupID: subscription.subscriptionGroupID, groupDisplayName: subscription.groupDisplayName,
                 level: subscription.groupLevel, period: .init(subscription.subscriptionPeriod),
-                introductoryOffer: subscription.introductoryOffer.map { Offer($0, currency: currency) },
-                promotionalOffers: subscription.promotionalOffers.map { Offer($0, currency: currency) })
+                displayPeriod: subscription.subscriptionPeriod.formatted(product.subscriptionPeriodFormatStyle),
+                introductoryOffer: subscription.introductoryOffer.map { Offer($0, of: product, currency: currency) },
+                promotionalOffers: subscription.promotionalOffers.map { Offer($0, of: product, currency: currency) })
             if #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) {
-                winBackOffers = subscription.winBackOffers.map { Offer($0, currency: currency) }
+                winBackOffers = subscription.winBackOffers.map { Offer($0, of: product, currency: currency) }
             }
         }
     }
 
     extension Offer {
-        fileprivate init(_ offer: StoreKit.Product.SubscriptionOffer, currency: String) {
+        fileprivate init(
+            _ offer: StoreKit.Product.SubscriptionOffer, of product: StoreKit.Product, currency: String
+        ) {
             let mode: PaymentMode =
                 switch offer.paymentMode {
                 case .freeTrial: .freeTrial
@@ -110,7 +127,9 @@
                 }
             self.init(
                 id: offer.id, paymentMode: mode, period: .init(offer.period), periodCount: offer.periodCount,
-                price: mode == .freeTrial ? nil : Price(amount: offer.price, currency: currency))
+                price: mode == .freeTrial ? nil : Price(amount: offer.price, currency: currency),
+                displayPrice: offer.displayPrice,
+                displayPeriod: offer.period.formatted(product.subscriptionPeriodFormatStyle))
         }
     }
 
@@ -193,6 +212,7 @@
                 self.init(code: .cancelled, reason: "The purchase was given up before the App Store answered.")
             case let error as StoreKit.Product.PurchaseError: self.init(error)
             case let error as StoreKitError: self.init(error)
+            case let error as StoreKit.Transaction.RefundRequestError: self.init(error)
             case let error as URLError:
                 self.init(code: .unreachable, reason: "The App Store cannot be reached: \(error.localizedDescription)")
             default: self.init(code: .unknown, reason: "StoreKit failed: \(error.localizedDescription)")
@@ -214,6 +234,19 @@
                 default: .unknown
                 }
             self.init(code: code, reason: "The App Store did not sell: \(error.localizedDescription)")
+        }
+
+        private init(_ error: StoreKit.Transaction.RefundRequestError) {
+            switch error {
+            case .duplicateRequest:
+                self.init(
+                    code: .duplicateRefundRequest,
+                    reason: "The App Store has received a refund request for this purchase before.")
+            default:
+                self.init(
+                    code: .refundRequestFailed,
+                    reason: "The App Store did not take the refund request: \(error.localizedDescription)")
+            }
         }
 
         private init(_ error: StoreKitError) {

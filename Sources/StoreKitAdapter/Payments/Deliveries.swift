@@ -37,6 +37,14 @@ struct Deliveries {
         var payments: [PaymentID: Bool] = [:]
         var redeliveries: [Caller] = []
         var isRestore = false
+        /// The callers who presented it as owned.
+        var presentations: Set<Caller> = []
+
+        /// Those whom only the acknowledgement for the present customer answers.
+        fileprivate var ofPresentCustomer: Audience? {
+            isRestore || !presentations.isEmpty
+                ? Audience(isRestore: isRestore, presentations: presentations) : nil
+        }
     }
 
     struct Settlement {
@@ -163,11 +171,17 @@ struct Deliveries {
         delivery.isDueAgain = false
         delivery.audience = Audience()
         deliveries[id] = nil
-        if case .acknowledged = ending, delivery.isOfFormerCustomer, settlement.audience.isRestore {
+        if case .acknowledged = ending, delivery.isOfFormerCustomer, let waiting = settlement.audience.ofPresentCustomer
+        {
             // Whoever restores now is told of their own acknowledgement, not of that of the one before.
             settlement.audience.isRestore = false
+            settlement.audience.presentations = []
             let again = delivery.next ?? Parcel(transaction: delivery.parcel.transaction, reason: .restored)
-            settlement.next = add(again, for: { $0.isRestore = true }) ? again.transaction : nil
+            let isDue = add(again) { audience in
+                audience.isRestore = waiting.isRestore
+                audience.presentations = waiting.presentations
+            }
+            settlement.next = isDue ? again.transaction : nil
         } else if case .acknowledged = ending {
             settlement.next = delivery.next.flatMap { add($0) ? $0.transaction : nil }
         } else if delivery.isAbandoned, delivery.next == nil {
@@ -218,6 +232,7 @@ struct Deliveries {
         setAside.removeAll(where: isNobodys)
         for (id, delivery) in deliveries {
             deliveries[id]?.audience.isRestore = false
+            deliveries[id]?.audience.presentations = []
             deliveries[id]?.isOfFormerCustomer = true
             guard isNobodys(delivery.parcel) else { continue }
             deliveries[id]?.isAbandoned = true

@@ -44,6 +44,36 @@ extension PaymentQueue {
         try await asking { try await $0.answer(message, with: answer) }
     }
 
+    /// Returns the transactions that give this customer access now, without asking them anything. Empty where the store does
+    /// not say. Throws as `canMakePayments`.
+    public func ownedTransactions() async throws -> [StoreTransaction] {
+        try await asking { try await $0.ownedTransactions() }
+    }
+
+    /// Returns the latest state of each subscription that this customer has or had. Throws as `redeemOfferCode`.
+    public func subscriptionStatuses() async throws -> [StoreSubscriptionStatus] {
+        try await asking { try await $0.subscriptionStatuses() }
+    }
+
+    /// Returns how the customer got the app: a JWS of Apple's app transaction. Throws as `redeemOfferCode`.
+    public func appTransaction() async throws -> String { try await asking { try await $0.appTransaction() } }
+
+    /// Returns whether this customer may get the introductory offer of a subscription group. Throws as `redeemOfferCode`.
+    public func isEligibleForIntroductoryOffer(subscriptionGroupID: String) async throws -> Bool {
+        try await asking { try await $0.isEligibleForIntroductoryOffer(subscriptionGroupID: subscriptionGroupID) }
+    }
+
+    /// Shows where the customer cancels or changes the subscriptions of a group, or all with `nil`. Throws as
+    /// `redeemOfferCode`.
+    public func showManageSubscriptions(subscriptionGroupID: String? = nil) async throws {
+        try await asking { try await $0.showManageSubscriptions(subscriptionGroupID: subscriptionGroupID) }
+    }
+
+    /// Lets the customer ask the store for a refund of a transaction. Throws as `redeemOfferCode`.
+    public func beginRefundRequest(for transaction: TransactionID) async throws -> RefundRequestStatus {
+        try await asking { try await $0.beginRefundRequest(for: transaction) }
+    }
+
     /// Whether a product can be bought now. Throws `PaymentError`, and `ProductRequestError` as it is.
     nonisolated func inquire(about product: ProductID) async throws {
         do {

@@ -111,6 +111,27 @@ public actor PaymentQueue {
         }
     }
 
+    /// Delivers transactions that the customer owns, such as ``ownedTransactions()`` returns, as a restore delivers them:
+    /// nothing is finished, and what cannot be acknowledged now is delivered again later.
+    ///
+    /// - Parameter transactions: what the customer owns.
+    /// - Returns: those that were acknowledged.
+    /// - Throws: `PaymentError`: `acknowledgementPending` when one of them could not be acknowledged now, `rejected` when
+    ///   all were rejected, `customerChanged`, `cancelled`, `shutDown`.
+    @discardableResult
+    public func present(_ transactions: [StoreTransaction]) async throws -> [StoreTransaction] {
+        nextCaller += 1
+        let caller = nextCaller
+        let promise = Promise<[StoreTransaction]>()
+        restores[caller] = promise
+        return try await withTaskCancellationHandler {
+            handle(.present(transactions, caller))
+            return try await promise.value()
+        } onCancel: {
+            Task { await self.handle(.gaveUpRestore(caller)) }
+        }
+    }
+
     /// Another customer is there, or none any more: call it once their purchases would be presented as the new one's.
     ///
     /// Whoever waits for the store or restores is answered with `customerChanged`; what is paid for all the same is

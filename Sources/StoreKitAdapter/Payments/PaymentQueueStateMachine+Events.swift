@@ -21,6 +21,8 @@ extension PaymentQueueStateMachine {
         case restored(UInt64, [StoreTransaction])
         case restoreFailed(UInt64, any Error)
         case gaveUpRestore(Caller)
+        /// Deliver what the customer owns, and answer as a restore.
+        case present([StoreTransaction], Caller)
         case customerChanged
         case shutDown
     }

@@ -16,6 +16,8 @@ struct PaymentQueueStateMachine {
     private var payments = OpenPayments()
     private var deliveries = Deliveries()
     private var restores = Restores()
+    /// The transactions that callers presented as owned, each call as a restore of its own.
+    private var presentations: [Caller: Restores] = [:]
     private var finishes = Finishes()
     private var isShutDown = false
 
@@ -53,7 +55,9 @@ struct PaymentQueueStateMachine {
             return answer(restores.fail(PaymentError(storeAnswered: error), number: number))
         case .gaveUpRestore(let caller):
             let error = PaymentError(.cancelled, "The restore is no longer waited for.")
-            return restores.leave(caller) ? [.answerRestore(caller, .failure(error))] : []
+            let wasWaiting = presentations.removeValue(forKey: caller) != nil || restores.leave(caller)
+            return wasWaiting ? [.answerRestore(caller, .failure(error))] : []
+        case .present(let transactions, let caller): return present(transactions, for: caller)
         case .customerChanged: return customerChanged()
         case .shutDown: return shutDown()
         }
@@ -142,6 +146,7 @@ struct PaymentQueueStateMachine {
         case .settled(let settlement):
             return finish(settlement) + tell(settlement)
                 + (settlement.audience.isRestore ? answer(restores.close(id, settlement.ending)) : [])
+                + settlement.audience.presentations.sorted().flatMap { close(id, settlement.ending, of: $0) }
                 + deliver(settlement.next)
                 + (settlement.retry.map { [.retryDelivery(id, attempt: $0)] } ?? [])
         }
@@ -199,6 +204,30 @@ struct PaymentQueueStateMachine {
         ending.map { ending in ending.callers.map { .answerRestore($0, ending.result) } } ?? []
     }
 
+    private mutating func present(_ transactions: [StoreTransaction], for caller: Caller) -> [Action] {
+        var presentation = Restores()
+        guard let number = presentation.join(caller) else { return [] }
+        let due = presentation.receive(transactions, number: number).filter { transaction in
+            deliveries.add(.init(transaction: transaction, reason: .restored)) { $0.presentations.insert(caller) }
+        }
+        if let ending = presentation.endIfEmpty(number: number) { return answer(ending) }
+        presentations[caller] = presentation
+        return deliver(due)
+    }
+
+    private mutating func close(
+        _ id: TransactionID, _ ending: Deliveries.Ending, of caller: Caller
+    ) -> [Action] {
+        guard let end = presentations[caller]?.close(id, ending) else { return [] }
+        presentations[caller] = nil
+        return answer(end)
+    }
+
+    private mutating func abandonPresentations(_ error: PaymentError) -> [Action] {
+        defer { presentations = [:] }
+        return presentations.keys.sorted().map { .answerRestore($0, .failure(error)) }
+    }
+
     // MARK: - Leaving
 
     /// Whoever waits for the store or restores is answered; whose purchase is being presented gets that answer yet.
@@ -207,7 +236,7 @@ struct PaymentQueueStateMachine {
             .customerChanged, "The customer changed; what is bought all the same is kept for whoever paid.")
         let awaited = deliveries.awaitedPayments
         let answers = payments.all.filter { !awaited.contains($0) }.flatMap { answer($0, .failed(error: error)) }
-        let restore = answer(restores.abandon(error))
+        let restore = answer(restores.abandon(error)) + abandonPresentations(error)
         deliveries.customerChanged()
         return answers + restore + deliver(deliveries.redeliverAll())
     }
@@ -218,6 +247,7 @@ struct PaymentQueueStateMachine {
             .shutDown, "The payment queue was shut down; what is unfinished is delivered at launch.")
         return payments.all.flatMap { answer($0, .failed(error: error)) }
             + deliveries.leaveAll().map { .answerRedelivery($0, .failure(error)) } + answer(restores.abandon(error))
+            + abandonPresentations(error)
     }
 
     /// After the end nothing is begun; the store keeps what is unfinished.
@@ -225,7 +255,7 @@ struct PaymentQueueStateMachine {
         let error = PaymentError.isShutDown
         return switch event {
         case .purchase(let payment): [.answer(payment.id, PaymentAnswer(outcome: .failed(error: error)))]
-        case .restore(let caller): [.answerRestore(caller, .failure(error))]
+        case .restore(let caller), .present(_, let caller): [.answerRestore(caller, .failure(error))]
         case .redeliver(_, let caller): [.answerRedelivery(caller, .failure(error))]
         default: []
         }

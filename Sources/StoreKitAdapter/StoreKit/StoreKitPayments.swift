@@ -1,43 +1,35 @@
 import Foundation
 import StoreModel
 
-/// What StoreKit is asked for a payment.
-struct StoreKitQuestions: Sendable {
-    /// Ends when the customer has answered.
-    var buy: @Sendable (Payment) async -> StoreKitStateMachine.Answer
-    /// One of the customer's transactions, finished or not, as far as the store remembers it.
-    var find: @Sendable (TransactionID) async -> StoreTransaction?
-    /// Finishes a transaction that is unfinished; `false` when there is none of that id.
-    var finish: @Sendable (TransactionID) async -> Bool
-}
-
 /// Does what `StoreKitStateMachine` decides, one thing after the other.
 actor StoreKitPayments {
     private let questions: StoreKitQuestions
     private let storage: (any SecureStorage)?
     private let reports: AsyncStream<StoreUpdate>.Continuation
+    private let timeouts: StoreKitTimeouts
+    /// When the payments were added that wait for the list.
+    private var added: [PaymentID: ContinuousClock.Instant] = [:]
     private var machine: StoreKitStateMachine
     private var work: [PaymentID: Task<Void, Never>] = [:]
     /// The store forgets consumables that are finished.
     private var finished: Set<TransactionID> = []
     private var isClosed = false
 
-    /// - Parameter listLimit: how long a payment waits for the list of what is unfinished.
     init(
         questions: StoreKitQuestions, storage: (any SecureStorage)?, reports: AsyncStream<StoreUpdate>.Continuation,
-        listLimit: Duration = .seconds(2),
-        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+        timeouts: StoreKitTimeouts = StoreKitTimeouts()
     ) {
         self.questions = questions
         self.storage = storage
         self.reports = reports
+        self.timeouts = timeouts
         // What cannot be read says nothing, and must not keep anybody from buying.
         let written = try? storage?.data(for: Self.journalKey)
         let journal = written.flatMap { try? WireJSON.decode(PaymentJournal.self, from: $0) }
         machine = StoreKitStateMachine(journal: journal ?? PaymentJournal())
         // What the list has after that is reported as it comes.
         Task { [weak self] in
-            guard (try? await sleep(listLimit)) != nil else { return }
+            guard (try? await timeouts.sleep(timeouts.details)) != nil else { return }
             await self?.handle(.listed)
         }
     }
@@ -51,7 +43,19 @@ actor StoreKitPayments {
 
     func handle(_ event: StoreKitStateMachine.Event) {
         guard !isClosed else { return }
+        if case .add(let payment) = event, added[payment.id] == nil { added[payment.id] = timeouts.clock.now }
         for action in machine.handle(event) { perform(action) }
+        if machine.isListed { added = [:] }
+    }
+
+    /// Reports a transaction. Renewal info that StoreKit does not give in time is reported when it comes.
+    func handle(
+        _ transaction: StoreKitTransaction, as event: @Sendable (StoreTransaction) -> StoreKitStateMachine.Event
+    ) async {
+        let complete = await transaction.withRenewalInfo(within: timeouts.budget()) { [weak self] in
+            await self?.handle(.renewalChanged($0))
+        }
+        handle(event(complete))
     }
 
     /// Reports nothing more. What the store is being asked goes on there, and is found in the next run.
@@ -89,10 +93,46 @@ actor StoreKitPayments {
                     code: .systemError, reason: "The payment could not be noted, so nothing was bought: \(error)")
                 return handle(.answered(payment.id, .failed(failure)))
             }
-            run(for: payment.id) { [questions] in .answered(payment.id, await questions.buy(payment)) }
+            let budget = budget(for: payment.id)
+            let late = lateRenewalInfo(of: payment.id)
+            run(for: payment.id) { [questions, timeouts] in
+                .answered(payment.id, await questions.answer(to: payment, within: budget, timeouts, late: late))
+            }
         case .find(let payment, let transaction):
-            run(for: payment) { [questions] in .found(payment, await questions.find(transaction)) }
+            let budget = budget(for: payment)
+            run(for: payment) { [weak self] in
+                .found(payment, await self?.find(transaction, for: payment, within: budget))
+            }
         }
+    }
+
+    /// Returns how long a payment may wait for details: what it waited for the list counts.
+    private func budget(for payment: PaymentID) -> TimeoutBudget {
+        let now = timeouts.clock.now
+        return timeouts.budget(spent: now - (added[payment] ?? now))
+    }
+
+    /// Returns what a payment bought in an earlier run. What is found later than `budget` allows is reported then.
+    private func find(
+        _ id: TransactionID, for payment: PaymentID, within budget: TimeoutBudget
+    ) async -> StoreTransaction? {
+        let late = lateRenewalInfo(of: payment)
+        let found = await budget.answer(
+            late: { [weak self, timeouts] found in
+                let transaction = await found.withRenewalInfo(within: timeouts.budget(), late: late)
+                await self?.report(late: .found(payment, transaction), after: payment)
+            }, { [questions] in await questions.find(id) })
+        return await found?.withRenewalInfo(within: budget, late: late)
+    }
+
+    private func lateRenewalInfo(of payment: PaymentID) -> StoreKitTransaction.Late {
+        { [weak self] in await self?.report(late: .renewalChanged($0), after: payment) }
+    }
+
+    /// Reports what came too late for the answer of a payment, and not before that answer.
+    private func report(late event: StoreKitStateMachine.Event, after payment: PaymentID) async {
+        await work[payment]?.value
+        handle(event)
     }
 
     private func writeJournal() throws {

@@ -62,7 +62,7 @@ struct StoreKitStateMachine {
     }
 
     private(set) var journal: PaymentJournal
-    private var isListed = false
+    private(set) var isListed = false
     /// What came while the list was being read.
     private var early: [Event] = []
     private var told: [TransactionID: Told] = [:]

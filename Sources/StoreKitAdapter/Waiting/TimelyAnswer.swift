@@ -1,8 +1,8 @@
 import Primitives
+import StoreModel
 
-/// The answer of `question`, or `nil` when it takes longer than `limit`. It goes on then, and `late` gets its answer.
-///
-/// StoreKit may ask the network for details of a purchase. A customer who has paid does not wait for them.
+/// Returns the answer of `question`, or `nil` when it takes longer than `limit`. The question goes on then, and `late`
+/// gets its answer.
 func timelyAnswer<Answer: Sendable>(
     within limit: Duration = .seconds(2),
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
@@ -20,4 +20,30 @@ func timelyAnswer<Answer: Sendable>(
     }
     defer { timer.cancel() }
     return try? await promise.value()
+}
+
+/// Returns the answer of `question`. Throws `failure` when that takes longer than `limit`, and `CancellationError` at
+/// once when the caller is cancelled; the question is cancelled then, and its answer is dropped.
+func timelyAnswer<Answer: Sendable>(
+    within limit: Duration, orThrow failure: StoreFailure,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+    _ question: @escaping @Sendable () async throws -> Answer
+) async throws -> Answer {
+    let promise = Promise<Answer>()
+    let asking = Task {
+        do {
+            promise.resolve(.success(try await question()))
+        } catch {
+            promise.resolve(.failure(error))
+        }
+    }
+    let timer = Task {
+        try await sleep(limit)
+        promise.resolve(.failure(failure))
+    }
+    defer {
+        asking.cancel()
+        timer.cancel()
+    }
+    return try await promise.valueUnlessCancelled()
 }

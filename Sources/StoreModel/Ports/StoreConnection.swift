@@ -35,10 +35,29 @@ public protocol StoreConnection: Sendable {
     func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws
     /// Tells the store that the purchase was delivered. A finished transaction is not reported again.
     func finish(_ transaction: TransactionID) async throws
-    /// The transactions that give this customer access now, freshly signed; empty when there is nothing to restore.
+    /// The transactions that give this customer access now, freshly signed; empty when there is nothing to restore. The
+    /// store may ask the customer to sign in: call it only when they ask for it.
     func restore() async throws -> [StoreTransaction]
+    /// The transactions that give this customer access now, as this device knows them. The customer is asked nothing, so an
+    /// app may call it at any time. Empty by default.
+    func ownedTransactions() async throws -> [StoreTransaction]
+    /// The latest state of each subscription that this customer has or had. Throws `unsupported` where the store does not
+    /// say.
+    func subscriptionStatuses() async throws -> [StoreSubscriptionStatus]
     /// The app receipt, where the store has one.
     func receipt() async throws -> [UInt8]?
+    /// How the customer got the app, signed for this device: a JWS of Apple's app transaction. Throws `unsupported` where
+    /// the store has none.
+    func appTransaction() async throws -> String
+    /// Whether this customer may get the introductory offer of a subscription group. Throws `unsupported` where the store
+    /// does not say before a purchase.
+    func isEligibleForIntroductoryOffer(subscriptionGroupID: String) async throws -> Bool
+    /// Shows where the customer cancels or changes subscriptions: those of one group, or all with `nil`. Returns when it
+    /// was closed. Throws `unsupported` where the store shows nothing.
+    func showManageSubscriptions(subscriptionGroupID: String?) async throws
+    /// Lets the customer ask the store for a refund. Returns when they have answered; the refund itself arrives in
+    /// `updates`. Throws `unsupported` where the store takes no requests from an app.
+    func beginRefundRequest(for transaction: TransactionID) async throws -> RefundRequestStatus
     /// Stops listening; `updates` ends.
     func close() async
 }
@@ -56,6 +75,43 @@ extension StoreConnection {
         throw StoreFailure(
             code: .unsupported, reason: "This store tells its customers itself; there is nothing to answer.")
     }
+
+    public func ownedTransactions() async throws -> [StoreTransaction] { [] }
+
+    public func subscriptionStatuses() async throws -> [StoreSubscriptionStatus] {
+        throw StoreFailure(
+            code: .unsupported, reason: "This store does not list subscriptions; ask the entitlement server.")
+    }
+
+    public func appTransaction() async throws -> String {
+        throw StoreFailure(code: .unsupported, reason: "This store has no app transaction; use the app receipt.")
+    }
+
+    public func isEligibleForIntroductoryOffer(subscriptionGroupID: String) async throws -> Bool {
+        throw StoreFailure(
+            code: .unsupported, reason: "This store decides about introductory offers when it sells, not before.")
+    }
+
+    public func showManageSubscriptions(subscriptionGroupID: String?) async throws {
+        throw StoreFailure(
+            code: .unsupported, reason: "This store shows no page on which subscriptions are managed.")
+    }
+
+    public func beginRefundRequest(for transaction: TransactionID) async throws -> RefundRequestStatus {
+        throw StoreFailure(
+            code: .unsupported, reason: "This store takes no refund requests from an app; ask its support.")
+    }
+}
+
+/// How a customer's request for a refund ended. It says nothing about the refund itself, which the store decides later
+/// (Apple: `Transaction.RefundRequestStatus`).
+public struct RefundRequestStatus: RawRepresentable, Hashable, Sendable, Codable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// The store has received the request.
+    public static let success = RefundRequestStatus(rawValue: "success")
+    /// The customer closed the sheet without a request.
+    public static let userCancelled = RefundRequestStatus(rawValue: "userCancelled")
 }
 
 /// A country's store.

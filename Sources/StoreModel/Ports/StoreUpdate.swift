@@ -108,6 +108,10 @@ public struct StoreFailure: Error, Hashable, Sendable, Codable {
         public static let unreachable = Code(rawValue: "unreachable")
         /// The store itself failed (Apple: `systemError`); asking again may help.
         public static let systemError = Code(rawValue: "systemError")
+        /// The store has received a refund request for this transaction before (Apple: `duplicateRequest`).
+        public static let duplicateRefundRequest = Code(rawValue: "duplicateRefundRequest")
+        /// The store did not take a refund request (Apple: `RefundRequestError.failed`).
+        public static let refundRequestFailed = Code(rawValue: "refundRequestFailed")
         /// The app lacks an entitlement of the platform.
         public static let notEntitled = Code(rawValue: "notEntitled")
         public static let unsupported = Code(rawValue: "unsupported")

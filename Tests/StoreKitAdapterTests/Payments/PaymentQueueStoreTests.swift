@@ -36,6 +36,54 @@ struct PaymentQueueStoreTests {
         }
     }
 
+    @Test func `what is owned is looked up without a restore, and presented without finishing it`() async throws {
+        let queue = await queue()
+        store.set(owned: [.of("1")])
+        let owned = try await queue.ownedTransactions()
+        #expect(owned == [.of("1")])
+        #expect(try await queue.present(owned) == owned)
+        #expect(store.calls.all == [.ownedTransactions] && store.finished.isEmpty)
+        await queue.shutDown()
+        #expect(await code { _ = try await queue.present(owned) } == "shutDown")
+    }
+
+    @Test func `questions about the customer reach the store`() async throws {
+        let queue = await queue()
+        var transaction = StoreTransaction.of("2")
+        transaction.signedRenewalInfo = "renewal.info"
+        let status = StoreSubscriptionStatus(subscriptionGroupID: "g", status: .billingRetry, transaction: transaction)
+        store.set(statuses: [status])
+        store.set(eligibleGroups: ["g"])
+        #expect(try await queue.subscriptionStatuses() == [status])
+        #expect(try await queue.appTransaction() == "signed.app")
+        #expect(try await queue.isEligibleForIntroductoryOffer(subscriptionGroupID: "g"))
+        #expect(try await !queue.isEligibleForIntroductoryOffer(subscriptionGroupID: "h"))
+        try await queue.showManageSubscriptions(subscriptionGroupID: "g")
+        #expect(try await queue.beginRefundRequest(for: "2") == .success)
+        store.set(refundAnswer: .userCancelled)
+        #expect(try await queue.beginRefundRequest(for: "2") == .userCancelled)
+        #expect(
+            store.calls.all == [
+                .subscriptionStatuses, .appTransaction, .isEligibleForIntroductoryOffer("g"),
+                .isEligibleForIntroductoryOffer("h"), .showManageSubscriptions("g"), .beginRefundRequest("2"),
+                .beginRefundRequest("2"),
+            ])
+        await queue.shutDown()
+    }
+
+    @Test func `a store that cannot do it says so, and that nothing is owned`() async throws {
+        let queue = PaymentQueue(configuration: .init(connection: PlainStoreConnection())) { _ in [:] }
+        #expect(try await queue.ownedTransactions() == [])
+        #expect(await code { _ = try await queue.subscriptionStatuses() } == "storeFailed unsupported")
+        #expect(await code { _ = try await queue.appTransaction() } == "storeFailed unsupported")
+        #expect(
+            await code { _ = try await queue.isEligibleForIntroductoryOffer(subscriptionGroupID: "g") }
+                == "storeFailed unsupported")
+        #expect(await code { try await queue.showManageSubscriptions() } == "storeFailed unsupported")
+        #expect(await code { _ = try await queue.beginRefundRequest(for: "1") } == "storeFailed unsupported")
+        await queue.shutDown()
+    }
+
     @Test func `a payment says everything that it was told to`() async throws {
         let queue = await queue()
         let customer = CustomerID("anna").appAccountToken
@@ -230,6 +278,21 @@ private struct Plain: StoreConnection {
     func products(_ ids: Set<ProductID>) async throws -> ProductAnswer { ProductAnswer(products: []) }
     func add(_ payment: Payment) async throws {}
     var updates: AsyncStream<StoreUpdate> { AsyncStream { $0.finish() } }
+    func finish(_ transaction: TransactionID) async throws {}
+    func restore() async throws -> [StoreTransaction] { [] }
+    func receipt() async throws -> [UInt8]? { nil }
+    func close() async {}
+}
+
+/// A store that does no more than it must.
+private struct PlainStoreConnection: StoreConnection {
+    let updates = AsyncStream<StoreUpdate> { $0.finish() }
+    let storefrontUpdates = AsyncStream<Storefront> { $0.finish() }
+
+    func canMakePayments() async throws -> Bool { true }
+    func storefront() async throws -> Storefront { ScriptedStoreConnection.storefront }
+    func products(_ ids: Set<ProductID>) async throws -> ProductAnswer { ProductAnswer(products: []) }
+    func add(_ payment: Payment) async throws {}
     func finish(_ transaction: TransactionID) async throws {}
     func restore() async throws -> [StoreTransaction] { [] }
     func receipt() async throws -> [UInt8]? { nil }

@@ -105,6 +105,43 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
+    // MARK: - What is owned
+
+    @Test func `what is owned is delivered and answered as a restore, beside one, and nothing is finished`() {
+        expect([
+            (.present([.of("1"), .of("2")], 7), ["deliver 1 2"]), (.restore(1), ["request restore 1"]),
+            (.restored(1, [.of("2")]), []), (acknowledged("1"), []),
+            (acknowledged("2"), ["restored 1: 2", "restored 7: 1 2"]), (.present([], 8), ["restored 8: "]),
+            (.present([.of("1")], 9), ["deliver 1"]), (rejected("1"), ["restored 9 failed rejected"]),
+        ])
+    }
+
+    @Test func `what is owned and unfinished too is finished and completed`() {
+        expect([
+            (.present([.of("1")], 7), ["deliver 1"]), (sold("1"), []),
+            (acknowledged("1"), ["finish 1", "complete 1", "restored 7: 1"]),
+        ])
+    }
+
+    @Test func `what is owned and cannot be acknowledged now is delivered again`() {
+        expect([
+            (.present([.of("1")], 7), ["deliver 1"]),
+            (unavailable("1"), ["restored 7 failed acknowledgementPending", "retry 1 after 1"]),
+            (.retryDue("1", attempt: 1), ["deliver 1"]), (acknowledged("1"), []),
+        ])
+    }
+
+    @Test func `who gave up presenting is answered, and so is everybody when the customer changes or at the end`() {
+        expect([
+            (.present([.of("1")], 7), ["deliver 1"]), (.gaveUpRestore(7), ["restored 7 failed cancelled"]),
+            (.gaveUpRestore(7), []), (.present([.of("1")], 8), []),
+            (.customerChanged, ["restored 8 failed customerChanged"]), (.present([.of("1")], 9), []),
+            (acknowledged("1"), ["deliver 1"]), (acknowledged("1"), ["restored 9: 1"]),
+            (.present([.of("2")], 10), ["deliver 2"]), (.shutDown, ["restored 10 failed shutDown"]),
+            (.present([.of("3")], 11), ["restored 11 failed shutDown"]),
+        ])
+    }
+
     // MARK: - The end
 
     @Test func `shutting down answers everybody, and what comes later changes nothing`() {

@@ -48,30 +48,20 @@ struct StoreKitPaymentsTests {
         await connection.close()
     }
 
-    @Test func `a payment waits two seconds at most for the list of what is unfinished`() async throws {
-        let waits = CallLog<Duration>()
-        let connection = DirectStoreConnection(
-            store: DirectStore(), list: Gate(), listSleep: { waits.record($0) })
-        var updates = connection.updates.makeAsyncIterator()
-        try await connection.add(Payment(id: "p", productID: "pack"))
-        #expect(await updates.next()?.state == .purchasing)
-        let update = await updates.next()
-        guard case .purchased? = update?.state else {
-            Issue.record("nothing was bought")
-            return
-        }
-        #expect(update?.paymentID == "p" && waits.all == [.seconds(2)])
-        await connection.close()
-    }
-
     @Test func `what is bought while nobody listens any more is found in the next run, under its payment`() async throws
     {
         let (store, storage) = (DirectStore(), MemorySecureStorage())
-        let sheet = Promise<Void>()
-        let first = DirectStoreConnection(store: store, storage: storage, sheet: { try? await sheet.value() })
+        let (sheet, opened) = (Promise<Void>(), Gate())
+        let first = DirectStoreConnection(
+            store: store, storage: storage,
+            sheet: {
+                opened.open()
+                try? await sheet.value()
+            })
         var updates = first.updates.makeAsyncIterator()
         try await first.add(Payment(id: "p", productID: "pack"))
         #expect(await updates.next()?.state == .purchasing)
+        try await opened.pass()
         await first.close()
         #expect(await updates.next() == nil)
         sheet.resolve(.success(()))
@@ -126,7 +116,7 @@ struct StoreKitPaymentsTests {
         let (store, storage) = (DirectStore(), MemorySecureStorage())
         try storage.set(Array(Data(contentsOf: URL(fileURLWithPath: file))), for: "storekit.payments")
         // The coins of before, and what was approved while the app was updated.
-        for product: ProductID in ["coins", "pack"] { _ = store.buy(Payment(id: "elsewhere", productID: product)) }
+        for product: ProductID in ["coins", "pack"] { store.buy(Payment(id: "elsewhere", productID: product)) }
         _ = store.finish("100")
         let connection = DirectStoreConnection(store: store, storage: storage)
         var updates = connection.updates.makeAsyncIterator()
@@ -181,15 +171,19 @@ private final class DirectStore: Sendable {
         return stream
     }
 
-    func buy(_ payment: Payment) -> StoreKitStateMachine.Answer {
-        guard ["pack", "coins"].contains(payment.productID) else {
-            return .failed(StoreFailure(code: .invalidProduct, reason: "Nobody sells that."))
-        }
-        let (transaction, owned, waiting) = state.withLock { state in
+    func sells(_ product: ProductID) -> Bool { ["pack", "coins"].contains(product) }
+
+    func latest(_ product: ProductID) -> StoreTransaction? {
+        product == "pack" ? state.withLock { $0.sold.first { $0.productID == "pack" } } : nil
+    }
+
+    @discardableResult
+    func buy(_ payment: Payment) -> StoreTransaction {
+        let owned = latest(payment.productID)
+        let (transaction, waiting) = state.withLock { state in
             let waiting = state.waiting
             state.waiting = []
-            let owned = payment.productID == "pack" ? state.sold.first { $0.productID == "pack" } : nil
-            if let owned { return (owned, owned as StoreTransaction?, waiting) }
+            if let owned { return (owned, waiting) }
             let id = TransactionID(unchecked: "\(100 + state.sold.count)")
             let bought = StoreTransaction(
                 id: id, originalID: id, productID: payment.productID,
@@ -198,10 +192,10 @@ private final class DirectStore: Sendable {
                 signedTransaction: "signed")
             state.sold.append(bought)
             if tellsTwice { for listener in state.listeners { listener.yield(bought) } }
-            return (bought, nil, waiting)
+            return (bought, waiting)
         }
         for continuation in waiting { continuation.resume() }
-        return .bought(transaction, owned: owned)
+        return transaction
     }
 
     func finish(_ id: TransactionID) -> Bool {
@@ -238,18 +232,23 @@ private final class DirectStoreConnection: StoreConnection {
 
     init(
         store: DirectStore, storage: (any SecureStorage)? = nil, list: Gate? = nil,
-        listSleep: @escaping @Sendable (Duration) async throws -> Void = { _ in try await untilCancelled() },
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in try await untilCancelled() },
         sheet: @escaping @Sendable () async -> Void = {}
     ) {
         let (updates, reports) = AsyncStream.makeStream(of: StoreUpdate.self)
         let payments = StoreKitPayments(
             questions: StoreKitQuestions(
-                buy: { payment in
-                    await sheet()
-                    return store.buy(payment)
+                product: { payment in
+                    guard store.sells(payment.productID) else { return nil }
+                    return {
+                        await sheet()
+                        return .bought(StoreKitTransaction(transaction: store.buy(payment)) { nil })
+                    }
                 },
-                find: { store.find($0) }, finish: { store.finish($0) }),
-            storage: storage, reports: reports, sleep: listSleep)
+                latest: { store.latest($0) },
+                find: { store.find($0).map { StoreKitTransaction(transaction: $0) { nil } } },
+                finish: { store.finish($0) }),
+            storage: storage, reports: reports, timeouts: StoreKitTimeouts(sleep: sleep))
         let (stream, unfinished) = (store.listen(), store.unfinished)
         listeners = [
             Task { for await transaction in stream { await payments.handle(.happened(transaction)) } },

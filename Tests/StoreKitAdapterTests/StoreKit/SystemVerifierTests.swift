@@ -40,27 +40,3 @@ struct SystemVerifierTests {
         #expect(try await verifier.verify(all[1000]).transactionId == "1000")
     }
 }
-
-struct TimelyAnswerTests {
-    @Test func `an answer that comes in time is returned, and one that is late goes its own way`() async throws {
-        #expect(await timelyAnswer(sleep: { _ in try await Gate().pass() }) { 1 } == 1)
-        let gate = Gate()
-        let late = CallLog<Int>()
-        let limits = CallLog<Duration>()
-        let answer: Int? = await timelyAnswer(sleep: { limits.record($0) }, late: { late.record($0) }) {
-            try? await gate.pass()
-            return 2
-        }
-        #expect(answer == nil && limits.all == [.seconds(2)] && late.all.isEmpty)
-        gate.open()
-        await late.wait { $0 == [2] }
-    }
-
-    @Test func `no answer in time is none, and nothing comes late`() async {
-        let late = CallLog<Int>()
-        let answer: Int? = await timelyAnswer(sleep: { _ in try await Gate().pass() }, late: { late.record($0) }) {
-            nil
-        }
-        #expect(answer == nil && late.all.isEmpty)
-    }
-}

@@ -4,7 +4,21 @@ import Foundation
 @MainActor open class NSResponder: NSObject {}
 
 /// https://developer.apple.com/documentation/appkit/nswindow
-@MainActor open class NSWindow: NSResponder {}
+@MainActor open class NSWindow: NSResponder {
+    // …/nswindow/contentviewcontroller
+    open var contentViewController: NSViewController? {
+        get { declared() }
+        set { declared() }
+    }
+}
+
+/// https://developer.apple.com/documentation/appkit/nsworkspace
+open class NSWorkspace: NSObject {
+    // …/nsworkspace/shared
+    open class var shared: NSWorkspace { declared() }
+    // …/nsworkspace/open(_:)
+    open func open(_ url: URL) -> Bool { declared() }
+}
 
 /// https://developer.apple.com/documentation/appkit/nsapplication
 @MainActor open class NSApplication: NSResponder {

@@ -15,6 +15,20 @@ public enum AppStore {
     @MainActor public static func presentOfferCodeRedeemSheet(from controller: NSViewController) async throws {
         declared()
     }
+    // …/appstore/showmanagesubscriptions(in:), which iOS, Mac Catalyst and visionOS have
+    @MainActor public static func showManageSubscriptions(in scene: UIWindowScene) async throws { declared() }
+    // …/appstore/showmanagesubscriptions(in:subscriptiongroupid:), which iOS, Mac Catalyst and visionOS have
+    @available(iOS 17.0, visionOS 1.0, *)
+    @MainActor public static func showManageSubscriptions(
+        in scene: UIWindowScene, subscriptionGroupID: String
+    ) async throws { declared() }
+}
+
+/// https://developer.apple.com/documentation/storekit/apptransaction
+@available(iOS 16.0, macOS 13.0, tvOS 16.0, watchOS 9.0, visionOS 1.0, *)
+public struct AppTransaction: Hashable, Sendable {
+    // …/apptransaction/shared
+    public static var shared: VerificationResult<AppTransaction> { get async throws { declared() } }
 }
 
 /// https://developer.apple.com/documentation/storekit/storefront

@@ -22,6 +22,8 @@ public struct Product: Identifiable, Hashable, Sendable {
     public let subscription: SubscriptionInfo?
     // …/product/priceformatstyle
     public var priceFormatStyle: Decimal.FormatStyle.Currency { declared() }
+    // …/product/subscriptionperiodformatstyle
+    public var subscriptionPeriodFormatStyle: Date.ComponentsFormatStyle { declared() }
 
     // …/product/products(for:)
     public static func products<Identifiers: Collection>(for identifiers: Identifiers) async throws -> [Product]
@@ -103,6 +105,9 @@ extension Product {
         public let unit: Unit
         // …/product/subscriptionperiod/value
         public let value: Int
+        // …/product/subscriptionperiod/formatted(_:referencedate:)-3t7wd
+        public func formatted<S: FormatStyle>(_ format: S, referenceDate: Date = .now) -> S.FormatOutput
+        where S.FormatInput == Range<Date> { declared() }
 
         /// …/product/subscriptionperiod/unit-swift.enum
         public enum Unit: Hashable, Sendable {
@@ -121,6 +126,8 @@ extension Product {
         public let id: String?
         // …/product/subscriptionoffer/price
         public let price: Decimal
+        // …/product/subscriptionoffer/displayprice
+        public let displayPrice: String
         // …/product/subscriptionoffer/period
         public let period: SubscriptionPeriod
         // …/product/subscriptionoffer/periodcount
@@ -157,18 +164,37 @@ extension Product {
         public var groupDisplayName: String { declared() }
         // …/product/subscriptioninfo/grouplevel
         public var groupLevel: Int { declared() }
+        // …/product/subscriptioninfo/iseligibleforintrooffer(for:)
+        public static func isEligibleForIntroOffer(for groupID: String) async -> Bool { declared() }
 
         /// …/product/subscriptioninfo/renewalinfo
         public struct RenewalInfo: Hashable, Sendable {}
 
+        /// …/product/subscriptioninfo/renewalstate
+        public struct RenewalState: RawRepresentable, Hashable, Sendable {
+            public let rawValue: Int
+            public init(rawValue: Int) { self.rawValue = rawValue }
+            // …/renewalstate/subscribed, expired, inbillingretryperiod, ingraceperiod, revoked
+            public static let subscribed = RenewalState(rawValue: 0)
+            public static let expired = RenewalState(rawValue: 0)
+            public static let inBillingRetryPeriod = RenewalState(rawValue: 0)
+            public static let inGracePeriod = RenewalState(rawValue: 0)
+            public static let revoked = RenewalState(rawValue: 0)
+        }
+
         /// …/product/subscriptioninfo/status-swift.struct
         public struct Status: Hashable, Sendable {
+            // …/status-swift.struct/state
+            public let state: RenewalState
             // …/status-swift.struct/transaction
             public let transaction: VerificationResult<Transaction>
             // …/status-swift.struct/renewalinfo
             public let renewalInfo: VerificationResult<RenewalInfo>
             // …/status-swift.struct/updates
             public static var updates: Statuses { declared() }
+            // …/status-swift.struct/all
+            @available(iOS 17.0, macOS 14.0, tvOS 17.0, watchOS 10.0, visionOS 1.0, *)
+            public static var all: AsyncStream<(groupID: String, statuses: [Status])> { declared() }
 
             /// …/status-swift.struct/statuses
             public struct Statuses: AsyncSequence, Sendable {
@@ -180,4 +206,14 @@ extension Product {
             }
         }
     }
+}
+
+// A part of Foundation that Linux does not have.
+
+/// https://developer.apple.com/documentation/foundation/date/componentsformatstyle
+extension Date.ComponentsFormatStyle: @retroactive FormatStyle {
+    public typealias FormatInput = Range<Date>
+    public typealias FormatOutput = String
+    // …/componentsformatstyle/format(_:)
+    public func format(_ v: Range<Date>) -> String { declared() }
 }

@@ -1,4 +1,6 @@
+import AppKit
 import Foundation
+import UIKit
 
 /// https://developer.apple.com/documentation/storekit/verificationresult
 @frozen public enum VerificationResult<SignedType> {
@@ -30,6 +32,12 @@ extension VerificationResult where SignedType == Transaction {
 
 /// https://developer.apple.com/documentation/storekit/verificationresult/jwsrepresentation-178oj
 extension VerificationResult where SignedType == Product.SubscriptionInfo.RenewalInfo {
+    public var jwsRepresentation: String { declared() }
+}
+
+/// https://developer.apple.com/documentation/storekit/verificationresult/jwsrepresentation-6ma59
+@available(iOS 16.0, macOS 13.0, tvOS 16.0, watchOS 9.0, visionOS 1.0, *)
+extension VerificationResult where SignedType == AppTransaction {
     public var jwsRepresentation: String { declared() }
 }
 
@@ -74,6 +82,15 @@ public struct Transaction: Identifiable, Hashable, Sendable {
     // …/transaction/finish()
     public func finish() async { declared() }
 
+    // …/transaction/beginrefundrequest(for:in:)-65tph, with a scene of iOS, Mac Catalyst or visionOS
+    @MainActor public static func beginRefundRequest(
+        for transactionID: UInt64, in scene: UIWindowScene
+    ) async throws -> RefundRequestStatus { declared() }
+    // …/transaction/beginrefundrequest(for:in:)-9mscy, with a controller of macOS
+    public static func beginRefundRequest(
+        for transactionID: UInt64, in controller: NSViewController
+    ) async throws -> RefundRequestStatus { declared() }
+
     // …/transaction/latest(for:)
     public static func latest(for productID: String) async -> VerificationResult<Transaction>? { declared() }
     // …/transaction/updates
@@ -92,6 +109,18 @@ public struct Transaction: Identifiable, Hashable, Sendable {
             public mutating func next() async -> VerificationResult<Transaction>? { declared() }
         }
         public func makeAsyncIterator() -> AsyncIterator { declared() }
+    }
+
+    /// …/transaction/refundrequeststatus
+    public enum RefundRequestStatus: Sendable {
+        case success
+        case userCancelled
+    }
+
+    /// …/transaction/refundrequesterror
+    public enum RefundRequestError: Error, Sendable {
+        case duplicateRequest
+        case failed
     }
 
     /// …/transaction/ownershiptype-swift.struct

@@ -1,0 +1,78 @@
+#if canImport(StoreKit)
+    import Foundation
+    import StoreKit
+    import StoreModel
+
+    #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
+        import UIKit
+
+        extension StoreKitConnection.Configuration {
+            /// The scene that the customer uses now.
+            @MainActor static var activeScene: UIWindowScene? {
+                UIApplication.shared.connectedScenes.lazy.compactMap { $0 as? UIWindowScene }
+                    .first { $0.activationState == .foregroundActive }
+            }
+
+            /// Shows the sheets for subscriptions and refunds in this scene.
+            mutating func showSheets(in scene: @escaping @MainActor @Sendable () -> UIWindowScene?) {
+                showManageSubscriptions = { group in
+                    guard let scene = scene() else { throw StoreFailure.nowhereToShow }
+                    if let group {
+                        try await AppStore.showManageSubscriptions(in: scene, subscriptionGroupID: group)
+                    } else {
+                        try await AppStore.showManageSubscriptions(in: scene)
+                    }
+                }
+                beginRefundRequest = { transaction in
+                    guard let scene = scene() else { throw StoreFailure.nowhereToShow }
+                    return try await StoreKit.Transaction.beginRefundRequest(for: transaction, in: scene)
+                }
+            }
+        }
+    #elseif canImport(AppKit) && !targetEnvironment(macCatalyst)
+        import AppKit
+
+        extension StoreKitConnection.Configuration {
+            /// Shows the sheet for refunds from this controller, and subscriptions in the App Store: the sheet for them is
+            /// newer than most systems.
+            mutating func showSheets(from controller: @escaping @MainActor @Sendable () -> NSViewController?) {
+                showManageSubscriptions = { _ in
+                    guard let page = URL(string: "https://apps.apple.com/account/subscriptions"),
+                        NSWorkspace.shared.open(page)
+                    else { throw StoreFailure.nowhereToShow }
+                }
+                beginRefundRequest = { transaction in
+                    guard let controller = controller() else { throw StoreFailure.nowhereToShow }
+                    return try await StoreKit.Transaction.beginRefundRequest(for: transaction, in: controller)
+                }
+            }
+        }
+    #endif
+
+    extension StoreKitConnection {
+        /// Shows Apple's sheet; on macOS, the page of the App Store, and returns at once.
+        public func showManageSubscriptions(subscriptionGroupID: String?) async throws {
+            guard let show = configuration.showManageSubscriptions else { throw StoreFailure.nowhereToShow }
+            try await StoreFailure.translating { try await show(subscriptionGroupID) }
+        }
+
+        public func beginRefundRequest(for transaction: TransactionID) async throws -> RefundRequestStatus {
+            guard let request = configuration.beginRefundRequest else { throw StoreFailure.nowhereToShow }
+            guard let id = UInt64(transaction.rawValue) else {
+                throw StoreFailure(
+                    code: .refundRequestFailed, reason: "The App Store has no transaction \"\(transaction)\".")
+            }
+            return RefundRequestStatus(try await StoreFailure.translating { try await request(id) })
+        }
+    }
+
+    extension RefundRequestStatus {
+        fileprivate init(_ status: StoreKit.Transaction.RefundRequestStatus) {
+            switch status {
+            case .success: self = .success
+            case .userCancelled: self = .userCancelled
+            @unknown default: self.init(rawValue: "\(status)")
+            }
+        }
+    }
+#endif

@@ -1,0 +1,34 @@
+import Primitives
+
+/// The time that one purchase waits for details from StoreKit, for all of them together.
+///
+/// StoreKit may ask the network for details of a purchase. A customer who has paid does not wait for them. Only the time
+/// in which an answer is awaited counts, not the time in which the customer reads Apple's sheet.
+final class TimeoutBudget: Sendable {
+    private let clock: MonotonicClock
+    private let sleep: @Sendable (Duration) async throws -> Void
+    private let remaining: Locked<Duration>
+
+    init(
+        _ limit: Duration, clock: MonotonicClock,
+        sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+        self.clock = clock
+        self.sleep = sleep
+        remaining = Locked(max(.zero, limit))
+    }
+
+    /// Returns the answer of `question`, or `nil` when it takes longer than the time that is left. The question goes on
+    /// then, and `late` gets its answer.
+    func answer<Answer: Sendable>(
+        late: @escaping @Sendable (Answer) async -> Void = { _ in },
+        _ question: @escaping @Sendable () async -> Answer?
+    ) async -> Answer? {
+        let begun = clock.now
+        let answer = await timelyAnswer(
+            within: remaining.withLock { $0 }, sleep: sleep, late: late, question)
+        let waited = clock.now - begun
+        remaining.withLock { $0 = max(.zero, $0 - waited) }
+        return answer
+    }
+}

@@ -1,0 +1,21 @@
+/// The latest state of a subscription at the store (Apple: `Product.SubscriptionInfo.Status`).
+public struct StoreSubscriptionStatus: Hashable, Sendable, Codable {
+    /// The group of the subscription.
+    public var subscriptionGroupID: String
+    /// Active, expired, in billing retry, in the grace period or revoked.
+    public var status: AppStoreServerAPI.Status
+    /// The latest transaction of the subscription, with its renewal info.
+    public var transaction: StoreTransaction
+
+    /// - Parameters:
+    ///   - subscriptionGroupID: the group of the subscription.
+    ///   - status: active, expired, in billing retry, in the grace period or revoked.
+    ///   - transaction: the latest transaction, with its renewal info.
+    public init(
+        subscriptionGroupID: String, status: AppStoreServerAPI.Status, transaction: StoreTransaction
+    ) {
+        self.subscriptionGroupID = subscriptionGroupID
+        self.status = status
+        self.transaction = transaction
+    }
+}
