@@ -38,6 +38,14 @@ extension PurchaseError.Code {
     public static let codeRedemptionFailed = Self(rawValue: "codeRedemptionFailed")
     /// The store could not show a message or take the answer to it.
     public static let messageFailed = Self(rawValue: "messageFailed")
+    /// The store could not show where subscriptions are managed.
+    public static let manageSubscriptionsFailed = Self(rawValue: "manageSubscriptionsFailed")
+    /// The store did not take a refund request.
+    public static let refundRequestFailed = Self(rawValue: "refundRequestFailed")
+    /// The store could not say whether the customer may get an offer.
+    public static let offerEligibilityFailed = Self(rawValue: "offerEligibilityFailed")
+    /// The store could not say how the customer got the app.
+    public static let appTransactionFailed = Self(rawValue: "appTransactionFailed")
     public static let restorePurchasesFailed = Self(rawValue: "restorePurchasesFailed")
     /// No error: the device's clock reads an earlier instant than is known to have come.
     public static let clockSetBack = Self(rawValue: "clockSetBack")

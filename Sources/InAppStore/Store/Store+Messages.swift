@@ -36,7 +36,7 @@ extension Store {
 
 extension PurchaseError {
     /// Why the store did not do what it was asked, in its own words.
-    fileprivate static func ofQuestion(_ error: any Error, otherwise code: Code) -> PurchaseError {
+    static func ofQuestion(_ error: any Error, otherwise code: Code) -> PurchaseError {
         guard let error = error as? PaymentError else {
             return PurchaseError(code, "The store could not be asked; try again.", underlying: error)
         }

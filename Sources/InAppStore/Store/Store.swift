@@ -36,6 +36,8 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     private let claim: StoreClaim
     private let completions = Happenings<StoreTransaction>()
     private let work = Locked<[Task<Void, Never>]>([])
+    /// Presents what the customer who logged in last owns.
+    private let presenting = Locked<Task<Void, Never>?>(nil)
     /// Products that were told of because the store does not sell them.
     let unsold = Locked<Set<ProductID>>([])
 
@@ -63,7 +65,9 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         let begin = Task { [queue, requests, list] in
             await keeper.start()
             await queue.start()
+            async let owned: Void = keeper.presentOwned(through: queue)
             await Self.prefetch(list, requests, telling: keeper)
+            await owned
         }
         let relay = Task { [queue, completions] in
             for await completion in queue.completions {
@@ -83,14 +87,18 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         work.withLock { $0 = [begin, relay, storefronts, contents, promotions] }
     }
 
-    deinit { for task in work.withLock({ $0 }) { task.cancel() } }
+    deinit { for task in tasks { task.cancel() } }
+
+    private var tasks: [Task<Void, Never>] {
+        work.withLock { $0 } + (presenting.withLock { $0 }.map { [$0] } ?? [])
+    }
 
     /// Ends listening; whoever waits is answered, what is unfinished stays at the store for the next launch.
     public func close() async {
         await queue.shutDown()
         await content.close()
         await connection.close()
-        for task in work.withLock({ $0 }) {
+        for task in tasks {
             task.cancel()
             await task.value
         }
@@ -116,12 +124,22 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     }
 
     /// Somebody logs in: purchases are made for, and answers asked about, this customer from now on. What of theirs had
-    /// to wait while somebody else was there is presented to the server.
+    /// to wait while somebody else was there is presented to the server. What they own at the App Store is presented
+    /// later, by itself, without asking them anything.
     ///
     /// Throws `receiptValidationFailed` when the server cannot be asked about them now; they are logged in all the same,
     /// and the server is asked again by itself.
     public func logIn(_ customer: CustomerID) async throws {
+        defer { presentOwned() }
         try await keeper.logIn(customer) { [queue] in await queue.customerChanged() }
+    }
+
+    private func presentOwned() {
+        let task = Task { [keeper, queue] in await keeper.presentOwned(through: queue) }
+        presenting.withLock { current in
+            current?.cancel()
+            current = task
+        }
     }
 
     /// The customer leaves; the anonymous one of this device takes over. Throws `storageFailed` when that one has no

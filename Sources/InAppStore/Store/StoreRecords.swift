@@ -13,8 +13,10 @@ struct StoreRecords: Sendable {
         static let time = "time"
         static let provisional = "provisional"
         static let refuted = "refutedTransactions"
+        /// Whether what the customer owns was presented.
+        static let owned = "ownedTransactionsPresented"
         /// What is forgotten when another customer is there.
-        static let ofOneCustomer = [answer, acquired, provisional, refuted]
+        static let ofOneCustomer = [answer, acquired, provisional, refuted, owned]
         /// The copy of its id.
         static let anonymousCustomer = "anonymousCustomer"
         static func credit(_ type: String) -> String { "credit.\(type)" }

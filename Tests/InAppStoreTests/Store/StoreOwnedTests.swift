@@ -1,0 +1,131 @@
+import BaseTestSupport
+import Purchases
+import StoreModel
+import StoreTestSupport
+import Testing
+
+@testable import InAppStore
+
+/// Owned purchases are found without asking the customer anything.
+@Suite(.timeLimit(.minutes(2)))
+struct StoreOwnedTests {
+    private typealias Call = ScriptedReceiptValidator.Call
+
+    private let test = Surroundings()
+    private let anna: CustomerID = "anna"
+
+    private func owned(_ id: TransactionID, of customer: CustomerID? = nil) -> StoreTransaction {
+        ScriptedStoreConnection.transaction(id, "pack", appAccountToken: customer?.appAccountToken)
+    }
+
+    private var presented: [Call] {
+        test.server.calls.all.filter { if case .validate = $0 { true } else { false } }
+    }
+
+    private var lookUps: Int { test.connection.calls.all.count { $0 == .ownedTransactions } }
+
+    private func wait(for call: Call) async { await test.server.calls.wait { $0.contains(call) } }
+
+    /// Returns when it is written down that what the customer owns was presented.
+    private func noted(of customer: CustomerID = "anna") async throws {
+        try await until("the record is written") {
+            StoreRecords(storage: test.storage).value(
+                StoreRecords.Key.owned, of: customer, telling: Happenings()) == true
+        }
+    }
+
+    @Test func `an app that was installed anew finds what was bought before, and asks the customer nothing`()
+        async throws
+    {
+        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        test.connection.set(owned: [owned("1"), owned("2", of: anna)])
+        let store = try await test.open()
+        await wait(for: .validate(["1", "2"], anna))
+        try await noted()
+        #expect(store.allowedProducts == ["pack"])
+        #expect(test.connection.finished.isEmpty && !test.connection.calls.all.contains(.restore))
+        await store.close()
+    }
+
+    @Test func `it is looked up once`() async throws {
+        test.connection.set(owned: [owned("1")])
+        for _ in 1...2 {
+            let store = try await test.open()
+            try await noted()
+            try await store.logIn(anna)
+            await store.close()
+        }
+        #expect(lookUps == 1 && presented == [.validate(["1"], anna)])
+    }
+
+    @Test func `it is looked up again for the customer who logs in`() async throws {
+        test.connection.set(owned: [owned("1", of: anna), owned("2", of: "boris")])
+        let store = try await test.open()
+        await wait(for: .validate(["1", "2"], anna))
+        try await noted()
+        try await store.logIn("boris")
+        try await noted(of: "boris")
+        #expect(presented == [.validate(["1", "2"], anna), .validate(["2"], "boris")])
+        await store.close()
+    }
+
+    @Test func `a purchase that names no customer does not move to the next customer by itself`() async throws {
+        test.connection.set(owned: [owned("1")])
+        let store = try await test.open(customer: nil)
+        let anonymous = store.customer
+        try await noted(of: anonymous)
+        try await store.logIn(anna)
+        try await noted()
+        try await store.logIn("boris")
+        try await noted(of: "boris")
+        #expect(
+            presented == [.validate(["1"], anonymous), .validate(["1"], anna)],
+            "the first who logs in has it, as with a purchase they made before")
+        test.connection.set(restorable: [owned("1")])
+        _ = try await store.restorePurchases()
+        #expect(presented.last == .validate(["1"], "boris"), "unless they ask for it")
+        await store.close()
+    }
+
+    @Test func `what could not be presented is presented at the next launch`() async throws {
+        test.connection.set(owned: [owned("1")])
+        test.breakServer()
+        let first = try await test.open()
+        await wait(for: .validate(["1"], anna))
+        await first.close()
+        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        let second = try await test.open()
+        try await noted()
+        #expect(presented == [.validate(["1"], anna), .validate(["1"], anna)])
+        await second.close()
+    }
+
+    @Test func `a store that cannot be asked is an event, and is asked at the next launch`() async throws {
+        test.connection.before { call in
+            guard call == .ownedTransactions else { return }
+            throw StoreFailure(code: .unreachable, reason: "No answer.")
+        }
+        let first = try await test.open()
+        var events = first.events.makeAsyncIterator()
+        let event = await events.next()
+        #expect(event?.code == .restorePurchasesFailed && event?.kind == .nonCriticalError)
+        await first.close()
+        test.connection.before { _ in }
+        let second = try await test.open()
+        try await noted()
+        #expect(lookUps == 2)
+        await second.close()
+    }
+
+    @Test func `what the server finds untrue is not presented at each launch`() async throws {
+        test.connection.set(owned: [owned("1")])
+        test.server.judge { transactions, customer in
+            TransactionValidation(
+                customer: Fixture.customer(customer), acknowledged: [],
+                rejected: [RejectedTransaction(index: 0, code: "invalidSignature", detail: "No.", retryable: false)])
+        }
+        let store = try await test.open()
+        try await noted()
+        await store.close()
+    }
+}
