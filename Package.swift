@@ -56,8 +56,9 @@ let modules: [Module] = [
     Module(
         name: "CurlTransport", imports: ["HTTPCore", "Primitives", "CCurl"],
         testImports: ["BaseTestSupport", "HTTPListener", "HostTestSupport", "NetworkTestSupport"]),
+    Module(name: "ZipArchives", imports: ["StoreModel", "Primitives"]),
     Module(
-        name: "ZipExtraction", imports: ["StoreModel", "Primitives", "CArchive"],
+        name: "ZipExtraction", imports: ["ZipArchives", "StoreModel", "Primitives", "CArchive", "CZlib"],
         testImports: ["BaseTestSupport", "HostTestSupport"]),
     Module(
         name: "StoreKitAdapter", imports: ["StoreModel", "HTTPCore", "Primitives"],
@@ -76,7 +77,9 @@ let modules: [Module] = [
         testImports: ["BaseTestSupport", "HostTestSupport", "NetworkTestSupport"]),
     Module(
         name: "InAppStore",
-        imports: ["StoreModel", "PluginHub", "HTTPCore", "Purchases", "StoreKitAdapter", "Primitives"],
+        imports: [
+            "StoreModel", "PluginHub", "HTTPCore", "Purchases", "StoreKitAdapter", "ZipArchives", "Primitives",
+        ],
         exclude: ["Hub/store.policy.json"],
         testImports: [
             "AppStoreSimulator", "BaseTestSupport", "CurlTransport", "EntitlementServer", "HTTPListener",
@@ -150,6 +153,7 @@ let systemLibraries: [Target] = [
         name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
     .systemLibrary(
         name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 ]
 
@@ -260,7 +264,8 @@ let package = Package(
             .testTarget(
                 name: "FuzzingTests",
                 dependencies: [
-                    "AppStoreSimulator", "COpenSSL", "Primitives", "SignedData", "StoreModel", "ZipExtraction",
+                    "AppStoreSimulator", "COpenSSL", "Primitives", "SignedData", "StoreModel", "ZipArchives",
+                    "ZipExtraction",
                 ],
                 path: "Tests/Fuzzing",
                 exclude: ["Corpus", "Keys"],

@@ -1,11 +1,12 @@
 import CArchive
 import StoreModel
+import ZipArchives
 
 /// The data of a zip archive's entries, one after the other, from libarchive.
 ///
 /// Only its zip format that reads the central directory is switched on. That the data has the size and the CRC the
 /// archive says is checked by libarchive, and any word of doubt from it is `corrupt` here.
-final class ArchiveReader {
+final class ArchiveReader: EntryReader {
     private let archive: OpaquePointer
     private let source: Source
 

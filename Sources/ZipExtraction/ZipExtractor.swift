@@ -1,6 +1,5 @@
-import Foundation
-import Primitives
 import StoreModel
+import ZipArchives
 
 /// Extracts zip archives, and no others, with libarchive.
 ///
@@ -17,117 +16,6 @@ public struct ZipExtractor: ArchiveExtractor {
         _ archive: String, into folder: String, limits: ExtractionLimits,
         progress: @escaping @Sendable (ExtractionProgress) -> Void
     ) async throws {
-        let cancellation = Cancellation()
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                // Waits for the disk, so it takes a thread of its own and none of those that run tasks.
-                Thread.detachNewThread {
-                    continuation.resume(
-                        with: Result {
-                            let extraction = try Extraction(
-                                archive, into: folder, limits: limits, progress: progress, cancellation: cancellation)
-                            try extraction.run()
-                        })
-                }
-            }
-        } onCancel: {
-            cancellation.flag.set()
-        }
-    }
-}
-
-/// Whether the task that asked has been cancelled; its own word reaches no other thread.
-final class Cancellation: Sendable {
-    let flag = OneWayFlag()
-
-    func check() throws(CancellationError) {
-        if flag.isSet { throw CancellationError() }
-    }
-}
-
-/// One archive on its way into a folder, on one thread.
-struct Extraction {
-    private let file: ArchiveFile
-    private let plan: ExtractionPlan
-    private let folder: String
-    private let progress: (ExtractionProgress) -> Void
-    private let cancellation: Cancellation
-
-    /// Judges the archive.
-    init(
-        _ archive: String, into folder: String, limits: ExtractionLimits,
-        progress: @escaping (ExtractionProgress) -> Void, cancellation: Cancellation
-    ) throws {
-        file = try ArchiveFile(archive)
-        plan = try ExtractionPlan(file, limits: limits, checkpoint: cancellation.check)
-        self.folder = folder
-        self.progress = progress
-        self.cancellation = cancellation
-    }
-
-    /// Writes it, and puts it in its place.
-    func run() throws {
-        do {
-            let replacement = try FolderReplacement(of: folder)
-            try write(into: replacement.path)
-            try cancellation.check()
-            try replacement.commit()
-        } catch let failure as FileFailure {
-            throw ExtractionError(failure)
-        }
-    }
-
-    private func write(into root: String) throws {
-        progress(ExtractionProgress(written: 0, total: plan.totalBytes))
-        // libarchive takes an empty archive for none.
-        if plan.entries.isEmpty { return }
-        let reader = try ArchiveReader(file)
-        var (written, folders) = (0, Set<String>())
-        for entry in plan.entries {
-            try cancellation.check()
-            try reader.advance(to: entry)
-            try makeFolders(entry.isFolder ? entry.name.parts[...] : entry.name.parts.dropLast(), in: root, &folders)
-            if !entry.isFolder {
-                try write(entry, from: reader, to: "\(root)/\(entry.name.path)") { count in
-                    written += count
-                    progress(ExtractionProgress(written: written, total: plan.totalBytes))
-                }
-            }
-        }
-        try reader.finish()
-    }
-
-    private func write(
-        _ entry: ZipEntry, from reader: ArchiveReader, to path: String, report: (Int) -> Void
-    ) throws {
-        let output = try DurableFile.create(path, mode: 0o600)
-        defer { close(output) }
-        var rest = entry.size
-        while let block = try reader.nextBlock(of: entry) {
-            try cancellation.check()
-            if block.isEmpty { continue }
-            guard block.count <= rest else {
-                throw ExtractionError.corrupt(
-                    "\(entry.name.shown) is longer than it says; make the archive anew.", entry: entry.name.shown)
-            }
-            rest -= block.count
-            try DurableFile.append(block, to: output, path: path)
-            report(block.count)
-        }
-        guard rest == 0 else {
-            throw ExtractionError.corrupt(
-                "\(entry.name.shown) is shorter than it says; make the archive anew.", entry: entry.name.shown)
-        }
-    }
-
-    private func makeFolders(
-        _ parts: ArraySlice<String>, in root: String, _ made: inout Set<String>
-    ) throws(FileFailure) {
-        var path = root
-        for part in parts {
-            path += "/" + part
-            guard made.insert(path).inserted else { continue }
-            guard mkdir(path, 0o700) == 0 else { throw FileFailure("make the folder", path, errno) }
-        }
+        try await Extraction<ArchiveReader>.run(archive, into: folder, limits: limits, progress: progress)
     }
 }

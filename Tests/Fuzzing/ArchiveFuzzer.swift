@@ -1,26 +1,37 @@
 import Foundation
 import StoreModel
+import ZipArchives
 
 @testable import ZipExtraction
 
-/// Archives as they come, extracted beside a file that must stay what it is.
+/// Archives as they come, extracted with libarchive and with our own reader beside a file that must stay what it is.
 #if FUZZING
     @_cdecl("LLVMFuzzerTestOneInput")
 #endif
 public func fuzzArchives(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     Fuzzing.must { try Data(Fuzzing.bytes(start, count)).write(to: URL(fileURLWithPath: place.archive)) }
+    let ours = extract(with: InflatingReader<ZlibInflater>.self)
+    Fuzzing.claim(ours == extract(with: ArchiveReader.self), "both extractors make the same of an archive")
+    return 0
+}
+
+/// Extracts the archive, and returns the content by its path and the code of a refusal.
+private func extract<Reader: EntryReader>(with reader: Reader.Type) -> [String: Data] {
     let limits = ExtractionLimits(entries: 100, totalBytes: 1 << 20)
     do {
-        let extraction = try Extraction(
+        let extraction = try Extraction<Reader>(
             place.archive, into: place.folder, limits: limits, progress: place.check, cancellation: Cancellation())
         try extraction.run()
         Fuzzing.claim(place.isTidy(["archive.zip", "film", "outside"]), "the content and nothing else is there")
+        let content = place.content()
         Fuzzing.must { try FileManager.default.removeItem(atPath: place.folder) }
+        return content
     } catch {
-        Fuzzing.claim(error is ExtractionError, "every refusal has a code")
+        let code = (error as? ExtractionError)?.code
+        Fuzzing.claim(code != nil, "every refusal has a code")
         Fuzzing.claim(place.isTidy(["archive.zip", "outside"]), "a refused archive leaves nothing")
+        return ["/refused": Data((code?.rawValue ?? "").utf8)]
     }
-    return 0
 }
 
 private let place = Place()
@@ -43,6 +54,15 @@ private struct Place {
 
     func check(_ progress: ExtractionProgress) {
         Fuzzing.claim(progress.written <= progress.total, "no more is written than was said")
+    }
+
+    /// The files of the content; a folder is empty.
+    func content() -> [String: Data] {
+        let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
+        return Dictionary(
+            uniqueKeysWithValues: names.map { name in
+                (name, FileManager.default.contents(atPath: "\(folder)/\(name)") ?? Data())
+            })
     }
 
     func isTidy(_ names: [String]) -> Bool {

@@ -5,7 +5,7 @@ import Testing
 @testable import ZipExtraction
 
 /// The classical attacks and some more. Each must be refused with its code, and leave all that is on the disk as it was.
-@Suite struct AttackTests {
+@Suite(.eachExtractor) struct AttackTests {
     private let surroundings: Surroundings
 
     init() throws { surroundings = try Surroundings() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ZipExtraction
 
-@Suite struct BombTests {
+@Suite(.eachExtractor) struct BombTests {
     private let surroundings: Surroundings
 
     init() throws { surroundings = try Surroundings() }

@@ -4,10 +4,11 @@ import Primitives
 import StoreModel
 import Testing
 
+@testable import ZipArchives
 @testable import ZipExtraction
 
 /// Disks, permissions, cancellations and kills: the old content stays, and nothing else is left.
-@Suite struct FailureTests {
+@Suite(.eachExtractor) struct FailureTests {
     private let surroundings: Surroundings
 
     init() throws { surroundings = try Surroundings() }
@@ -15,37 +16,18 @@ import Testing
     @Test func `a missing archive, a folder and a pipe are no archives`() async throws {
         let before = try surroundings.snapshot()
         let missing = await #expect(throws: ExtractionError(.fileFailed, "")) {
-            try await ZipExtractor().extract(surroundings.root + "/none.zip", into: surroundings.folder)
+            try await surroundings.extractor.extract(surroundings.root + "/none.zip", into: surroundings.folder)
         }
         #expect(missing?.reason.contains("No such file") == true)
         await #expect(throws: ExtractionError(.unsupportedFormat, "")) {
-            try await ZipExtractor().extract(surroundings.root, into: surroundings.folder)
+            try await surroundings.extractor.extract(surroundings.root, into: surroundings.folder)
         }
         #expect(try surroundings.snapshot() == before)
         let pipe = surroundings.root + "/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
         await #expect(throws: ExtractionError(.unsupportedFormat, "")) {
-            try await ZipExtractor().extract(pipe, into: surroundings.folder)
+            try await surroundings.extractor.extract(pipe, into: surroundings.folder)
         }
-    }
-
-    @Test func `what is no archive is closed once, so that nobody else's file is closed`() async throws {
-        let (isOver, lost) = (Locked(false), Locked(0))
-        async let neighbour: Void = withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                while !isOver.withLock({ $0 }) {
-                    let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
-                    if close(file) != 0 { lost.withLock { $0 += 1 } }
-                }
-                continuation.resume()
-            }
-        }
-        for _ in 0..<20_000 {
-            #expect(throws: ExtractionError(.unsupportedFormat, "")) { try ArchiveFile(surroundings.root) }
-        }
-        isOver.withLock { $0 = true }
-        await neighbour
-        #expect(lost.withLock { $0 } == 0)
     }
 
     @Test func `a place that is a file, a link or below a file is refused`() async throws {
@@ -53,7 +35,7 @@ import Testing
             let before = try surroundings.snapshot()
             let archive = try surroundings.write(ForgedArchive([.file("a")]).bytes)
             await #expect(throws: ExtractionError(.fileFailed, "")) {
-                try await ZipExtractor().extract(archive, into: "\(surroundings.root)/\(place)")
+                try await surroundings.extractor.extract(archive, into: "\(surroundings.root)/\(place)")
             }
             #expect(try surroundings.snapshot() == before)
         }
@@ -76,14 +58,16 @@ import Testing
         defer { disk.remove() }
         let folder = disk.path + "/film"
         let small = try surroundings.write(ForgedArchive([.file("a", "old")]).bytes)
-        try await ZipExtractor().extract(small, into: folder)
+        try await surroundings.extractor.extract(small, into: folder)
         let files = (0..<9).map { ForgedArchive.Entry.file("\($0)", [UInt8](repeating: 1, count: 200_000)) }
         let large = try surroundings.write(ForgedArchive(files).bytes)
-        await #expect(throws: ExtractionError(.diskFull, "")) { try await ZipExtractor().extract(large, into: folder) }
+        await #expect(throws: ExtractionError(.diskFull, "")) {
+            try await surroundings.extractor.extract(large, into: folder)
+        }
         #expect(try Surroundings.snapshot(of: disk.path) == ["film": "folder 700", "film/a": "file 600: old"])
         try disk.makeReadOnly()
         await #expect(throws: ExtractionError(.notPermitted, "")) {
-            try await ZipExtractor().extract(small, into: folder)
+            try await surroundings.extractor.extract(small, into: folder)
         }
         #expect(try Surroundings.snapshot(of: disk.path) == ["film": "folder 700", "film/a": "file 600: old"])
     }
@@ -93,12 +77,12 @@ import Testing
         let archive = try surroundings.write(ForgedArchive([.file("a")]).bytes)
         chmod(surroundings.root + "/content", 0o500)
         await #expect(throws: ExtractionError(.notPermitted, "")) {
-            try await ZipExtractor().extract(archive, into: surroundings.folder)
+            try await surroundings.extractor.extract(archive, into: surroundings.folder)
         }
         chmod(surroundings.root + "/content", 0o700)
         chmod(archive, 0)
         await #expect(throws: ExtractionError(.notPermitted, "")) {
-            try await ZipExtractor().extract(archive, into: surroundings.folder)
+            try await surroundings.extractor.extract(archive, into: surroundings.folder)
         }
     }
 
@@ -166,7 +150,7 @@ import Testing
             #expect(names.count { $0.hasPrefix(".film.new-") } == 1)
             #expect(try Surroundings.snapshot(of: folder)["film/old.txt"] == "file 644: content/film/old.txt")
             let archive = try surroundings.write(ForgedArchive([.file("new")]).bytes)
-            try await ZipExtractor().extract(archive, into: folder + "/film")
+            try await surroundings.extractor.extract(archive, into: folder + "/film")
             #expect(Set(try Surroundings.snapshot(of: folder).keys) == ["film", "film/new", "outside.txt"])
         }
     }
@@ -179,7 +163,7 @@ import Testing
         let folder = surroundings.folder
         try await withThrowingTaskGroup(of: Void.self) { group in
             for archive in archives {
-                group.addTask { for _ in 0..<5 { try await ZipExtractor().extract(archive, into: folder) } }
+                group.addTask { for _ in 0..<5 { try await surroundings.extractor.extract(archive, into: folder) } }
             }
             try await group.waitForAll()
         }
@@ -191,10 +175,36 @@ import Testing
     @Test func `an archive that is exchanged while it is extracted changes nothing`() async throws {
         let archive = try surroundings.write(ForgedArchive([.file("a", "judged")]).bytes)
         let other = ForgedArchive([.file("b", "never judged")]).bytes
-        try await ZipExtractor().extract(archive, into: surroundings.folder, limits: ExtractionLimits()) { _ in
+        try await surroundings.extractor.extract(archive, into: surroundings.folder, limits: ExtractionLimits()) { _ in
             unlink(archive)
             try? Data(other).write(to: URL(fileURLWithPath: archive))
         }
         #expect(try surroundings.content() == ["a": "judged"])
+    }
+}
+
+/// Opens files without an extractor.
+@Suite struct ArchiveFileTests {
+    private let surroundings: Surroundings
+
+    init() throws { surroundings = try Surroundings() }
+
+    @Test func `what is no archive is closed once, so that nobody else's file is closed`() async throws {
+        let (isOver, lost) = (Locked(false), Locked(0))
+        async let neighbour: Void = withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                while !isOver.withLock({ $0 }) {
+                    let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
+                    if close(file) != 0 { lost.withLock { $0 += 1 } }
+                }
+                continuation.resume()
+            }
+        }
+        for _ in 0..<20_000 {
+            #expect(throws: ExtractionError(.unsupportedFormat, "")) { try ArchiveFile(surroundings.root) }
+        }
+        isOver.withLock { $0 = true }
+        await neighbour
+        #expect(lost.withLock { $0 } == 0)
     }
 }

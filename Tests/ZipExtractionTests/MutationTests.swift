@@ -8,7 +8,7 @@ import Testing
 
 /// Archives changed at random. Whatever becomes of them: no crash, nothing outside is touched, the content is the old one
 /// when there was an error, and what is accepted is what Python's zipfile reads too.
-@Suite struct MutationTests {
+@Suite(.eachExtractor) struct MutationTests {
     /// `SOUK_ARCHIVES` says how many archives there are, six hundred for each case.
     @Test(arguments: 0..<((Int(ProcessInfo.processInfo.environment["SOUK_ARCHIVES"] ?? "") ?? 600) + 599) / 600)
     func `a randomly changed archive is refused, or means the same to zipfile`(batch: Int) async throws {
@@ -22,7 +22,7 @@ import Testing
             let file = try surroundings.write(bytes, "mutated-\(round)")
             let before = try ArchiveJudge.listing(of: surroundings.folder)
             do {
-                try await ZipExtractor().extract(file, into: surroundings.folder)
+                try await surroundings.extractor.extract(file, into: surroundings.folder)
                 accepted.append((file, try ArchiveJudge.listing(of: surroundings.folder)))
             } catch is ExtractionError {
                 #expect(try ArchiveJudge.listing(of: surroundings.folder) == before)

@@ -2,7 +2,27 @@ import Foundation
 import StoreModel
 import Testing
 
+@testable import ZipArchives
 @testable import ZipExtraction
+
+/// Runs each test of a suite twice: with libarchive's extractor, and with the reader of Apple's systems over zlib.
+struct EachExtractor: SuiteTrait, TestTrait, TestScoping {
+    @TaskLocal static var present: any ArchiveExtractor = ZipExtractor()
+
+    var isRecursive: Bool { true }
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        for extractor in [ZipExtractor(), ZlibExtractor()] as [any ArchiveExtractor] {
+            try await Self.$present.withValue(extractor) { try await function() }
+        }
+    }
+}
+
+extension Trait where Self == EachExtractor {
+    static var eachExtractor: Self { Self() }
+}
 
 /// A folder with content in it, and around it what no archive may ever touch.
 ///
@@ -11,6 +31,8 @@ final class Surroundings: Sendable {
     let root: String
     /// What archives are extracted into; has `old.txt` at first.
     var folder: String { root + "/content/film" }
+    /// The one that the test is run with.
+    let extractor = EachExtractor.present
     private let base: String
 
     init() throws {
@@ -37,7 +59,7 @@ final class Surroundings: Sendable {
         bytes: [UInt8], limits: ExtractionLimits = ExtractionLimits(),
         progress: @escaping @Sendable (ExtractionProgress) -> Void = { _ in }
     ) async throws {
-        try await ZipExtractor().extract(try write(bytes), into: folder, limits: limits, progress: progress)
+        try await extractor.extract(try write(bytes), into: folder, limits: limits, progress: progress)
     }
 
     /// An archive beside the surroundings.

@@ -5,7 +5,7 @@ import Testing
 @testable import ZipExtraction
 
 /// Archives that programs read in more ways than one, and broken ones.
-@Suite struct TwoReadingsTests {
+@Suite(.eachExtractor) struct TwoReadingsTests {
     private let surroundings: Surroundings
 
     init() throws { surroundings = try Surroundings() }

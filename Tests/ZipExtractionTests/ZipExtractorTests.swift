@@ -3,9 +3,10 @@ import Primitives
 import StoreModel
 import Testing
 
+@testable import ZipArchives
 @testable import ZipExtraction
 
-@Suite struct ZipExtractorTests {
+@Suite(.eachExtractor) struct ZipExtractorTests {
     private let surroundings: Surroundings
 
     init() throws { surroundings = try Surroundings() }
@@ -41,18 +42,8 @@ import Testing
         let archives = try await ArchiveJudge.make(in: folder)
         #expect(archives.count == 14)
         for (name, listing) in archives {
-            try await ZipExtractor().extract("\(folder)/\(name)", into: surroundings.folder)
+            try await surroundings.extractor.extract("\(folder)/\(name)", into: surroundings.folder)
             #expect(try ArchiveJudge.listing(of: surroundings.folder) == listing, "\(name)")
-        }
-    }
-
-    @Test func `more entries than the old form can count are counted`() async throws {
-        let path = try await ArchiveJudge.makeMany(66_000, in: surroundings.root)
-        let limits = ExtractionLimits(entries: 66_000)
-        let plan = try ExtractionPlan(ArchiveFile(path), limits: limits)
-        #expect(plan.entries.map(\.name.path) == (0..<66_000).map(String.init))
-        #expect(throws: ExtractionError(.limitExceeded, "")) {
-            try ExtractionPlan(ArchiveFile(path), limits: ExtractionLimits(entries: 65_999))
         }
     }
 
@@ -87,5 +78,22 @@ import Testing
         #expect(reason.contains(#"\x1b[31m"#) && reason.utf8.count < 200)
         #expect(reason.hasSuffix("."))
         #expect(error?.entry?.contains("\u{1B}") == false)
+    }
+}
+
+/// Judges archives without an extractor.
+@Suite struct ExtractionPlanTests {
+    private let surroundings: Surroundings
+
+    init() throws { surroundings = try Surroundings() }
+
+    @Test func `more entries than the old form can count are counted`() async throws {
+        let path = try await ArchiveJudge.makeMany(66_000, in: surroundings.root)
+        let limits = ExtractionLimits(entries: 66_000)
+        let plan = try ExtractionPlan(ArchiveFile(path), limits: limits)
+        #expect(plan.entries.map(\.name.path) == (0..<66_000).map(String.init))
+        #expect(throws: ExtractionError(.limitExceeded, "")) {
+            try ExtractionPlan(ArchiveFile(path), limits: ExtractionLimits(entries: 65_999))
+        }
     }
 }

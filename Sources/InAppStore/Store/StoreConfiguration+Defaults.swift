@@ -4,6 +4,10 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
+#if canImport(Compression)
+    import ZipArchives
+#endif
+
 /// What a store works with: what was given, and the defaults of the rest.
 extension StoreConfiguration {
     struct Parts {
@@ -87,7 +91,15 @@ extension StoreConfiguration {
         ]
         return ContentLibrary(
             folder: contentFolder ?? stateFolder + ".content",
-            fetchers: contentFetchers + shipped, extractor: archiveExtractor)
+            fetchers: contentFetchers + shipped, extractor: archiveExtractor ?? defaultExtractor)
+    }
+
+    private var defaultExtractor: (any ArchiveExtractor)? {
+        #if canImport(Compression)
+            return SystemZipExtractor()
+        #else
+            return nil
+        #endif
     }
 
     /// Where the store's files are by default: at `storageName` when that is an absolute path, else in a folder of that name

@@ -46,8 +46,8 @@ public struct StoreConfiguration: Sendable {
     public var contentManager: (any ContentManager)?
     /// Where the default `contentManager` keeps content: the folder of `storageName` with `.content` behind.
     public var contentFolder: String?
-    /// Unpacks what the default `contentManager` fetches, `ZipExtractor` of `ZipExtraction` for example. Without one
-    /// archives are `unsupported`.
+    /// Unpacks what the default `contentManager` fetches: `SystemZipExtractor` on Apple's systems. Elsewhere there is no
+    /// default, and without one archives are `unsupported`; `ZipExtractor` of `ZipExtraction` is one to take.
     public var archiveExtractor: (any ArchiveExtractor)?
     /// Ways to fetch content besides those that come with the store, or in their place: the first that has a `type` is
     /// used.

@@ -5,7 +5,7 @@ import Primitives
 ///
 /// The archive is an attacker's until proven otherwise: an extractor writes nothing outside the folder, whatever the
 /// archive says, and nothing in it that is not a plain file or a folder. `ZipExtraction.ZipExtractor` is the one over
-/// libarchive; an app on Apple's platforms brings its own.
+/// libarchive, `ZipArchives.SystemZipExtractor` the one of Apple's systems.
 public protocol ArchiveExtractor: Sendable {
     /// Makes `folder` hold what `archive` holds and nothing else, in one step: until everything is extracted, checked and
     /// on the disk, the old content stays, and it stays when anything fails. The folder above must be there, and be this

@@ -1,17 +1,19 @@
 import StoreModel
 
 /// One entry of the central directory (APPNOTE.TXT 4.3.12), with the sizes and the position of its zip64 field.
-struct ZipEntry: Equatable {
-    let name: EntryName
+package struct ZipEntry: Equatable {
+    package let name: EntryName
     let flags: Int
     let method: Int
     let checksum: Int
     let compressedSize: Int
-    let size: Int
+    package let size: Int
     /// Where the local header is.
     let offset: Int
+    /// Where the data is, once the local header was read.
+    var dataOffset = 0
 
-    var isFolder: Bool { name.isFolder }
+    package var isFolder: Bool { name.isFolder }
 
     static let headerLength = 46
     static let signature = 0x0201_4B50
@@ -98,6 +100,8 @@ struct ExtraFields {
 
     private static let zip64ID = 1
     private static let unicodePathID = 0x7075
+    /// A kind and sizes beside those of the headers: an experiment of libarchive, and a second reading.
+    private static let experimentID = 0x6C78
 
     init(_ bytes: [UInt8], of name: EntryName) throws(ExtractionError) {
         let fields = LittleEndianBytes(bytes)
@@ -115,6 +119,8 @@ struct ExtraFields {
                 guard fields[content].dropFirst(5).elementsEqual(name.bytes) else {
                     throw .corrupt("\(name.shown) has two names; make the archive anew.", entry: name.shown)
                 }
+            case Self.experimentID:
+                throw .corrupt("\(name.shown) is described twice; make the archive anew.", entry: name.shown)
             default: break
             }
             position = content.upperBound

@@ -40,15 +40,17 @@ struct ExtractionPlan: Equatable {
         }
         entries.sort { $0.offset < $1.offset }
         var used = 0
-        for entry in entries {
+        for index in entries.indices {
             try checkpoint()
-            let range = try LocalHeader(of: entry, in: file, before: end.offset).range
-            guard range.lowerBound >= used else {
+            let entry = entries[index]
+            let header = try LocalHeader(of: entry, in: file, before: end.offset)
+            guard header.range.lowerBound >= used else {
                 throw ExtractionError.corrupt(
                     "\(entry.name.shown) shares its bytes with another entry; make the archive anew.",
                     entry: entry.name.shown)
             }
-            used = range.upperBound
+            used = header.range.upperBound
+            entries[index].dataOffset = header.dataOffset
         }
         (self.entries, totalBytes) = (entries, total)
     }

@@ -5,6 +5,8 @@ import StoreModel
 struct LocalHeader {
     /// The bytes of the archive that belong to the entry.
     let range: Range<Int>
+    /// Where the entry's data begins.
+    let dataOffset: Int
 
     private static let length = 30
     private static let signature = 0x0403_4B50
@@ -31,6 +33,7 @@ struct LocalHeader {
             checksum: header.uint32(14), size: try large.next(insteadOf: header.uint32(22), of: entry.name),
             compressedSize: try large.next(insteadOf: header.uint32(18), of: entry.name)
         )
+        dataOffset = dataStart
         let dataEnd = dataStart + entry.compressedSize
         guard entry.flags & Self.descriptorFollows != 0 else {
             guard said == (entry.checksum, entry.size, entry.compressedSize) else { throw disagreement }

@@ -5,8 +5,8 @@ import StoreModel
 /// An archive on the disk, opened once: whoever exchanges the file afterwards exchanges nothing of what is read.
 ///
 /// Reads at positions, so it has no state to share.
-final class ArchiveFile: Sendable {
-    let size: Int
+package final class ArchiveFile: Sendable {
+    package let size: Int
     private let path: String
     private let descriptor: Int32
 
@@ -27,7 +27,7 @@ final class ArchiveFile: Sendable {
     deinit { close(descriptor) }
 
     /// As many bytes as there are from `position` on, up to the buffer's size.
-    func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int) throws(ExtractionError) -> Int {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int) throws(ExtractionError) -> Int {
         var filled = 0
         while filled < buffer.count {
             let count = DurableFile.retrying {
@@ -58,7 +58,7 @@ extension ExtractionError {
         corrupt("The archive ends before what it says it holds; it was cut off on its way, fetch it again.")
     }
 
-    static func corrupt(_ reason: String, entry: String? = nil) -> ExtractionError {
+    package static func corrupt(_ reason: String, entry: String? = nil) -> ExtractionError {
         ExtractionError(.corrupt, reason, entry: entry)
     }
 }

@@ -5,7 +5,7 @@ import StoreModel
 ///
 /// Names are UTF-8 and relative, their parts separated by `/`; one that ends with `/` is a folder's. Nothing is repaired:
 /// a name that would need it is refused with `unsafeName`, one that is too long or deep with `limitExceeded`.
-struct EntryName: Hashable {
+package struct EntryName: Hashable {
     let bytes: [UInt8]
     /// Without the `/` at the end.
     let parts: [String]
@@ -14,7 +14,7 @@ struct EntryName: Hashable {
     var path: String { parts.joined(separator: "/") }
 
     /// For error texts.
-    var shown: String { "\"\(path)\"" }
+    package var shown: String { "\"\(path)\"" }
 
     private static let longestPart = 255
 
