@@ -1,6 +1,10 @@
 import HTTPCore
 import PluginHub
 
+#if canImport(UIKit) && canImport(SwiftUI) && !os(watchOS)
+    import UIKit
+#endif
+
 /// A small plugin of an `Interceptor`. Alone it has no effect, and the interceptor says so: conform to
 /// `InterceptableFloret`, to `DisplayableFloret`, or to both.
 public protocol Floret: AnyObject, Sendable {
@@ -56,6 +60,12 @@ public protocol DisplayableFloret: Floret {
 
     /// What the user did on the screen. Throws `InterceptionError` codes `unknownAction` and `invalidSetting`.
     func perform(_ action: ViewDocument.Action, in interceptor: Interceptor) async throws
+
+    #if canImport(UIKit) && canImport(SwiftUI) && !os(watchOS)
+        /// Returns the screen as a view controller, each time a list of florets appears: by default the document of
+        /// `view(_:)` as a form. A floret with a view controller of its own needs no document.
+        @MainActor func viewController(_ interceptor: Interceptor) -> UIViewController
+    #endif
 }
 
 extension DisplayableFloret {

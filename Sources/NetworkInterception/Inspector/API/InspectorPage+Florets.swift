@@ -19,10 +19,11 @@ extension InspectorPage {
     }
 
     private func json(_ floret: any Floret, number: Int) -> JSONValue {
-        var json: JSONValue = ["number": .number(number), "name": .string(floret.name)]
-        json["summary"] = floret.summary.map { .string($0) }
-        json["isEnabled"] = (floret as? any InterceptableFloret).map { .bool($0.enabled) }
-        json["hasSettings"] = .bool((floret as? any DisplayableFloret)?.view(interceptor) != nil)
+        let row = FloretRow(floret, in: interceptor)
+        var json: JSONValue = ["number": .number(number), "name": .string(row.name)]
+        json["summary"] = row.summary.map { .string($0) }
+        json["isEnabled"] = row.isEnabled.map { .bool($0) }
+        json["hasSettings"] = .bool(row.hasDocument)
         return json
     }
 
@@ -101,7 +102,7 @@ extension InspectorPage {
         } catch let error as HTTPProblem {
             throw error
         } catch {
-            return HTTPResponse(status: 422, page: Self.sorry((error as? PluginError)?.sentence ?? "\(error)"))
+            return HTTPResponse(status: 422, page: Self.sorry(FloretScreen.sentence(for: error)))
         }
         feed.note(.state)
         return HTTPResponse(status: 303, headers: ["Location": "\(configuration.path)/florets/\(path["number"])"])

@@ -1,9 +1,17 @@
+import Foundation
 import UIKit
 
 /// https://developer.apple.com/documentation/swiftui/uihostingcontroller
 @MainActor open class UIHostingController<Content: View>: UIViewController {
     // …/uihostingcontroller/init(rootview:)
     public init(rootView: Content) { declared() }
+    // …/uihostingcontroller/init(coder:)
+    public required init?(coder aDecoder: NSCoder) { declared() }
+    // …/uihostingcontroller/rootview
+    public var rootView: Content {
+        get { declared() }
+        set { declared() }
+    }
 }
 
 /// https://developer.apple.com/documentation/swiftui/uiviewcontrollerrepresentable

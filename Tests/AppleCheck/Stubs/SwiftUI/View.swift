@@ -51,6 +51,8 @@ extension Optional: View where Wrapped: View {
 
 /// https://developer.apple.com/documentation/swiftui/emptyview
 @MainActor @preconcurrency public struct EmptyView: View {
+    // …/emptyview/init()
+    nonisolated public init() { declared() }
     public var body: Never { declared() }
 }
 

@@ -5,6 +5,18 @@ import Foundation
 
 /// https://developer.apple.com/documentation/uikit/uiviewcontroller
 @MainActor open class UIViewController: UIResponder {
+    // …/uiviewcontroller/init(nibname:bundle:)
+    public init(nibName nibNameOrNil: String?, bundle nibBundleOrNil: Bundle?) { declared() }
+    // …/uiviewcontroller/init(coder:)
+    public required init?(coder: NSCoder) { declared() }
+    // …/uiviewcontroller/viewwillappear(_:)
+    open func viewWillAppear(_ animated: Bool) { declared() }
+    // …/uiviewcontroller/present(_:animated:completion:)
+    open func present(
+        _ viewControllerToPresent: UIViewController, animated flag: Bool, completion: (@MainActor () -> Void)? = nil
+    ) { declared() }
+    // …/uiviewcontroller/navigationcontroller
+    open var navigationController: UINavigationController? { declared() }
     // …/uiviewcontroller/title
     open var title: String? {
         get { declared() }
