@@ -5,18 +5,18 @@ import StoreModel
 extension StoreControlWire {
     /// A customer of the store. In a request only what is to differ from a new account's: the catalogue's storefront, may
     /// pay, asks nobody. In an answer everything; `family` names the family the account belongs to.
-    package struct Account: Codable, Sendable, Equatable {
-        package var name: String
+    public struct Account: Codable, Sendable, Equatable {
+        public var name: String
         /// The country's store, ISO 3166-1 alpha-3.
-        package var storefront: String?
-        package var canMakePayments: Bool?
+        public var storefront: String?
+        public var canMakePayments: Bool?
         /// Every purchase waits for somebody's approval.
-        package var askToBuy: Bool?
+        public var askToBuy: Bool?
         /// Every purchase stops until the customer has settled something with the store.
-        package var interruptedPurchases: Bool?
-        package var family: String?
+        public var interruptedPurchases: Bool?
+        public var family: String?
 
-        package init(
+        public init(
             name: String, storefront: String? = nil, canMakePayments: Bool? = nil, askToBuy: Bool? = nil,
             interruptedPurchases: Bool? = nil, family: String? = nil
         ) {
@@ -29,19 +29,19 @@ extension StoreControlWire {
         }
     }
 
-    package struct Accounts: Codable, Sendable, Equatable {
-        package var accounts: [Account]
-        package init(accounts: [Account]) { self.accounts = accounts }
+    public struct Accounts: Codable, Sendable, Equatable {
+        public var accounts: [Account]
+        public init(accounts: [Account]) { self.accounts = accounts }
     }
 
     /// What to change of an account; what is absent stays.
-    package struct AccountChange: Codable, Sendable, Equatable {
-        package var storefront: String?
-        package var canMakePayments: Bool?
-        package var askToBuy: Bool?
-        package var interruptedPurchases: Bool?
+    public struct AccountChange: Codable, Sendable, Equatable {
+        public var storefront: String?
+        public var canMakePayments: Bool?
+        public var askToBuy: Bool?
+        public var interruptedPurchases: Bool?
 
-        package init(
+        public init(
             storefront: String? = nil, canMakePayments: Bool? = nil, askToBuy: Bool? = nil,
             interruptedPurchases: Bool? = nil
         ) {
@@ -53,39 +53,39 @@ extension StoreControlWire {
     }
 
     /// Accounts that share what the catalogue lets families share. The organizer is among the members.
-    package struct Family: Codable, Sendable, Equatable {
-        package var name: String
-        package var organizer: String
-        package var members: [String]
-        package init(name: String, organizer: String, members: [String]) {
+    public struct Family: Codable, Sendable, Equatable {
+        public var name: String
+        public var organizer: String
+        public var members: [String]
+        public init(name: String, organizer: String, members: [String]) {
             self.name = name
             self.organizer = organizer
             self.members = members
         }
     }
 
-    package struct Families: Codable, Sendable, Equatable {
-        package var families: [Family]
-        package init(families: [Family]) { self.families = families }
+    public struct Families: Codable, Sendable, Equatable {
+        public var families: [Family]
+        public init(families: [Family]) { self.families = families }
     }
 
-    package struct NewFamily: Codable, Sendable, Equatable {
-        package var name: String
-        package var organizer: String
-        package init(name: String, organizer: String) {
+    public struct NewFamily: Codable, Sendable, Equatable {
+        public var name: String
+        public var organizer: String
+        public init(name: String, organizer: String) {
             self.name = name
             self.organizer = organizer
         }
     }
 
     /// An account by name: who joins a family, or whom a device is signed in to.
-    package struct AccountReference: Codable, Sendable, Equatable {
-        package var account: String
-        package init(account: String) { self.account = account }
+    public struct AccountReference: Codable, Sendable, Equatable {
+        public var account: String
+        public init(account: String) { self.account = account }
     }
 
-    package struct Devices: Codable, Sendable, Equatable {
-        package var devices: [StoreWire.Device]
-        package init(devices: [StoreWire.Device]) { self.devices = devices }
+    public struct Devices: Codable, Sendable, Equatable {
+        public var devices: [StoreWire.Device]
+        public init(devices: [StoreWire.Device]) { self.devices = devices }
     }
 }

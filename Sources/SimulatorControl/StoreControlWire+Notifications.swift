@@ -3,38 +3,38 @@ import StoreModel
 
 extension StoreControlWire {
     /// Something that the app's server is told, and how it was sent.
-    package struct Notification: Codable, Sendable, Equatable {
+    public struct Notification: Codable, Sendable, Equatable {
         /// One sending. `at` is virtual time; `result` is one of Apple's words, absent while it is under way.
-        package struct Attempt: Codable, Sendable, Equatable {
-            package var at: Date
-            package var result: String?
-            package init(at: Date, result: String? = nil) {
+        public struct Attempt: Codable, Sendable, Equatable {
+            public var at: Date
+            public var result: String?
+            public init(at: Date, result: String? = nil) {
                 self.at = at
                 self.result = result
             }
         }
 
         /// Its place in the order of all; grows.
-        package var number: Int64
-        package var uuid: String
+        public var number: Int64
+        public var uuid: String
         /// When it happened, which is when it is signed.
-        package var at: Date
+        public var at: Date
         /// Apple's names: `DID_RENEW`, …
-        package var type: String
-        package var subtype: String?
+        public var type: String
+        public var subtype: String?
         /// Whose purchase it is about; absent for what is about none.
-        package var account: String?
-        package var productID: ProductID?
-        package var transactionID: TransactionID?
-        package var originalTransactionID: TransactionID?
+        public var account: String?
+        public var productID: ProductID?
+        public var transactionID: TransactionID?
+        public var originalTransactionID: TransactionID?
         /// As it is sent; absent until it is sent for the first time.
-        package var signedPayload: String?
+        public var signedPayload: String?
         /// Oldest first.
-        package var attempts: [Attempt]
+        public var attempts: [Attempt]
         /// When it is sent next; absent when it is sent no more.
-        package var due: Date?
+        public var due: Date?
 
-        package init(
+        public init(
             number: Int64, uuid: String, at: Date, type: String, subtype: String? = nil, account: String? = nil,
             productID: ProductID? = nil,
             transactionID: TransactionID? = nil, originalTransactionID: TransactionID? = nil,
@@ -55,17 +55,17 @@ extension StoreControlWire {
         }
     }
 
-    package struct Notifications: Codable, Sendable, Equatable {
-        package var notifications: [Notification]
-        package init(notifications: [Notification]) { self.notifications = notifications }
+    public struct Notifications: Codable, Sendable, Equatable {
+        public var notifications: [Notification]
+        public init(notifications: [Notification]) { self.notifications = notifications }
     }
 
     /// What is left once everything that was due has been sent: how many notifications will be sent again, and when the
     /// next of them.
-    package struct Deliveries: Codable, Sendable, Equatable {
-        package var waiting: Int
-        package var next: Date?
-        package init(waiting: Int, next: Date? = nil) {
+    public struct Deliveries: Codable, Sendable, Equatable {
+        public var waiting: Int
+        public var next: Date?
+        public init(waiting: Int, next: Date? = nil) {
             self.waiting = waiting
             self.next = next
         }

@@ -3,34 +3,34 @@ import StoreModel
 
 extension StoreControlWire {
     /// A subscription as the store sees it now, with its latest transaction and renewal info.
-    package struct Subscription: Codable, Sendable, Equatable {
-        package var originalTransactionID: TransactionID
+    public struct Subscription: Codable, Sendable, Equatable {
+        public var originalTransactionID: TransactionID
         /// Its latest transaction.
-        package var transactionID: TransactionID
-        package var productID: ProductID
-        package var groupID: String
-        package var status: Status
+        public var transactionID: TransactionID
+        public var productID: ProductID
+        public var groupID: String
+        public var status: Status
         /// When the customer last subscribed anew.
-        package var startedAt: Date
+        public var startedAt: Date
         /// When the current period ends or ended.
-        package var expiresAt: Date
-        package var autoRenews: Bool
-        package var renewsTo: ProductID
+        public var expiresAt: Date
+        public var autoRenews: Bool
+        public var renewsTo: ProductID
         /// The last instant of access that a failing payment leaves.
-        package var gracePeriodUntil: Date?
+        public var gracePeriodUntil: Date?
         /// Until when payment is tried again.
-        package var billingRetryUntil: Date?
-        package var revokedAt: Date?
+        public var billingRetryUntil: Date?
+        public var revokedAt: Date?
         /// Why it ended, Apple's `expirationIntent`.
-        package var expirationIntent: Int?
+        public var expirationIntent: Int?
         /// A higher price that the customer was told of: `pending` or `agreed`.
-        package var priceIncrease: String?
+        public var priceIncrease: String?
         /// The account that bought it, where that is another of the family.
-        package var sharedBy: String?
-        package var signedTransaction: String
-        package var signedRenewalInfo: String
+        public var sharedBy: String?
+        public var signedTransaction: String
+        public var signedRenewalInfo: String
 
-        package init(
+        public init(
             originalTransactionID: TransactionID, transactionID: TransactionID, productID: ProductID, groupID: String,
             status: Status, startedAt: Date, expiresAt: Date, autoRenews: Bool, renewsTo: ProductID,
             gracePeriodUntil: Date? = nil, billingRetryUntil: Date? = nil, revokedAt: Date? = nil,
@@ -57,34 +57,34 @@ extension StoreControlWire {
         }
 
         /// Closed: Apple's five states of a subscription.
-        package enum Status: String, Codable, Sendable, CaseIterable {
+        public enum Status: String, Codable, Sendable, CaseIterable {
             case active, expired, billingRetry, gracePeriod, revoked
         }
     }
 
-    package struct Subscriptions: Codable, Sendable, Equatable {
-        package var subscriptions: [Subscription]
-        package init(subscriptions: [Subscription]) { self.subscriptions = subscriptions }
+    public struct Subscriptions: Codable, Sendable, Equatable {
+        public var subscriptions: [Subscription]
+        public init(subscriptions: [Subscription]) { self.subscriptions = subscriptions }
     }
 
     /// A higher price for those who subscribe already, from now on.
-    package struct NewPrice: Codable, Sendable, Equatable {
+    public struct NewPrice: Codable, Sendable, Equatable {
         /// A decimal text such as `5.99`, in the currency of the catalogue's storefront.
-        package var price: String
+        public var price: String
         /// Whether a subscription whose customer does not agree ends; `true` unless given.
-        package var needsConsent: Bool?
-        package init(price: String, needsConsent: Bool? = nil) {
+        public var needsConsent: Bool?
+        public init(price: String, needsConsent: Bool? = nil) {
             self.price = price
             self.needsConsent = needsConsent
         }
     }
 
-    package struct PriceIncrease: Codable, Sendable, Equatable {
-        package var productID: ProductID
-        package var at: Date
-        package var price: Price
-        package var needsConsent: Bool
-        package init(productID: ProductID, at: Date, price: Price, needsConsent: Bool) {
+    public struct PriceIncrease: Codable, Sendable, Equatable {
+        public var productID: ProductID
+        public var at: Date
+        public var price: Price
+        public var needsConsent: Bool
+        public init(productID: ProductID, at: Date, price: Price, needsConsent: Bool) {
             self.productID = productID
             self.at = at
             self.price = price
@@ -92,16 +92,16 @@ extension StoreControlWire {
         }
     }
 
-    package struct PriceIncreases: Codable, Sendable, Equatable {
-        package var priceIncreases: [PriceIncrease]
-        package init(priceIncreases: [PriceIncrease]) { self.priceIncreases = priceIncreases }
+    public struct PriceIncreases: Codable, Sendable, Equatable {
+        public var priceIncreases: [PriceIncrease]
+        public init(priceIncreases: [PriceIncrease]) { self.priceIncreases = priceIncreases }
     }
 
     /// The customer's answer to a higher price.
-    package struct PriceConsent: Codable, Sendable, Equatable {
-        package var productID: ProductID
-        package var agrees: Bool
-        package init(productID: ProductID, agrees: Bool) {
+    public struct PriceConsent: Codable, Sendable, Equatable {
+        public var productID: ProductID
+        public var agrees: Bool
+        public init(productID: ProductID, agrees: Bool) {
             self.productID = productID
             self.agrees = agrees
         }

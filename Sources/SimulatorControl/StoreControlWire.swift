@@ -9,18 +9,18 @@ import StoreModel
 /// Refusals are `HTTPProblem`s: a `SimulatorError`'s code (`unknownAccount` and its kind 404, `accountExists` 409,
 /// `malformed` 400, what cannot be done now 422), and a `StoreFailure`'s code where the store does not sell
 /// (`invalidProduct` 404, others 422).
-package enum StoreControlWire {}
+public enum StoreControlWire {}
 
 // MARK: - Time
 
 extension StoreControlWire {
     /// Virtual time: `now` at the moment of the answer, running at `rate` virtual seconds a real second (0 is frozen).
     /// `revision` grows with every jump and every change of rate.
-    package struct ClockState: Codable, Sendable, Equatable {
-        package var now: Date
-        package var rate: Double
-        package var revision: Int64
-        package init(now: Date, rate: Double, revision: Int64) {
+    public struct ClockState: Codable, Sendable, Equatable {
+        public var now: Date
+        public var rate: Double
+        public var revision: Int64
+        public init(now: Date, rate: Double, revision: Int64) {
             self.now = now
             self.rate = rate
             self.revision = revision
@@ -28,11 +28,11 @@ extension StoreControlWire {
     }
 
     /// Exactly one of the three: a calendar period (`P1M`), seconds, or the instant that it is then.
-    package struct Advance: Codable, Sendable, Equatable {
-        package var period: SubscriptionPeriod?
-        package var seconds: Double?
-        package var to: Date?
-        package init(period: SubscriptionPeriod? = nil, seconds: Double? = nil, to: Date? = nil) {
+    public struct Advance: Codable, Sendable, Equatable {
+        public var period: SubscriptionPeriod?
+        public var seconds: Double?
+        public var to: Date?
+        public init(period: SubscriptionPeriod? = nil, seconds: Double? = nil, to: Date? = nil) {
             self.period = period
             self.seconds = seconds
             self.to = to
@@ -40,7 +40,7 @@ extension StoreControlWire {
 
         /// As people write it: a duration such as `90s`, `40d` or `P1M`, or an instant of RFC 3339; otherwise `nil`.
         /// Months and years are the calendar's, everything shorter is seconds.
-        package init?(_ text: String) {
+        public init?(_ text: String) {
             if let instant = RFC3339.date(from: text) {
                 self.init(to: instant)
             } else if let period = SubscriptionPeriod(duration: text) {
@@ -56,9 +56,9 @@ extension StoreControlWire {
     }
 
     /// How fast time runs from now on: one of the names of `--time-rate`.
-    package struct ClockRate: Codable, Sendable, Equatable {
-        package var timeRate: String
-        package init(timeRate: String) { self.timeRate = timeRate }
+    public struct ClockRate: Codable, Sendable, Equatable {
+        public var timeRate: String
+        public init(timeRate: String) { self.timeRate = timeRate }
     }
 }
 
@@ -66,22 +66,22 @@ extension StoreControlWire {
 
 extension StoreControlWire {
     /// One setting. The value is a text, a truth value or a number, as the setting's kind has it.
-    package struct Setting: Codable, Sendable, Equatable {
-        package var name: String
-        package var value: JSONValue
-        package init(name: String, value: JSONValue) {
+    public struct Setting: Codable, Sendable, Equatable {
+        public var name: String
+        public var value: JSONValue
+        public init(name: String, value: JSONValue) {
             self.name = name
             self.value = value
         }
     }
 
-    package struct SettingValue: Codable, Sendable, Equatable {
-        package var value: JSONValue
-        package init(value: JSONValue) { self.value = value }
+    public struct SettingValue: Codable, Sendable, Equatable {
+        public var value: JSONValue
+        public init(value: JSONValue) { self.value = value }
     }
 
-    package struct Settings: Codable, Sendable, Equatable {
-        package var settings: [Setting]
-        package init(settings: [Setting]) { self.settings = settings }
+    public struct Settings: Codable, Sendable, Equatable {
+        public var settings: [Setting]
+        public init(settings: [Setting]) { self.settings = settings }
     }
 }

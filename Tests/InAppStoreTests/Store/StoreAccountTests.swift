@@ -91,7 +91,7 @@ struct StoreAccountTests {
             ]
             for (error, code) in errors {
                 #expect(error?.code == (isUnsupported ? .unsupported : code))
-                #expect(error?.sentence == "The store's own words.")
+                #expect(error?.reason == "The store's own words.")
             }
         }
         await store.close()
