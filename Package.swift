@@ -36,13 +36,18 @@ let modules: [Module] = [
     Module(
         name: "Primitives", imports: [], testImports: ["BaseTestSupport", "HostTestSupport"], isOptimized: true,
         hasPrivacyManifest: true),
-    Module(name: "StoreModel", imports: ["Primitives"], testImports: ["BaseTestSupport", "HostTestSupport"]),
+    Module(
+        name: "StoreModel", imports: ["Primitives"],
+        testImports: ["AppStorePayloads", "BaseTestSupport", "HostTestSupport"]),
     Module(name: "PluginHub", imports: ["Primitives"], testImports: ["BaseTestSupport", "HostTestSupport"]),
     Module(
         name: "HTTPCore", imports: ["Primitives"], testImports: ["BaseTestSupport", "HostTestSupport"],
         isOptimized: true),
     Module(
-        name: "SignedData", imports: ["StoreModel", "Primitives", "COpenSSL"],
+        name: "AppStorePayloads", imports: ["StoreModel", "Primitives"],
+        testImports: ["BaseTestSupport", "HostTestSupport"]),
+    Module(
+        name: "SignedData", imports: ["AppStorePayloads", "StoreModel", "Primitives", "COpenSSL"],
         testImports: ["BaseTestSupport", "HostTestSupport"]),
     Module(
         name: "SQLStorage", imports: ["Primitives", "CSQLite"], testImports: ["BaseTestSupport", "ContractSuites"],
@@ -96,12 +101,13 @@ let modules: [Module] = [
     Module(
         name: "AppStoreSimulator",
         imports: [
-            "StoreModel", "StoreKitAdapter", "SimulatorControl", "SignedData", "HTTPCore", "SQLStorage", "Primitives",
+            "AppStorePayloads", "StoreModel", "StoreKitAdapter", "SimulatorControl", "SignedData", "HTTPCore",
+            "SQLStorage", "Primitives",
         ],
         testImports: ["BaseTestSupport", "ContractSuites", "HostTestSupport", "NetworkTestSupport", "StoreTestSupport"]),
     Module(
         name: "EntitlementServer",
-        imports: ["StoreModel", "SignedData", "SQLStorage", "HTTPCore", "Primitives"],
+        imports: ["AppStorePayloads", "StoreModel", "SignedData", "SQLStorage", "HTTPCore", "Primitives"],
         testImports: [
             "BaseTestSupport", "CFaultyDisk", "HostTestSupport", "NetworkTestSupport", "PostgresStorage",
             "StoreTestSupport",
@@ -183,7 +189,7 @@ let package = Package(
             .executableTarget(
                 name: "Benchmarks",
                 dependencies: [
-                    "AppStoreSimulator", "CAllocations", "COpenSSL", "CPostgreSQL", "CurlTransport",
+                    "AppStorePayloads", "AppStoreSimulator", "CAllocations", "COpenSSL", "CPostgreSQL", "CurlTransport",
                     "EntitlementServer", "HTTPCore",
                     "HTTPListener", "InAppStore", "NetworkInterception", "PluginHub", "PostgresStorage", "Primitives",
                     "Purchases", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
@@ -242,8 +248,9 @@ let package = Package(
             .testTarget(
                 name: "soukTests",
                 dependencies: [
-                    "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore", "InAppStore",
-                    "NetworkInterception", "PluginHub", "Primitives", "Purchases", "SQLStorage", "SignedData",
+                    "AppStorePayloads", "AppStoreSimulator", "CurlTransport", "EntitlementServer", "HTTPCore",
+                    "InAppStore", "NetworkInterception", "PluginHub", "Primitives", "Purchases", "SQLStorage",
+                    "SignedData",
                     "SimulatorControl", "StoreKitAdapter", "StoreModel", "BaseTestSupport", "HostTestSupport",
                     "NetworkTestSupport",
                     "StoreTestSupport",
@@ -264,7 +271,8 @@ let package = Package(
             .testTarget(
                 name: "FuzzingTests",
                 dependencies: [
-                    "AppStoreSimulator", "COpenSSL", "Primitives", "SignedData", "StoreModel", "ZipArchives",
+                    "AppStorePayloads", "AppStoreSimulator", "COpenSSL", "Primitives", "SignedData", "StoreModel",
+                    "ZipArchives",
                     "ZipExtraction",
                 ],
                 path: "Tests/Fuzzing",

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import EntitlementServer
 import Foundation
 import HTTPCore
@@ -66,12 +67,21 @@ struct FilledLedger {
 
     func payload(_ id: String, of customer: String) -> JWSTransactionDecodedPayload {
         let now = Date()
-        return JWSTransactionDecodedPayload(
-            transactionId: id, originalTransactionId: id, bundleId: Self.bundleID.rawValue,
-            productId: "com.example.souk.pro.monthly", subscriptionGroupIdentifier: "21500000", purchaseDate: now,
-            originalPurchaseDate: now, expiresDate: now.addingTimeInterval(30 * 86400), quantity: 1,
-            type: .autoRenewableSubscription,
-            appAccountToken: CustomerID(unchecked: customer).appAccountToken, signedDate: now, environment: .sandbox)
+        return JWSTransactionDecodedPayload {
+            $0.transactionId = id
+            $0.originalTransactionId = id
+            $0.bundleId = Self.bundleID.rawValue
+            $0.productId = "com.example.souk.pro.monthly"
+            $0.subscriptionGroupIdentifier = "21500000"
+            $0.purchaseDate = now
+            $0.originalPurchaseDate = now
+            $0.expiresDate = now.addingTimeInterval(30 * 86400)
+            $0.quantity = 1
+            $0.type = .autoRenewableSubscription
+            $0.appAccountToken = CustomerID(unchecked: customer).appAccountToken
+            $0.signedDate = now
+            $0.environment = .sandbox
+        }
     }
 
     private static func copy(_ numbers: Range<Int>, in database: SQLiteDatabase) async throws {

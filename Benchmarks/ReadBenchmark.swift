@@ -1,3 +1,4 @@
+import AppStorePayloads
 import AppStoreSimulator
 import EntitlementServer
 import Foundation
@@ -75,12 +76,20 @@ enum ReadBenchmark {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<customers {
                 let jws = try signer.sign(
-                    JWSTransactionDecodedPayload(
-                        transactionId: "\(number + 1)", originalTransactionId: "\(number + 1)",
-                        bundleId: "com.example.souk", productId: "com.example.souk.pro.monthly",
-                        subscriptionGroupIdentifier: "21500000", purchaseDate: now, originalPurchaseDate: now,
-                        expiresDate: now.addingTimeInterval(30 * 86400), quantity: 1,
-                        type: .init(rawValue: "Auto-Renewable Subscription"), signedDate: now, environment: .sandbox))
+                    JWSTransactionDecodedPayload {
+                        $0.transactionId = "\(number + 1)"
+                        $0.originalTransactionId = "\(number + 1)"
+                        $0.bundleId = "com.example.souk"
+                        $0.productId = "com.example.souk.pro.monthly"
+                        $0.subscriptionGroupIdentifier = "21500000"
+                        $0.purchaseDate = now
+                        $0.originalPurchaseDate = now
+                        $0.expiresDate = now.addingTimeInterval(30 * 86400)
+                        $0.quantity = 1
+                        $0.type = .autoRenewableSubscription
+                        $0.signedDate = now
+                        $0.environment = .sandbox
+                    })
                 group.addTask {
                     let request = HTTPRequest(
                         method: .post, url: "/v1/customers/customer-\(number)/transactions",

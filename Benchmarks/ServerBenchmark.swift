@@ -1,3 +1,4 @@
+import AppStorePayloads
 import EntitlementServer
 import Foundation
 import HTTPCore
@@ -153,12 +154,17 @@ enum ServerBenchmark {
                     "/v1/customers/buyer-\(number)/transactions", ledger.publicKey,
                     ["signedTransaction": .string(signed)]))
             let told = try signer.sign(
-                ResponseBodyV2DecodedPayload(
-                    notificationType: .subscribed, notificationUUID: UUID().uuidString.lowercased(),
-                    data: .init(
-                        bundleId: FilledLedger.bundleID.rawValue, environment: .sandbox,
-                        signedTransactionInfo: try ledger.sign(transaction: "2\(number)", of: "buyer-\(number)")),
-                    version: "2.0", signedDate: Date()))
+                ResponseBodyV2DecodedPayload {
+                    $0.notificationType = .subscribed
+                    $0.notificationUUID = UUID().uuidString.lowercased()
+                    $0.data = try .init {
+                        $0.bundleId = FilledLedger.bundleID.rawValue
+                        $0.environment = .sandbox
+                        $0.signedTransactionInfo = try ledger.sign(transaction: "2\(number)", of: "buyer-\(number)")
+                    }
+                    $0.version = "2.0"
+                    $0.signedDate = Date()
+                })
             notifications.append(
                 post("/v1/notifications/app-store", nil, ["signedPayload": .string(told)]))
         }

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import COpenSSL
 import Foundation
 import Primitives
@@ -11,16 +12,26 @@ enum SignatureBenchmark {
         let signer = JWSSigner(chain)
         let documents = try (0..<64).map { number in
             try signer.sign(
-                JWSTransactionDecodedPayload(
-                    transactionId: "\(number)", originalTransactionId: "1", bundleId: "com.example.souk",
-                    productId: "com.example.souk.pro.monthly", subscriptionGroupIdentifier: "21500000",
-                    purchaseDate: Date(timeIntervalSince1970: 1_763_000_000),
-                    originalPurchaseDate: Date(timeIntervalSince1970: 1_763_000_000),
-                    expiresDate: Date(timeIntervalSince1970: 1_765_592_000), quantity: 1,
-                    type: .init(rawValue: "Auto-Renewable Subscription"), inAppOwnershipType: .purchased,
-                    signedDate: Date(timeIntervalSince1970: 1_763_000_000), environment: .sandbox,
-                    transactionReason: .purchase, storefront: "USA", storefrontId: "143441", price: 4990,
-                    currency: "USD"))
+                JWSTransactionDecodedPayload {
+                    $0.transactionId = "\(number)"
+                    $0.originalTransactionId = "1"
+                    $0.bundleId = "com.example.souk"
+                    $0.productId = "com.example.souk.pro.monthly"
+                    $0.subscriptionGroupIdentifier = "21500000"
+                    $0.purchaseDate = Date(timeIntervalSince1970: 1_763_000_000)
+                    $0.originalPurchaseDate = Date(timeIntervalSince1970: 1_763_000_000)
+                    $0.expiresDate = Date(timeIntervalSince1970: 1_765_592_000)
+                    $0.quantity = 1
+                    $0.type = .autoRenewableSubscription
+                    $0.inAppOwnershipType = .purchased
+                    $0.signedDate = Date(timeIntervalSince1970: 1_763_000_000)
+                    $0.environment = .sandbox
+                    $0.transactionReason = .purchase
+                    $0.storefront = "USA"
+                    $0.storefrontId = "143441"
+                    $0.price = 4990
+                    $0.currency = "USD"
+                })
         }
         let judges = [try P256Judge(documents, chain), try P256Judge(documents, chain)]
         return try known("JWS verify, chain seen before", "≤ 1.4 ×", documents, chain, rememberedDocuments: 0, judges)

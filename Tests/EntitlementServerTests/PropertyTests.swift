@@ -1,3 +1,4 @@
+import AppStorePayloads
 import BaseTestSupport
 import Foundation
 import HTTPCore
@@ -111,12 +112,20 @@ struct RandomLife: Sendable {
         var start = Double.random(in: 0...20, using: &numbers)
         for number in 0..<Int.random(in: 1...4, using: &numbers) {
             let end = start + 30
-            var period = JWSTransactionDecodedPayload(
-                transactionId: String(original + number), originalTransactionId: String(original),
-                bundleId: ServerBench.app.rawValue, productId: number % 2 == 0 ? "pro.monthly" : "pro.yearly",
-                subscriptionGroupIdentifier: "group", purchaseDate: Self.day(start),
-                originalPurchaseDate: Self.day(0), expiresDate: Self.day(end), quantity: 1,
-                type: .autoRenewableSubscription, signedDate: Self.day(start), environment: .sandbox)
+            var period = JWSTransactionDecodedPayload {
+                $0.transactionId = String(original + number)
+                $0.originalTransactionId = String(original)
+                $0.bundleId = ServerBench.app.rawValue
+                $0.productId = number % 2 == 0 ? "pro.monthly" : "pro.yearly"
+                $0.subscriptionGroupIdentifier = "group"
+                $0.purchaseDate = Self.day(start)
+                $0.originalPurchaseDate = Self.day(0)
+                $0.expiresDate = Self.day(end)
+                $0.quantity = 1
+                $0.type = .autoRenewableSubscription
+                $0.signedDate = Self.day(start)
+                $0.environment = .sandbox
+            }
             transactions.append(period)
             let signed = start + Double.random(in: 1...29, using: &numbers)
             switch Int.random(in: 0..<5, using: &numbers) {
@@ -148,22 +157,33 @@ struct RandomLife: Sendable {
     private mutating func say(_ original: Int, from start: Double, to end: Double, _ numbers: inout SeededNumbers) {
         let isRetrying = Bool.random(using: &numbers)
         let said = isRetrying ? end : Double.random(in: start...end, using: &numbers)
-        let info = JWSRenewalInfoDecodedPayload(
-            originalTransactionId: String(original), autoRenewProductId: "pro.monthly",
-            autoRenewStatus: Bool.random(using: &numbers) ? .on : .off, isInBillingRetryPeriod: isRetrying,
-            gracePeriodExpiresDate: isRetrying && Bool.random(using: &numbers) ? Self.day(end + 6) : nil,
-            signedDate: Self.day(said), environment: .sandbox)
+        let info = JWSRenewalInfoDecodedPayload {
+            $0.originalTransactionId = String(original)
+            $0.autoRenewProductId = "pro.monthly"
+            $0.autoRenewStatus = Bool.random(using: &numbers) ? .on : .off
+            $0.isInBillingRetryPeriod = isRetrying
+            $0.gracePeriodExpiresDate = isRetrying && Bool.random(using: &numbers) ? Self.day(end + 6) : nil
+            $0.signedDate = Self.day(said)
+            $0.environment = .sandbox
+        }
         // Two that are alike would be one fact.
         if !renewals.contains(info) { renewals.append(info) }
     }
 
     private mutating func buy(_ number: Int, _ numbers: inout SeededNumbers) {
         let at = Double.random(in: 0...50, using: &numbers)
-        var purchase = JWSTransactionDecodedPayload(
-            transactionId: String(number), originalTransactionId: String(number), bundleId: ServerBench.app.rawValue,
-            productId: "tools", purchaseDate: Self.day(at), originalPurchaseDate: Self.day(at), quantity: 1,
-            type: Bool.random(using: &numbers) ? .nonConsumable : .consumable, signedDate: Self.day(at),
-            environment: .sandbox)
+        var purchase = JWSTransactionDecodedPayload {
+            $0.transactionId = String(number)
+            $0.originalTransactionId = String(number)
+            $0.bundleId = ServerBench.app.rawValue
+            $0.productId = "tools"
+            $0.purchaseDate = Self.day(at)
+            $0.originalPurchaseDate = Self.day(at)
+            $0.quantity = 1
+            $0.type = Bool.random(using: &numbers) ? .nonConsumable : .consumable
+            $0.signedDate = Self.day(at)
+            $0.environment = .sandbox
+        }
         transactions.append(purchase)
         if Bool.random(using: &numbers) { refund(&purchase, at: at + 1, &numbers) }
     }

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import BaseTestSupport
 import Foundation
 import HTTPCore
@@ -114,31 +115,51 @@ struct ServerBench: Sendable {
         _ change: (inout JWSTransactionDecodedPayload) -> Void = { _ in }
     ) throws -> String {
         let now = clock.now()
-        var payload = JWSTransactionDecodedPayload(
-            transactionId: id, originalTransactionId: original ?? id, bundleId: Self.app.rawValue, productId: product,
-            subscriptionGroupIdentifier: "group", purchaseDate: now, originalPurchaseDate: now,
-            expiresDate: now.addingTimeInterval(days * 86400), quantity: 1, type: .autoRenewableSubscription,
-            inAppOwnershipType: .purchased, signedDate: now, environment: .sandbox, price: 4990, currency: "USD")
+        var payload = JWSTransactionDecodedPayload {
+            $0.transactionId = id
+            $0.originalTransactionId = original ?? id
+            $0.bundleId = Self.app.rawValue
+            $0.productId = product
+            $0.subscriptionGroupIdentifier = "group"
+            $0.purchaseDate = now
+            $0.originalPurchaseDate = now
+            $0.expiresDate = now.addingTimeInterval(days * 86400)
+            $0.quantity = 1
+            $0.type = .autoRenewableSubscription
+            $0.inAppOwnershipType = .purchased
+            $0.signedDate = now
+            $0.environment = .sandbox
+            $0.price = 4990
+            $0.currency = "USD"
+        }
         change(&payload)
         return try sign(payload)
     }
 
     func purchase(
-        _ id: String, product: String = "tools", type: AppStoreServerAPI.ProductType = .nonConsumable,
+        _ id: String, product: String = "tools", type: StoreProduct.Kind = .nonConsumable,
         _ change: (inout JWSTransactionDecodedPayload) -> Void = { _ in }
     ) throws -> String {
         try sign(purchasePayload(id, product: product, type: type, change))
     }
 
     func purchasePayload(
-        _ id: String, product: String = "tools", type: AppStoreServerAPI.ProductType = .nonConsumable,
+        _ id: String, product: String = "tools", type: StoreProduct.Kind = .nonConsumable,
         _ change: (inout JWSTransactionDecodedPayload) -> Void = { _ in }
     ) -> JWSTransactionDecodedPayload {
         let now = clock.now()
-        var payload = JWSTransactionDecodedPayload(
-            transactionId: id, originalTransactionId: id, bundleId: Self.app.rawValue, productId: product,
-            purchaseDate: now, originalPurchaseDate: now, quantity: 1, type: type, signedDate: now,
-            environment: .sandbox)
+        var payload = JWSTransactionDecodedPayload {
+            $0.transactionId = id
+            $0.originalTransactionId = id
+            $0.bundleId = Self.app.rawValue
+            $0.productId = product
+            $0.purchaseDate = now
+            $0.originalPurchaseDate = now
+            $0.quantity = 1
+            $0.type = type
+            $0.signedDate = now
+            $0.environment = .sandbox
+        }
         change(&payload)
         return payload
     }
@@ -147,9 +168,14 @@ struct ServerBench: Sendable {
         of original: String = "1", renews: Bool = true,
         _ change: (inout JWSRenewalInfoDecodedPayload) -> Void = { _ in }
     ) throws -> String {
-        var payload = JWSRenewalInfoDecodedPayload(
-            originalTransactionId: original, productId: "pro.monthly", autoRenewProductId: "pro.monthly",
-            autoRenewStatus: renews ? .on : .off, signedDate: clock.now(), environment: .sandbox)
+        var payload = JWSRenewalInfoDecodedPayload {
+            $0.originalTransactionId = original
+            $0.productId = "pro.monthly"
+            $0.autoRenewProductId = "pro.monthly"
+            $0.autoRenewStatus = renews ? .on : .off
+            $0.signedDate = clock.now()
+            $0.environment = .sandbox
+        }
         change(&payload)
         return try sign(payload)
     }

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import StoreModel
@@ -75,30 +76,49 @@ private struct World {
         let keys = ["K": chain.leafKey.verificationKey]
         requests = AppStoreRequestVerifier(keys: keys, issuerID: "I", bundleID: "com.example")
         tokens = AppStoreServerTokenVerifier(keys: keys, issuerID: "I", bundleID: "com.example")
-        let transaction = JWSTransactionDecodedPayload(
-            transactionId: "2000000000000001", originalTransactionId: "2000000000000001", bundleId: "com.example",
-            productId: "com.example.pro.monthly", purchaseDate: now, quantity: 1, type: .autoRenewableSubscription,
-            signedDate: now, environment: .sandbox
-        ).json.encoded()
-        let renewal = JWSRenewalInfoDecodedPayload(
-            originalTransactionId: "2000000000000001", productId: "com.example.pro.monthly",
-            autoRenewProductId: "com.example.pro.yearly", autoRenewStatus: .on, signedDate: now, environment: .sandbox
-        ).json.encoded()
-        let app = AppTransaction(
-            receiptType: .sandbox, bundleId: "com.example", applicationVersion: "2", receiptCreationDate: now,
-            originalPlatform: .iOS
-        ).json.encoded()
+        let transaction = JWSTransactionDecodedPayload {
+            $0.transactionId = "2000000000000001"
+            $0.originalTransactionId = "2000000000000001"
+            $0.bundleId = "com.example"
+            $0.productId = "com.example.pro.monthly"
+            $0.purchaseDate = now
+            $0.quantity = 1
+            $0.type = .autoRenewableSubscription
+            $0.signedDate = now
+            $0.environment = .sandbox
+        }.json.encoded()
+        let renewal = JWSRenewalInfoDecodedPayload {
+            $0.originalTransactionId = "2000000000000001"
+            $0.productId = "com.example.pro.monthly"
+            $0.autoRenewProductId = "com.example.pro.yearly"
+            $0.autoRenewStatus = .on
+            $0.signedDate = now
+            $0.environment = .sandbox
+        }.json.encoded()
+        let app = AppTransaction {
+            $0.receiptType = .sandbox
+            $0.bundleId = "com.example"
+            $0.applicationVersion = "2"
+            $0.receiptCreationDate = now
+            $0.originalPlatform = .iOS
+        }.json.encoded()
         let sign = signer
         func signed(_ payload: [UInt8]) -> String { Fuzzing.must { try sign.sign(payload) } }
         let now = now
         // Carries two signatures. Anew in each process, the claim below would fail for a notification of an earlier one.
         let carrier = Fuzzing.kept("notification.json") {
-            ResponseBodyV2DecodedPayload(
-                notificationType: .didRenew, notificationUUID: "9f2b6c1e-0000-4000-8000-000000000001",
-                data: .init(
-                    bundleId: "com.example", environment: .sandbox, signedTransactionInfo: signed(transaction),
-                    signedRenewalInfo: signed(renewal)), version: "2.0", signedDate: now
-            ).json.encoded()
+            ResponseBodyV2DecodedPayload {
+                $0.notificationType = .didRenew
+                $0.notificationUUID = "9f2b6c1e-0000-4000-8000-000000000001"
+                $0.data = .init {
+                    $0.bundleId = "com.example"
+                    $0.environment = .sandbox
+                    $0.signedTransactionInfo = signed(transaction)
+                    $0.signedRenewalInfo = signed(renewal)
+                }
+                $0.version = "2.0"
+                $0.signedDate = now
+            }.json.encoded()
         }
         notification = Fuzzing.must { try JSONValue(parsing: carrier) }
         seeds = [transaction, renewal, app, carrier].map { (payload: $0, jws: signed($0)) }

@@ -39,10 +39,10 @@ import Testing
 
     /// Finds every transaction of the scripted store true.
     private struct Believing: TransactionVerifier {
-        func verify(_ signedTransaction: String) async throws -> JWSTransactionDecodedPayload {
-            JWSTransactionDecodedPayload(
-                transactionId: String(signedTransaction.split(separator: ".").last ?? ""), productId: "pack",
-                purchaseDate: Fixture.start, type: .nonConsumable)
+        func verify(_ signedTransaction: String) async throws -> VerifiedTransaction {
+            VerifiedTransaction(
+                id: TransactionID(rawValue: String(signedTransaction.split(separator: ".").last ?? "")),
+                productID: "pack", kind: .nonConsumable, purchaseDate: Fixture.start)
         }
     }
 

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import HostTestSupport
 import Primitives
 import StoreModel
@@ -136,7 +137,7 @@ struct AppleModelTests {
         let (status, answer) = try await AppleVerifier.run("apple_models.py", .array(names.map { .string($0) }))
         try #require(status == 0)
         for name in names {
-            let ours = try #require(Self.values[name]).map(\.payloadValue)
+            let ours = try #require(Self.values[name]).map { try JSONValue(encoding: $0) }
             #expect(try Set(#require(answer[name]?.objectValue).values) == Set(ours), "\(name)")
         }
     }

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import HostTestSupport
 import Primitives
@@ -15,19 +16,34 @@ struct AppleVerifierTests {
     init() throws { store = try TestStore() }
 
     @Test func `Apple's verifier accepts all five kinds`() async throws {
-        let renewal = JWSRenewalInfoDecodedPayload(
-            originalTransactionId: "1", autoRenewProductId: "com.example.pro.monthly", autoRenewStatus: .on,
-            signedDate: TestStore.signedDate, environment: .sandbox)
+        let renewal = JWSRenewalInfoDecodedPayload {
+            $0.originalTransactionId = "1"
+            $0.autoRenewProductId = "com.example.pro.monthly"
+            $0.autoRenewStatus = .on
+            $0.signedDate = TestStore.signedDate
+            $0.environment = .sandbox
+        }
         let transaction = try store.signer.sign(TestStore.transaction())
         let signedRenewal = try store.signer.sign(renewal)
-        let notification = ResponseBodyV2DecodedPayload(
-            notificationType: .didRenew, notificationUUID: "9f2b6c1e-0000-4000-8000-000000000001",
-            data: .init(
-                bundleId: "com.example", environment: .sandbox, signedTransactionInfo: transaction,
-                signedRenewalInfo: signedRenewal, status: .active), version: "2.0", signedDate: TestStore.signedDate)
-        let appTransaction = AppTransaction(
-            receiptType: .sandbox, bundleId: "com.example", receiptCreationDate: TestStore.signedDate,
-            originalPlatform: .iOS)
+        let notification = ResponseBodyV2DecodedPayload {
+            $0.notificationType = .didRenew
+            $0.notificationUUID = "9f2b6c1e-0000-4000-8000-000000000001"
+            $0.data = .init {
+                $0.bundleId = "com.example"
+                $0.environment = .sandbox
+                $0.signedTransactionInfo = transaction
+                $0.signedRenewalInfo = signedRenewal
+                $0.status = .active
+            }
+            $0.version = "2.0"
+            $0.signedDate = TestStore.signedDate
+        }
+        let appTransaction = AppTransaction {
+            $0.receiptType = .sandbox
+            $0.bundleId = "com.example"
+            $0.receiptCreationDate = TestStore.signedDate
+            $0.originalPlatform = .iOS
+        }
         let (status, answer) = try await AppleVerifier.judge(
             store.chain,
             [
@@ -83,7 +99,12 @@ struct OutsideSignerTests {
         let request: JSONObject = [
             "transaction": TestStore.transaction().json, "renewal": TestStore.renewalInfo().json,
             "appTransaction": TestStore.appTransaction().json, "realtimeRequest": TestStore.realtimeRequest().json,
-            "notification": TestStore.notification(.init(bundleId: "com.example", environment: .sandbox)).json,
+            "notification": TestStore.notification(
+                .init {
+                    $0.bundleId = "com.example"
+                    $0.environment = .sandbox
+                }
+            ).json,
         ]
         let (status, answer) = try await AppleVerifier.run("outside_signer.py", .object(request))
         #expect(status == 0)

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import StoreModel
@@ -54,8 +55,11 @@ import Testing
             let jws = try store.signer.sign(transaction)
             #expect(refusal { try verifier.appTransaction(jws) } == code)
 
-            let data = AppStoreServerAPI.NotificationData(
-                appAppleId: number, bundleId: "com.example", environment: environment)
+            let data = AppStoreServerAPI.NotificationData {
+                $0.appAppleId = number
+                $0.bundleId = "com.example"
+                $0.environment = environment
+            }
             let notification = try store.signer.sign(TestStore.notification(data))
             #expect(refusal { try verifier.notification(notification) } == code)
         }
@@ -64,7 +68,10 @@ import Testing
     @Test func `a document of one kind is no other kind, although its signature holds`() throws {
         let verifier = SignedDataVerifier(
             configuration: .init(bundleIDs: nil, environments: nil, trustAnchors: [TrustAnchor(store.chain.root)]))
-        let data = AppStoreServerAPI.NotificationData(bundleId: "com.example", environment: .sandbox)
+        let data = AppStoreServerAPI.NotificationData {
+            $0.bundleId = "com.example"
+            $0.environment = .sandbox
+        }
         let documents = [
             try store.signer.sign(TestStore.transaction()), try store.signer.sign(TestStore.renewalInfo()),
             try store.signer.sign(TestStore.notification(data)), try store.signer.sign(TestStore.appTransaction()),

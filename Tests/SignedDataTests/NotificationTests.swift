@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import StoreModel
@@ -14,9 +15,13 @@ import Testing
         transaction: JWSTransactionDecodedPayload = TestStore.transaction(),
         renewal: JWSRenewalInfoDecodedPayload = TestStore.renewalInfo()
     ) throws -> AppStoreServerAPI.NotificationData {
-        try .init(
-            bundleId: "com.example", environment: .sandbox, signedTransactionInfo: store.signer.sign(transaction),
-            signedRenewalInfo: store.signer.sign(renewal), status: .active)
+        try .init {
+            $0.bundleId = "com.example"
+            $0.environment = .sandbox
+            $0.signedTransactionInfo = try store.signer.sign(transaction)
+            $0.signedRenewalInfo = try store.signer.sign(renewal)
+            $0.status = .active
+        }
     }
 
     private func judge(_ data: AppStoreServerAPI.NotificationData) throws -> VerifiedNotification {
@@ -32,7 +37,11 @@ import Testing
     }
 
     @Test func `a notification without anything signed inside is accepted`() throws {
-        let verified = try judge(.init(bundleId: "com.example", environment: .sandbox))
+        let verified = try judge(
+            .init {
+                $0.bundleId = "com.example"
+                $0.environment = .sandbox
+            })
         #expect(verified.transaction == nil && verified.renewalInfo == nil)
     }
 
@@ -65,7 +74,11 @@ import Testing
     @Test func `a summary, a token and an app transaction say whom they are for`() throws {
         var notification = TestStore.notification(.init())
         notification.data = nil
-        notification.summary = .init(bundleId: "com.example", environment: .sandbox, succeededCount: 3)
+        notification.summary = .init {
+            $0.bundleId = "com.example"
+            $0.environment = .sandbox
+            $0.succeededCount = 3
+        }
         #expect(try judgement(notification) == nil)
         notification.summary?.bundleId = "com.example.other"
         #expect(try judgement(notification) == .wrongBundle)
@@ -73,15 +86,20 @@ import Testing
         notification.summary = nil
         #expect(try judgement(notification) == .payloadMalformed)
 
-        notification.externalPurchaseToken = .init(externalPurchaseId: "SANDBOX_1", bundleId: "com.example")
+        notification.externalPurchaseToken = .init {
+            $0.externalPurchaseId = "SANDBOX_1"
+            $0.bundleId = "com.example"
+        }
         #expect(try judgement(notification) == nil)
         notification.externalPurchaseToken?.externalPurchaseId = "1"
         #expect(try judgement(notification) == .wrongEnvironment)
 
         notification.externalPurchaseToken = nil
-        notification.appData = .init(
-            bundleId: "com.example", environment: .sandbox,
-            signedAppTransactionInfo: try store.signer.sign(TestStore.appTransaction()))
+        notification.appData = try .init {
+            $0.bundleId = "com.example"
+            $0.environment = .sandbox
+            $0.signedAppTransactionInfo = try store.signer.sign(TestStore.appTransaction())
+        }
         #expect(try judgement(notification) == nil)
         let verified = try store.verifier.notification(store.signer.sign(notification))
         #expect(verified.appTransaction?.payload.originalPlatform == .iOS)

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import StoreModel
@@ -146,9 +147,11 @@ import Testing
 
     @Test func `every chain within a notification is asked about`() async throws {
         let (outer, inner) = (try await OCSPResponder(), try await OCSPResponder())
-        let data = AppStoreServerAPI.NotificationData(
-            bundleId: "com.example", environment: .sandbox,
-            signedTransactionInfo: try inner.store.signer.sign(TestStore.transaction()))
+        let data = try AppStoreServerAPI.NotificationData {
+            $0.bundleId = "com.example"
+            $0.environment = .sandbox
+            $0.signedTransactionInfo = try inner.store.signer.sign(TestStore.transaction())
+        }
         let jws = try outer.store.signer.sign(TestStore.notification(data))
         let serials = Locked<[String]>([])
         var revocation = RevocationChecker.Configuration { url, request in

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import StoreModel
@@ -72,7 +73,7 @@ import Testing
         let anything = SignedDataVerifier(
             configuration: .init(
                 bundleIDs: nil, environments: nil, trustAnchors: [TrustAnchor(store.chain.root)]))
-        let jws = try store.signer.sign(JWSTransactionDecodedPayload(signedDate: TestStore.signedDate))
+        let jws = try store.signer.sign(JWSTransactionDecodedPayload { $0.signedDate = TestStore.signedDate })
         #expect(refusal { try anything.transaction(jws) } == nil)
         #expect(refusal { try store.verifier.transaction(jws) } == .payloadMalformed)
     }

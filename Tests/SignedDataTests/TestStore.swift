@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import StoreModel
@@ -29,36 +30,60 @@ struct TestStore {
     var verifier: SignedDataVerifier { SignedDataVerifier(configuration: configuration) }
 
     static func transaction(id: String = "2000000000000001") -> JWSTransactionDecodedPayload {
-        JWSTransactionDecodedPayload(
-            transactionId: id, originalTransactionId: "2000000000000001", bundleId: "com.example",
-            productId: "com.example.pro.monthly", purchaseDate: signedDate, quantity: 1,
-            type: .autoRenewableSubscription, signedDate: signedDate, environment: .sandbox)
+        JWSTransactionDecodedPayload {
+            $0.transactionId = id
+            $0.originalTransactionId = "2000000000000001"
+            $0.bundleId = "com.example"
+            $0.productId = "com.example.pro.monthly"
+            $0.purchaseDate = signedDate
+            $0.quantity = 1
+            $0.type = .autoRenewableSubscription
+            $0.signedDate = signedDate
+            $0.environment = .sandbox
+        }
     }
 
     static func renewalInfo() -> JWSRenewalInfoDecodedPayload {
-        JWSRenewalInfoDecodedPayload(
-            originalTransactionId: "2000000000000001", productId: "com.example.pro.monthly",
-            autoRenewProductId: "com.example.pro.yearly", autoRenewStatus: .on, signedDate: signedDate,
-            environment: .sandbox)
+        JWSRenewalInfoDecodedPayload {
+            $0.originalTransactionId = "2000000000000001"
+            $0.productId = "com.example.pro.monthly"
+            $0.autoRenewProductId = "com.example.pro.yearly"
+            $0.autoRenewStatus = .on
+            $0.signedDate = signedDate
+            $0.environment = .sandbox
+        }
     }
 
     static func appTransaction() -> AppTransaction {
-        AppTransaction(
-            receiptType: .sandbox, bundleId: "com.example", applicationVersion: "2", receiptCreationDate: signedDate,
-            originalPlatform: .iOS)
+        AppTransaction {
+            $0.receiptType = .sandbox
+            $0.bundleId = "com.example"
+            $0.applicationVersion = "2"
+            $0.receiptCreationDate = signedDate
+            $0.originalPlatform = .iOS
+        }
     }
 
     static func notification(_ data: AppStoreServerAPI.NotificationData) -> ResponseBodyV2DecodedPayload {
-        ResponseBodyV2DecodedPayload(
-            notificationType: .didRenew, notificationUUID: "9f2b6c1e-0000-4000-8000-000000000001", data: data,
-            version: "2.0", signedDate: signedDate)
+        ResponseBodyV2DecodedPayload {
+            $0.notificationType = .didRenew
+            $0.notificationUUID = "9f2b6c1e-0000-4000-8000-000000000001"
+            $0.data = data
+            $0.version = "2.0"
+            $0.signedDate = signedDate
+        }
     }
 
     static func realtimeRequest() -> DecodedRealtimeRequestBody {
-        DecodedRealtimeRequestBody(
-            originalTransactionId: "2000000000000001", appAppleId: 41_234, productId: "com.example.pro.monthly",
-            userLocale: "en-US", requestIdentifier: UUID(uuidString: "3db5c98d-8acf-4e29-831e-8e1f82f9f6e9"),
-            environment: .sandbox, signedDate: signedDate)
+        DecodedRealtimeRequestBody {
+            $0.originalTransactionId = "2000000000000001"
+            $0.appAppleId = 41_234
+            $0.productId = "com.example.pro.monthly"
+            $0.userLocale = "en-US"
+            $0.requestIdentifier = UUID(uuidString: "3db5c98d-8acf-4e29-831e-8e1f82f9f6e9")
+            $0.environment = .sandbox
+            $0.signedDate = signedDate
+        }
     }
 
     /// The header as it should be, to be changed.

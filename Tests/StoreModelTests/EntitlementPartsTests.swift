@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import StoreModel
@@ -112,11 +113,24 @@ import Testing
 }
 
 @Suite struct EntitlementFactTests {
-    let whole = JWSTransactionDecodedPayload(
-        transactionId: "2", originalTransactionId: "1", bundleId: "com.example", productId: "pro",
-        subscriptionGroupIdentifier: "g", purchaseDate: day(1), originalPurchaseDate: day(0), expiresDate: day(31),
-        quantity: 1, type: .autoRenewableSubscription, inAppOwnershipType: .familyShared, signedDate: day(1),
-        offerType: .introductory, offerDiscountType: .payAsYouGo, price: 4990, currency: "USD")
+    let whole = JWSTransactionDecodedPayload {
+        $0.transactionId = "2"
+        $0.originalTransactionId = "1"
+        $0.bundleId = "com.example"
+        $0.productId = "pro"
+        $0.subscriptionGroupIdentifier = "g"
+        $0.purchaseDate = day(1)
+        $0.originalPurchaseDate = day(0)
+        $0.expiresDate = day(31)
+        $0.quantity = 1
+        $0.type = .autoRenewableSubscription
+        $0.inAppOwnershipType = .familyShared
+        $0.signedDate = day(1)
+        $0.offerType = .introductory
+        $0.offerDiscountType = .payAsYouGo
+        $0.price = 4990
+        $0.currency = "USD"
+    }
 
     @Test func `a payload becomes a fact`() throws {
         let fact = try TransactionFact(whole, digest: [7])
@@ -147,9 +161,14 @@ import Testing
     }
 
     @Test func `a renewal info becomes a fact`() throws {
-        let payload = JWSRenewalInfoDecodedPayload(
-            originalTransactionId: "1", autoRenewProductId: "pro.yearly", autoRenewStatus: .off,
-            isInBillingRetryPeriod: true, gracePeriodExpiresDate: day(9), signedDate: day(3))
+        let payload = JWSRenewalInfoDecodedPayload {
+            $0.originalTransactionId = "1"
+            $0.autoRenewProductId = "pro.yearly"
+            $0.autoRenewStatus = .off
+            $0.isInBillingRetryPeriod = true
+            $0.gracePeriodExpiresDate = day(9)
+            $0.signedDate = day(3)
+        }
         let fact = try RenewalFact(payload, digest: [1])
         #expect(fact.originalID == "1" && fact.autoRenews == false && fact.renewsTo == "pro.yearly")
         #expect(fact.isInBillingRetry && fact.gracePeriodExpiresDate == day(9))

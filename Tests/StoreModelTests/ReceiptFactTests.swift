@@ -1,3 +1,4 @@
+import AppStorePayloads
 import BaseTestSupport
 import Foundation
 import StoreModel

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import StoreModel
@@ -18,19 +19,44 @@ import Testing
         root = ["--root", try folder.write("root.der", chain.root.der)]
     }
 
-    private static let transaction = JWSTransactionDecodedPayload(
-        transactionId: "1", originalTransactionId: "1", bundleId: "com.example", signedDate: date,
-        environment: .sandbox)
-    private static let renewal = JWSRenewalInfoDecodedPayload(
-        originalTransactionId: "1", autoRenewStatus: .on, signedDate: date, environment: .sandbox)
-    private static let appTransaction = AppTransaction(
-        receiptType: .sandbox, appAppleId: 7, bundleId: "com.example", receiptCreationDate: date)
-    private static let realtime = DecodedRealtimeRequestBody(
-        originalTransactionId: "1", appAppleId: 7, productId: "pro", userLocale: "en-US", requestIdentifier: UUID(),
-        environment: .sandbox, signedDate: date)
-    private static let notification = ResponseBodyV2DecodedPayload(
-        notificationType: .test, notificationUUID: "9ad56bd2-0bc6-42e0-af24-fd996d87a1e6",
-        data: .init(bundleId: "com.example", environment: .sandbox), version: "2.0", signedDate: date)
+    private static let transaction = JWSTransactionDecodedPayload {
+        $0.transactionId = "1"
+        $0.originalTransactionId = "1"
+        $0.bundleId = "com.example"
+        $0.signedDate = date
+        $0.environment = .sandbox
+    }
+    private static let renewal = JWSRenewalInfoDecodedPayload {
+        $0.originalTransactionId = "1"
+        $0.autoRenewStatus = .on
+        $0.signedDate = date
+        $0.environment = .sandbox
+    }
+    private static let appTransaction = AppTransaction {
+        $0.receiptType = .sandbox
+        $0.appAppleId = 7
+        $0.bundleId = "com.example"
+        $0.receiptCreationDate = date
+    }
+    private static let realtime = DecodedRealtimeRequestBody {
+        $0.originalTransactionId = "1"
+        $0.appAppleId = 7
+        $0.productId = "pro"
+        $0.userLocale = "en-US"
+        $0.requestIdentifier = UUID()
+        $0.environment = .sandbox
+        $0.signedDate = date
+    }
+    private static let notification = ResponseBodyV2DecodedPayload {
+        $0.notificationType = .test
+        $0.notificationUUID = "9ad56bd2-0bc6-42e0-af24-fd996d87a1e6"
+        $0.data = .init {
+            $0.bundleId = "com.example"
+            $0.environment = .sandbox
+        }
+        $0.version = "2.0"
+        $0.signedDate = date
+    }
 
     private static let documents: [(type: String, payload: any AppStorePayload)] = [
         ("transaction", transaction), ("renewal", renewal), ("app-transaction", appTransaction),

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import HTTPCore
 import HostTestSupport
@@ -17,7 +18,11 @@ import Testing
             let folder = responder.folder
             let date = Date(timeIntervalSince1970: 1_700_000_000)
             let jws = try JWSSigner(chain).sign(
-                JWSTransactionDecodedPayload(bundleId: "com.example", signedDate: date, environment: .sandbox))
+                JWSTransactionDecodedPayload {
+                    $0.bundleId = "com.example"
+                    $0.signedDate = date
+                    $0.environment = .sandbox
+                })
             let receipt = try ReceiptSigner(chain).sign(
                 AppReceipt(receiptType: "ProductionSandbox", bundleID: "com.example", creationDate: date))
             let root = ["--root", try folder.write("root.pem", chain.root.pem), "--json"]

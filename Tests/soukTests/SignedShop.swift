@@ -1,3 +1,4 @@
+import AppStorePayloads
 import CurlTransport
 import Foundation
 import HTTPCore
@@ -37,10 +38,18 @@ struct SignedShop {
     func purchase(_ id: String) throws -> String {
         let date = Date(timeIntervalSince1970: 1_800_000_000)
         return try JWSSigner(chain).sign(
-            JWSTransactionDecodedPayload(
-                transactionId: id, originalTransactionId: id, bundleId: Self.app, productId: "tools",
-                purchaseDate: date, originalPurchaseDate: date, quantity: 1, type: .nonConsumable, signedDate: date,
-                environment: .sandbox))
+            JWSTransactionDecodedPayload {
+                $0.transactionId = id
+                $0.originalTransactionId = id
+                $0.bundleId = Self.app
+                $0.productId = "tools"
+                $0.purchaseDate = date
+                $0.originalPurchaseDate = date
+                $0.quantity = 1
+                $0.type = .nonConsumable
+                $0.signedDate = date
+                $0.environment = .sandbox
+            })
     }
 
     /// A month or so of a subscription, signed.
@@ -48,11 +57,20 @@ struct SignedShop {
         _ id: String, from start: Date, until end: Date, environment: AppStoreEnvironment
     ) throws -> String {
         try JWSSigner(chain).sign(
-            JWSTransactionDecodedPayload(
-                transactionId: id, originalTransactionId: id, bundleId: Self.app, productId: "plus",
-                subscriptionGroupIdentifier: "plus", purchaseDate: start, originalPurchaseDate: start,
-                expiresDate: end, quantity: 1, type: .autoRenewableSubscription, signedDate: start,
-                environment: environment))
+            JWSTransactionDecodedPayload {
+                $0.transactionId = id
+                $0.originalTransactionId = id
+                $0.bundleId = Self.app
+                $0.productId = "plus"
+                $0.subscriptionGroupIdentifier = "plus"
+                $0.purchaseDate = start
+                $0.originalPurchaseDate = start
+                $0.expiresDate = end
+                $0.quantity = 1
+                $0.type = .autoRenewableSubscription
+                $0.signedDate = start
+                $0.environment = environment
+            })
     }
 
     /// What a customer presents to a server.

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import StoreModel
 
@@ -104,10 +105,15 @@ extension SimulatedAppStore {
             try books.insert(outcome)
             let writer = try NotificationWriter(books, signer, version: configuration.applicationVersion)
             try writer?.write(
-                AppStoreServerAPI.NotificationSummary(
-                    requestIdentifier: request, bundleId: signer.bundleID.rawValue, productId: product.rawValue,
-                    environment: .sandbox, storefrontCountryCodes: storefronts, failedCount: outcome.failed,
-                    succeededCount: outcome.succeeded), at: now)
+                AppStoreServerAPI.NotificationSummary {
+                    $0.requestIdentifier = request
+                    $0.bundleId = signer.bundleID.rawValue
+                    $0.productId = product.rawValue
+                    $0.environment = .sandbox
+                    $0.storefrontCountryCodes = storefronts
+                    $0.failedCount = outcome.failed
+                    $0.succeededCount = outcome.succeeded
+                }, at: now)
             return outcome
         }
     }

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import StoreModel
 
 /// One thing that Apple would tell the app's server: what happened, and to which transaction.

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import SignedData
@@ -69,9 +70,13 @@ struct NotificationWriter {
     ) throws {
         let appTransactionID = account.appTransactionID
         try write(notice.type, notice.subtype, about: notice.transaction, of: account, at: now) { body in
-            body.payload.data = AppStoreServerAPI.NotificationData(
-                bundleId: signer.bundleID.rawValue, bundleVersion: version, environment: .sandbox,
-                status: course.map { .init(rawValue: $0.status.rawValue) }, consumptionRequestReason: reason)
+            body.payload.data = AppStoreServerAPI.NotificationData {
+                $0.bundleId = signer.bundleID.rawValue
+                $0.bundleVersion = version
+                $0.environment = .sandbox
+                $0.status = course.map { .init(rawValue: $0.status.rawValue) }
+                $0.consumptionRequestReason = reason
+            }
             body.transaction = signer.payload(of: notice.transaction, appTransactionID: appTransactionID, at: now)
             body.renewalInfo = course.map {
                 signer.payload(of: signer.renewalInfo($0), appTransactionID: appTransactionID, at: now)
@@ -82,8 +87,11 @@ struct NotificationWriter {
     /// About nothing but whether notifications arrive. Returns its UUID.
     func writeTest(at now: Date) throws -> String {
         try write(.test, nil, at: now) { body in
-            body.payload.data = AppStoreServerAPI.NotificationData(
-                bundleId: signer.bundleID.rawValue, bundleVersion: version, environment: .sandbox)
+            body.payload.data = AppStoreServerAPI.NotificationData {
+                $0.bundleId = signer.bundleID.rawValue
+                $0.bundleVersion = version
+                $0.environment = .sandbox
+            }
         }
     }
 
@@ -95,8 +103,10 @@ struct NotificationWriter {
     /// About a parent who no longer consents to a child's use of the app.
     func writeRescindConsent(of account: Books.Account, at now: Date) throws {
         try write(.rescindConsent, nil, of: account, at: now) { body in
-            body.payload.appData = AppStoreServerAPI.NotificationAppData(
-                bundleId: signer.bundleID.rawValue, environment: .sandbox)
+            body.payload.appData = AppStoreServerAPI.NotificationAppData {
+                $0.bundleId = signer.bundleID.rawValue
+                $0.environment = .sandbox
+            }
             body.appTransaction = signer.payload(ofAppTransaction: account, version: version, at: now)
         }
     }
@@ -111,9 +121,13 @@ struct NotificationWriter {
         let name = "notification \(try books.seed()) \(try books.clock().revision) \(id)"
         let uuid = UUID(namespace: .simulatedStore, name: name).uuidString.lowercased()
         var body = NotificationBody(
-            ResponseBodyV2DecodedPayload(
-                notificationType: type, subtype: subtype, notificationUUID: uuid, version: "2.0",
-                signedDate: StoreSigner.signedDate(now)))
+            ResponseBodyV2DecodedPayload {
+                $0.notificationType = type
+                $0.subtype = subtype
+                $0.notificationUUID = uuid
+                $0.version = "2.0"
+                $0.signedDate = StoreSigner.signedDate(now)
+            })
         fill(&body)
         try books.insert(
             NotificationRecord(

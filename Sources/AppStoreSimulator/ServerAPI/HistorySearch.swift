@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import StoreModel
 
@@ -84,12 +85,11 @@ extension AppStoreServerAPI.TransactionHistoryRequest {
 
     /// Whether it matches every filter but those of the dates.
     fileprivate func admitsAnyDay(_ record: TransactionRecord) -> Bool {
-        let kind = AppStoreServerAPI.ProductType(rawValue: record.kind.appleText)
         let ownership: AppStoreServerAPI.InAppOwnershipType = record.isShared ? .familyShared : .purchased
         func isIn<Value: Equatable>(_ wanted: [Value], _ value: Value?) -> Bool {
             wanted.isEmpty || value.map(wanted.contains) ?? false
         }
-        return isIn(productIds, record.productID.rawValue) && isIn(productTypes.compactMap(\.ofTransactions), kind)
+        return isIn(productIds, record.productID.rawValue) && isIn(productTypes, record.kind)
             && isIn(subscriptionGroupIdentifiers, record.groupID)
             && inAppOwnershipType.map { $0 == ownership } ?? true
             && revoked.map { $0 == (record.revocation != nil) } ?? true

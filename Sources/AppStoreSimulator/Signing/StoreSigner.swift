@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import SignedData
@@ -100,11 +101,16 @@ struct StoreSigner: Sendable {
     }
 
     func payload(ofAppTransaction account: Books.Account, version: String, at now: Date) -> AppTransaction {
-        AppTransaction(
-            receiptType: .sandbox, bundleId: bundleID.rawValue, applicationVersion: version,
-            receiptCreationDate: Self.signedDate(now), originalPurchaseDate: account.createdAt.wholeMilliseconds,
-            originalApplicationVersion: SimulatedAppStore.originalApplicationVersion,
-            appTransactionId: account.appTransactionID, originalPlatform: .iOS)
+        AppTransaction {
+            $0.receiptType = .sandbox
+            $0.bundleId = bundleID.rawValue
+            $0.applicationVersion = version
+            $0.receiptCreationDate = Self.signedDate(now)
+            $0.originalPurchaseDate = account.createdAt.wholeMilliseconds
+            $0.originalApplicationVersion = SimulatedAppStore.originalApplicationVersion
+            $0.appTransactionId = account.appTransactionID
+            $0.originalPlatform = .iOS
+        }
     }
 
     func renewalInfo(_ course: Course) -> RenewalInfo { RenewalInfo(course, catalogue) }
@@ -128,45 +134,64 @@ struct StoreSigner: Sendable {
         of record: TransactionRecord, appTransactionID: String, at now: Date
     ) -> JWSTransactionDecodedPayload {
         let storefront = record.storefront.flatMap { Storefronts.storefront($0) } ?? catalogue.storefront
-        return JWSTransactionDecodedPayload(
-            transactionId: record.transactionID.rawValue,
-            originalTransactionId: record.originalTransactionID.rawValue,
-            webOrderLineItemId: record.webOrderLineItemID.map { String($0) }, bundleId: bundleID.rawValue,
-            productId: record.productID.rawValue, subscriptionGroupIdentifier: record.groupID,
-            purchaseDate: record.purchaseDate.wholeMilliseconds,
-            originalPurchaseDate: record.originalPurchaseDate.wholeMilliseconds,
-            expiresDate: record.expiresDate?.wholeMilliseconds, quantity: record.quantity,
-            type: .init(rawValue: record.kind.appleText),
-            appAccountToken: record.appAccountToken, inAppOwnershipType: record.isShared ? .familyShared : .purchased,
-            signedDate: Self.signedDate(now), revocationDate: record.revocation?.at.wholeMilliseconds,
-            revocationReason: record.revocation?.reason.map { .init(rawValue: $0) },
-            revocationType: record.revocation.map { .init(rawValue: $0.kind.rawValue) },
-            revocationPercentage: record.revocation?.percentage,
-            isUpgraded: record.kind == .autoRenewableSubscription ? record.upgradedAt != nil : nil,
-            offerType: record.offer.map { .init(rawValue: $0.kind.rawValue) }, offerIdentifier: record.offer?.id,
-            offerDiscountType: record.offer.map { .init(rawValue: $0.paymentMode.rawValue) },
-            offerPeriod: record.offer?.period.iso8601, environment: .sandbox,
-            transactionReason: record.isRenewal ? .renewal : .purchase,
-            storefront: storefront.countryCode, storefrontId: storefront.id,
-            price: Int(record.price.milliunits), currency: record.price.currency, appTransactionId: appTransactionID)
+        return JWSTransactionDecodedPayload {
+            $0.transactionId = record.transactionID.rawValue
+            $0.originalTransactionId = record.originalTransactionID.rawValue
+            $0.webOrderLineItemId = record.webOrderLineItemID.map { String($0) }
+            $0.bundleId = bundleID.rawValue
+            $0.productId = record.productID.rawValue
+            $0.subscriptionGroupIdentifier = record.groupID
+            $0.purchaseDate = record.purchaseDate.wholeMilliseconds
+            $0.originalPurchaseDate = record.originalPurchaseDate.wholeMilliseconds
+            $0.expiresDate = record.expiresDate?.wholeMilliseconds
+            $0.quantity = record.quantity
+            $0.type = record.kind
+            $0.appAccountToken = record.appAccountToken
+            $0.inAppOwnershipType = record.isShared ? .familyShared : .purchased
+            $0.signedDate = Self.signedDate(now)
+            $0.revocationDate = record.revocation?.at.wholeMilliseconds
+            $0.revocationReason = record.revocation?.reason.map { .init(rawValue: $0) }
+            $0.revocationType = record.revocation.map { .init(rawValue: $0.kind.rawValue) }
+            $0.revocationPercentage = record.revocation?.percentage
+            $0.isUpgraded = record.kind == .autoRenewableSubscription ? record.upgradedAt != nil : nil
+            $0.offerType = record.offer.map { .init(rawValue: $0.kind.rawValue) }
+            $0.offerIdentifier = record.offer?.id
+            $0.offerDiscountType = record.offer.map { .init(rawValue: $0.paymentMode.rawValue) }
+            $0.offerPeriod = record.offer?.period.iso8601
+            $0.environment = .sandbox
+            $0.transactionReason = record.isRenewal ? .renewal : .purchase
+            $0.storefront = storefront.countryCode
+            $0.storefrontId = storefront.id
+            $0.price = Int(record.price.milliunits)
+            $0.currency = record.price.currency
+            $0.appTransactionId = appTransactionID
+        }
     }
 
     func payload(of info: RenewalInfo, appTransactionID: String, at now: Date) -> JWSRenewalInfoDecodedPayload {
-        JWSRenewalInfoDecodedPayload(
-            originalTransactionId: "\(info.originalID)", productId: info.productID.rawValue,
-            autoRenewProductId: info.renewsTo.rawValue, autoRenewStatus: info.autoRenews ? .on : .off,
-            expirationIntent: info.expirationIntent.map { .init(rawValue: $0.rawValue) },
-            isInBillingRetryPeriod: info.isInBillingRetry,
-            gracePeriodExpiresDate: info.graceEnd,
-            priceIncreaseStatus: info.hasConsented.map { .init(rawValue: $0 ? 1 : 0) },
-            offerType: info.offer.map { .init(rawValue: $0.kind.rawValue) }, offerIdentifier: info.offer?.id,
-            offerDiscountType: info.offer.map { .init(rawValue: $0.paymentMode.rawValue) },
-            offerPeriod: info.offer?.period.iso8601, signedDate: Self.signedDate(now), environment: .sandbox,
-            recentSubscriptionStartDate: info.startedAt.wholeMilliseconds,
-            renewalDate: info.renewalDate.wholeMilliseconds,
-            renewalPrice: info.price.map { Int($0.milliunits) }, currency: info.currency,
-            eligibleWinBackOfferIds: info.winBackOffers.isEmpty ? nil : info.winBackOffers,
-            appTransactionId: appTransactionID, appAccountToken: info.appAccountToken)
+        JWSRenewalInfoDecodedPayload {
+            $0.originalTransactionId = "\(info.originalID)"
+            $0.productId = info.productID.rawValue
+            $0.autoRenewProductId = info.renewsTo.rawValue
+            $0.autoRenewStatus = info.autoRenews ? .on : .off
+            $0.expirationIntent = info.expirationIntent.map { .init(rawValue: $0.rawValue) }
+            $0.isInBillingRetryPeriod = info.isInBillingRetry
+            $0.gracePeriodExpiresDate = info.graceEnd
+            $0.priceIncreaseStatus = info.hasConsented.map { .init(rawValue: $0 ? 1 : 0) }
+            $0.offerType = info.offer.map { .init(rawValue: $0.kind.rawValue) }
+            $0.offerIdentifier = info.offer?.id
+            $0.offerDiscountType = info.offer.map { .init(rawValue: $0.paymentMode.rawValue) }
+            $0.offerPeriod = info.offer?.period.iso8601
+            $0.signedDate = Self.signedDate(now)
+            $0.environment = .sandbox
+            $0.recentSubscriptionStartDate = info.startedAt.wholeMilliseconds
+            $0.renewalDate = info.renewalDate.wholeMilliseconds
+            $0.renewalPrice = info.price.map { Int($0.milliunits) }
+            $0.currency = info.currency
+            $0.eligibleWinBackOfferIds = info.winBackOffers.isEmpty ? nil : info.winBackOffers
+            $0.appTransactionId = appTransactionID
+            $0.appAccountToken = info.appAccountToken
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import StoreModel
 
 /// One page of what the App Store answers in pages.
@@ -6,24 +7,27 @@ public protocol AppStorePage: Sendable {
     /// What the page holds.
     var items: [Item] { get }
     /// Whether there is a next page.
-    var hasMore: Bool? { get }
+    var hasNextPage: Bool { get }
     /// What the next page is asked for with.
     var nextPage: String? { get }
 }
 
 extension AppStoreServerAPI.HistoryResponse: AppStorePage {
-    public var items: [String] { signedTransactions ?? [] }
-    public var nextPage: String? { revision }
+    public var items: [String] { self.signedTransactions ?? [] }
+    public var hasNextPage: Bool { self.hasMore == true }
+    public var nextPage: String? { self.revision }
 }
 
 extension AppStoreServerAPI.RefundHistoryResponse: AppStorePage {
-    public var items: [String] { signedTransactions ?? [] }
-    public var nextPage: String? { revision }
+    public var items: [String] { self.signedTransactions ?? [] }
+    public var hasNextPage: Bool { self.hasMore == true }
+    public var nextPage: String? { self.revision }
 }
 
 extension AppStoreServerAPI.NotificationHistoryResponse: AppStorePage {
-    public var items: [AppStoreServerAPI.NotificationHistoryResponseItem] { notificationHistory ?? [] }
-    public var nextPage: String? { paginationToken }
+    public var items: [AppStoreServerAPI.NotificationHistoryResponseItem] { self.notificationHistory ?? [] }
+    public var hasNextPage: Bool { self.hasMore == true }
+    public var nextPage: String? { self.paginationToken }
 }
 
 /// All pages of an answer, each asked for when it is read.
@@ -47,7 +51,7 @@ public struct AppStorePages<Page: AppStorePage>: AsyncSequence, Sendable {
             guard !isOver else { return nil }
             isOver = true
             let page = try await ask(next)
-            if page.hasMore == true {
+            if page.hasNextPage {
                 guard let following = page.nextPage, following != next else {
                     throw AppStoreServerAPIError(
                         .malformedAnswer, "The App Store announces another page and does not say which.", status: 200)

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import HTTPCore
 import Primitives
@@ -190,7 +191,7 @@ public struct AppStoreServerAPIClient: Sendable {
         try await connection.send(
             .init(
                 method: .put, path: ["v1", "transactions", original.rawValue, "appAccountToken"],
-                body: AppStoreServerAPI.UpdateAppAccountTokenRequest(appAccountToken: token).json))
+                body: AppStoreServerAPI.UpdateAppAccountTokenRequest { $0.appAccountToken = token }.json))
     }
 
     // MARK: - Notifications

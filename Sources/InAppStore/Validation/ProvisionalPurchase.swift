@@ -16,21 +16,20 @@ struct ProvisionalPurchase: Sendable, Equatable, Codable {
     /// What a signed transaction gives `customer`; `nil` when that is nothing: it says otherwise than the connection does,
     /// is somebody else's, a consumable, taken back, or replaced by a higher level.
     init?(
-        _ payload: JWSTransactionDecodedPayload, of transaction: StoreTransaction, for customer: CustomerID,
-        at now: Date
+        _ verified: VerifiedTransaction, of transaction: StoreTransaction, for customer: CustomerID, at now: Date
     ) {
-        guard payload.transactionId == transaction.id.rawValue, payload.productId == transaction.productID.rawValue,
-            payload.appAccountToken.map({ $0 == customer.appAccountToken }) ?? true,
-            payload.revocationDate == nil, payload.isUpgraded != true, let purchasedAt = payload.purchaseDate,
-            let kind = payload.type.map({ StoreProduct.Kind(apple: $0.rawValue) }), kind != .consumable,
-            kind != .autoRenewableSubscription || payload.expiresDate != nil
+        guard verified.id == transaction.id, verified.productID == transaction.productID,
+            verified.appAccountToken.map({ $0 == customer.appAccountToken }) ?? true,
+            verified.revocationDate == nil, !verified.isUpgraded, let purchasedAt = verified.purchaseDate,
+            let kind = verified.kind, kind != .consumable,
+            kind != .autoRenewableSubscription || verified.expiresDate != nil
         else { return nil }
         transactionID = transaction.id
-        originalTransactionID = payload.originalTransactionId.flatMap(TransactionID.init(rawValue:)) ?? transaction.id
+        originalTransactionID = verified.originalID ?? transaction.id
         productID = transaction.productID
         self.kind = kind
         self.purchasedAt = purchasedAt
-        expiresAt = payload.expiresDate
+        expiresAt = verified.expiresDate
         since = now
     }
 

@@ -9,10 +9,10 @@ extension StoreKeeper {
         var found: [ProvisionalPurchase] = []
         var takenBack: Set<TransactionID> = []
         for transaction in transactions where !state.refuted.contains(transaction.id) {
-            guard let payload = try? await localVerifier.verify(transaction.signedTransaction) else { continue }
-            if let purchase = ProvisionalPurchase(payload, of: transaction, for: customer, at: now) {
+            guard let verified = try? await localVerifier.verify(transaction.signedTransaction) else { continue }
+            if let purchase = ProvisionalPurchase(verified, of: transaction, for: customer, at: now) {
                 found.append(purchase)
-            } else if payload.transactionId == transaction.id.rawValue {
+            } else if verified.id == transaction.id {
                 takenBack.insert(transaction.id)
             }
         }

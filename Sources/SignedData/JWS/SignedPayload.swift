@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import StoreModel
@@ -47,7 +48,7 @@ extension JWSTransactionDecodedPayload: SignedPayload {
     static let foreignFields = ["notificationType", "notificationUUID", "autoRenewStatus", "receiptType", "userLocale"]
     static let namesBundle = true
     static let appAppleIDRule = AppAppleIDRule.never
-    var audience: Audience? { Audience(bundleID: bundleId, environment: environment) }
+    var audience: Audience? { Audience(bundleID: self.bundleId, environment: self.environment) }
 }
 
 extension JWSRenewalInfoDecodedPayload: SignedPayload {
@@ -56,7 +57,7 @@ extension JWSRenewalInfoDecodedPayload: SignedPayload {
     static let foreignFields = ["notificationType", "notificationUUID", "transactionId", "receiptType", "userLocale"]
     static let namesBundle = false
     static let appAppleIDRule = AppAppleIDRule.never
-    var audience: Audience? { Audience(environment: environment) }
+    var audience: Audience? { Audience(environment: self.environment) }
 }
 
 extension AppTransaction: SignedPayload {
@@ -65,7 +66,9 @@ extension AppTransaction: SignedPayload {
     static let foreignFields = ["notificationType", "notificationUUID", "transactionId", "originalTransactionId"]
     static let namesBundle = true
     static let appAppleIDRule = AppAppleIDRule.inProduction
-    var audience: Audience? { Audience(bundleID: bundleId, appAppleID: appAppleId, environment: receiptType) }
+    var audience: Audience? {
+        Audience(bundleID: self.bundleId, appAppleID: self.appAppleId, environment: self.receiptType)
+    }
 }
 
 extension DecodedRealtimeRequestBody: SignedPayload {
@@ -78,7 +81,7 @@ extension DecodedRealtimeRequestBody: SignedPayload {
     static let requiredFields = ["requestIdentifier", "userLocale"]
     static let namesBundle = false
     static let appAppleIDRule = AppAppleIDRule.always
-    var audience: Audience? { Audience(appAppleID: appAppleId, environment: environment) }
+    var audience: Audience? { Audience(appAppleID: self.appAppleId, environment: self.environment) }
 }
 
 extension ResponseBodyV2DecodedPayload: SignedPayload {
@@ -89,18 +92,18 @@ extension ResponseBodyV2DecodedPayload: SignedPayload {
     static let appAppleIDRule = AppAppleIDRule.inProduction
 
     var audience: Audience? {
-        if let data {
+        if let data = self.data {
             return Audience(bundleID: data.bundleId, appAppleID: data.appAppleId, environment: data.environment)
         }
-        if let summary {
+        if let summary = self.summary {
             return Audience(
                 bundleID: summary.bundleId, appAppleID: summary.appAppleId, environment: summary.environment)
         }
-        if let appData {
+        if let appData = self.appData {
             return Audience(
                 bundleID: appData.bundleId, appAppleID: appData.appAppleId, environment: appData.environment)
         }
-        guard let token = externalPurchaseToken else { return nil }
+        guard let token = self.externalPurchaseToken else { return nil }
         // The only part without an environment of its own: the identifier says so (Apple: externalPurchaseId).
         let isSandbox = token.externalPurchaseId?.hasPrefix("SANDBOX") == true
         return Audience(

@@ -1,10 +1,15 @@
+import AppStorePayloads
 import Primitives
 import StoreModel
 
 /// Signs payloads as the App Store does: ES256 with the chain in the header (`x5c`). Any number of threads may share one.
 ///
 ///     let signer = JWSSigner(chain)
-///     let jws = try signer.sign(JWSTransactionDecodedPayload(transactionId: "1", signedDate: clock.now()))
+///     let payload = JWSTransactionDecodedPayload {
+///         $0.transactionId = "1"
+///         $0.signedDate = clock.now()
+///     }
+///     let jws = try signer.sign(payload)
 public struct JWSSigner: Sendable {
     private let key: SigningKey
     private let header: String

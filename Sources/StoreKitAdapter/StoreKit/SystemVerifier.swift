@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 import StoreModel
 
@@ -34,12 +35,51 @@ public final class SystemVerifier: TransactionVerifier {
         }
     }
 
-    /// Throws `Unverified`, and `AppStorePayloadError` or `JSONError` for a payload that is not one of Apple's.
-    public func verify(_ signedTransaction: String) async throws -> JWSTransactionDecodedPayload {
+    /// Throws `Unverified`, and `JSONError` or `DecodingError` for a payload that is not one of Apple's.
+    public func verify(_ signedTransaction: String) async throws -> VerifiedTransaction {
         let digest = SHA256.hash(Array(signedTransaction.utf8))
         guard known.withLock({ $0.digests.contains(digest) }) else { throw Unverified() }
         let parts = signedTransaction.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let payload = Base64.decodeURL(String(parts[1])) else { throw Unverified() }
-        return try JWSTransactionDecodedPayload(json: JSONValue(parsing: payload))
+        return VerifiedTransaction(try JSONValue(parsing: payload).decode(Payload.self))
+    }
+}
+
+/// The members of Apple's `JWSTransactionDecodedPayload` that decide about provisional access.
+private struct Payload: Decodable {
+    let transactionId: String?
+    let originalTransactionId: String?
+    let productId: String?
+    let type: String?
+    let purchaseDate: Milliseconds?
+    let expiresDate: Milliseconds?
+    let revocationDate: Milliseconds?
+    let isUpgraded: Bool?
+    let appAccountToken: String?
+
+    /// A date in milliseconds since 1970, of the years that RFC 3339 has a text for.
+    struct Milliseconds: Decodable {
+        let date: Date
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            date = Date(timeIntervalSince1970: try container.decode(Double.self) / 1000)
+            guard RFC3339.hasText(for: date) else {
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "The date is out of range.")
+            }
+        }
+    }
+}
+
+extension VerifiedTransaction {
+    fileprivate init(_ payload: Payload) {
+        self.init(
+            id: payload.transactionId.flatMap { TransactionID(rawValue: $0) },
+            originalID: payload.originalTransactionId.flatMap { TransactionID(rawValue: $0) },
+            productID: payload.productId.flatMap { ProductID(rawValue: $0) },
+            kind: payload.type.map { StoreProduct.Kind(apple: $0) }, purchaseDate: payload.purchaseDate?.date,
+            expiresDate: payload.expiresDate?.date, revocationDate: payload.revocationDate?.date,
+            isUpgraded: payload.isUpgraded ?? false, appAccountToken: payload.appAccountToken.flatMap { UUID(text: $0) }
+        )
     }
 }

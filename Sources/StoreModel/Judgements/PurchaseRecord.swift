@@ -61,21 +61,6 @@ package struct PurchaseRecord: Hashable, Sendable {
             quantity: purchase.quantity ?? 1,
             usedIntroductoryOffer: isIntroductory && purchase.promotionalOfferID == nil, signedDate: creationDate)
     }
-
-    /// From a transaction's payload. `nil` when it names no product or no date of purchase.
-    package init?(_ transaction: JWSTransactionDecodedPayload) {
-        guard let productID = transaction.productId.flatMap({ ProductID(rawValue: $0) }),
-            let purchaseDate = transaction.purchaseDate
-        else { return nil }
-        self.init(
-            productID: productID, transactionID: transaction.transactionId.flatMap { TransactionID(rawValue: $0) },
-            originalTransactionID: transaction.originalTransactionId.flatMap { TransactionID(rawValue: $0) },
-            kind: transaction.type.map { StoreProduct.Kind(apple: $0.rawValue) }, purchaseDate: purchaseDate,
-            originalPurchaseDate: transaction.originalPurchaseDate, expiresDate: transaction.expiresDate,
-            refundDate: transaction.revocationDate, isUpgraded: transaction.isUpgraded ?? false,
-            quantity: transaction.quantity ?? 1, usedIntroductoryOffer: transaction.offerType == .introductory,
-            groupID: transaction.subscriptionGroupIdentifier, signedDate: transaction.signedDate)
-    }
 }
 
 extension AppReceipt {

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import EntitlementServer
 import Foundation
 import HTTPCore
@@ -105,7 +106,10 @@ struct StoreSync: Sendable {
             progress = known
             Terminal.note("going on with the run that was interrupted")
         }
-        let request = AppStoreServerAPI.NotificationHistoryRequest(startDate: progress.since, endDate: end)
+        let request = AppStoreServerAPI.NotificationHistoryRequest {
+            $0.startDate = progress.since
+            $0.endDate = end
+        }
         var bar = ProgressBar("notifications", of: nil)
         defer { bar.end() }
         var count = 0

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import EntitlementServer
 import Foundation
 import HTTPCore
@@ -73,9 +74,11 @@ import Testing
 @Suite struct PageTests {
     private func page(_ items: [String], _ revision: String?, more: Bool?) -> ScriptedTransport.Step {
         .answer(
-            json: AppStoreServerAPI.HistoryResponse(
-                revision: revision, hasMore: more, signedTransactions: items
-            ).json)
+            json: AppStoreServerAPI.HistoryResponse {
+                $0.revision = revision
+                $0.hasMore = more
+                $0.signedTransactions = items
+            }.json)
     }
 
     @Test func `all pages are read, each with the revision of the one before and the same request`() async throws {
@@ -136,7 +139,7 @@ import Testing
             .answer(json: ["hasMore": false, "notificationHistory": [["signedPayload": "b"]]]),
         ])
         signed = []
-        for try await item in notifications.client.notificationHistoryPages(.init(onlyFailures: true)).items {
+        for try await item in notifications.client.notificationHistoryPages(.init { $0.onlyFailures = true }).items {
             signed.append(item.signedPayload ?? "")
         }
         #expect(signed == ["a", "b"])

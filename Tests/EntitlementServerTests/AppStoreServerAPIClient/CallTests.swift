@@ -43,14 +43,23 @@ import Testing
         ) {
             _ = try await $0.extendRenewalDate(
                 of: "12",
-                .init(extendByDays: 3, extendReasonCode: .customerSatisfaction, requestIdentifier: "r"))
+                .init {
+                    $0.extendByDays = 3
+                    $0.extendReasonCode = .customerSatisfaction
+                    $0.requestIdentifier = "r"
+                })
         },
         Case(
             line: "POST /inApps/v1/subscriptions/extend/mass",
             body: #"{"extendByDays":3,"requestIdentifier":"r","storefrontCountryCodes":["USA"],"productId":"p"}"#
         ) {
             _ = try await $0.extendRenewalDates(
-                .init(extendByDays: 3, requestIdentifier: "r", storefrontCountryCodes: ["USA"], productId: "p"))
+                .init {
+                    $0.extendByDays = 3
+                    $0.requestIdentifier = "r"
+                    $0.storefrontCountryCodes = ["USA"]
+                    $0.productId = "p"
+                })
         },
         Case(line: "GET /inApps/v1/subscriptions/extend/mass/p/r") { _ = try await $0.statusOfExtension("r", of: "p") },
         Case(
@@ -58,13 +67,19 @@ import Testing
             body: #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#
         ) {
             try await $0.sendConsumptionInformation(
-                .init(customerConsented: true, deliveryStatus: .delivered), of: "12")
+                .init {
+                    $0.customerConsented = true
+                    $0.deliveryStatus = .delivered
+                }, of: "12")
         },
         Case(
             line: "PUT /inApps/v1/transactions/consumption/12", body: #"{"customerConsented":true,"playTime":7}"#
         ) {
             try await $0.sendConsumptionInformationV1(
-                .init(customerConsented: true, playTime: .overSixteenDays), of: "12")
+                .init {
+                    $0.customerConsented = true
+                    $0.playTime = .overSixteenDays
+                }, of: "12")
         },
         Case(line: "POST /inApps/v1/transactions/12/finish") { try await $0.finish("12") },
         Case(
@@ -78,7 +93,10 @@ import Testing
             body: #"{"startDate":1000,"onlyFailures":true}"#
         ) {
             _ = try await $0.notificationHistory(
-                .init(startDate: Date(timeIntervalSince1970: 1), onlyFailures: true), paginationToken: "p")
+                .init {
+                    $0.startDate = Date(timeIntervalSince1970: 1)
+                    $0.onlyFailures = true
+                }, paginationToken: "p")
         },
     ]
 

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import BaseTestSupport
 import EntitlementServer
 import Foundation

@@ -76,7 +76,7 @@ import Testing
     typealias Call = @Sendable (AppStoreServerAPIClient) async throws -> Void
     static let once: [Call] = [
         { _ = try await $0.requestTestNotification() }, { _ = try await $0.extendRenewalDate(of: "12", .init()) },
-        { _ = try await $0.extendRenewalDates(.init(productId: "p")) },
+        { _ = try await $0.extendRenewalDates(.init { $0.productId = "p" }) },
     ]
 
     @Test(arguments: 0..<3)
@@ -97,8 +97,8 @@ import Testing
     }
 
     static let again: [Call] = [
-        { _ = try await $0.extendRenewalDate(of: "12", .init(requestIdentifier: "r")) },
-        { _ = try await $0.extendRenewalDates(.init(requestIdentifier: "r")) },
+        { _ = try await $0.extendRenewalDate(of: "12", .init { $0.requestIdentifier = "r" }) },
+        { _ = try await $0.extendRenewalDates(.init { $0.requestIdentifier = "r" }) },
         { try await $0.setAppAccountToken(UUID(), of: "12") }, { try await $0.finish("12") },
         { try await $0.sendConsumptionInformation(.init(), of: "12") },
         { try await $0.sendConsumptionInformationV1(.init(), of: "12") },

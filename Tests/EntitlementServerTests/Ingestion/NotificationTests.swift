@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import HTTPCore
 import Primitives
@@ -15,12 +16,18 @@ extension ServerBench {
         renewal: String? = nil, by chain: Result<SigningChain, any Error> = chain,
         _ change: (inout ResponseBodyV2DecodedPayload) -> Void = { _ in }
     ) throws -> String {
-        var payload = ResponseBodyV2DecodedPayload(
-            notificationType: type, notificationUUID: id,
-            data: .init(
-                bundleId: Self.app.rawValue, environment: .sandbox, signedTransactionInfo: transaction,
-                signedRenewalInfo: renewal),
-            version: "2.0", signedDate: clock.now())
+        var payload = ResponseBodyV2DecodedPayload {
+            $0.notificationType = type
+            $0.notificationUUID = id
+            $0.data = .init {
+                $0.bundleId = Self.app.rawValue
+                $0.environment = .sandbox
+                $0.signedTransactionInfo = transaction
+                $0.signedRenewalInfo = renewal
+            }
+            $0.version = "2.0"
+            $0.signedDate = clock.now()
+        }
         change(&payload)
         return try sign(payload, by: chain)
     }
@@ -169,14 +176,21 @@ extension ServerBench {
         let summary = try bench.notification("s", .renewalExtension) { payload in
             payload.data = nil
             payload.subtype = .summary
-            payload.summary = .init(
-                requestIdentifier: "r", bundleId: ServerBench.app.rawValue, productId: "pro.monthly",
-                environment: .sandbox, failedCount: 1, succeededCount: 2)
+            payload.summary = .init {
+                $0.requestIdentifier = "r"
+                $0.bundleId = ServerBench.app.rawValue
+                $0.productId = "pro.monthly"
+                $0.environment = .sandbox
+                $0.failedCount = 1
+                $0.succeededCount = 2
+            }
         }
         let token = try bench.notification("e", .externalPurchaseToken) { payload in
             payload.data = nil
-            payload.externalPurchaseToken = .init(
-                externalPurchaseId: "SANDBOX_1", bundleId: ServerBench.app.rawValue)
+            payload.externalPurchaseToken = .init {
+                $0.externalPurchaseId = "SANDBOX_1"
+                $0.bundleId = ServerBench.app.rawValue
+            }
         }
         for signed in [test, summary, token] { #expect(try await bench.notify(signed).status == 200) }
         let kept: [String] = try bench.database.read { connection in

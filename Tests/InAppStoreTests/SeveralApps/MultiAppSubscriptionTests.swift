@@ -166,9 +166,9 @@ struct MultiAppSubscriptionTests {
     }
 
     @Test func `what siblings told and what is provisional is not passed on`() throws {
-        let found = JWSTransactionDecodedPayload(
-            transactionId: "7", productId: "pro.monthly", purchaseDate: start, expiresDate: start + 2 * month,
-            type: .autoRenewableSubscription)
+        let found = VerifiedTransaction(
+            id: "7", productID: "pro.monthly", kind: .autoRenewableSubscription, purchaseDate: start,
+            expiresDate: start + 2 * month)
         let transaction = ScriptedStoreConnection.transaction("7", "pro.monthly")
         let purchase = try #require(ProvisionalPurchase(found, of: transaction, for: "anna", at: start))
         var known = state(own: [], sibling(until: start + month))

@@ -17,20 +17,20 @@ struct ProvisionalPurchaseTests {
 
     /// Finds every transaction of the scripted store true, as one of `product`.
     private struct Believing: TransactionVerifier {
-        var product = "pack"
-        var type = AppStoreServerAPI.ProductType.nonConsumable
+        var product: ProductID = "pack"
+        var kind = StoreProduct.Kind.nonConsumable
         var expires: Date?
 
-        func verify(_ signedTransaction: String) async throws -> JWSTransactionDecodedPayload {
-            JWSTransactionDecodedPayload(
-                transactionId: String(signedTransaction.split(separator: ".").last ?? ""), productId: product,
-                purchaseDate: Fixture.start, expiresDate: expires, type: type)
+        func verify(_ signedTransaction: String) async throws -> VerifiedTransaction {
+            VerifiedTransaction(
+                id: TransactionID(rawValue: String(signedTransaction.split(separator: ".").last ?? "")),
+                productID: product, kind: kind, purchaseDate: Fixture.start, expiresDate: expires)
         }
     }
 
     private struct Doubting: TransactionVerifier {
         struct Untrue: Error {}
-        func verify(_ signedTransaction: String) async throws -> JWSTransactionDecodedPayload { throw Untrue() }
+        func verify(_ signedTransaction: String) async throws -> VerifiedTransaction { throw Untrue() }
     }
 
     private func open(_ verifier: any TransactionVerifier) async throws -> Store {
@@ -153,7 +153,7 @@ struct ProvisionalPurchaseTests {
         test.breakServer()
         let store = try await open(
             Believing(
-                product: "pro.monthly", type: .autoRenewableSubscription, expires: Fixture.start + Fixture.month))
+                product: "pro.monthly", kind: .autoRenewableSubscription, expires: Fixture.start + Fixture.month))
         try await store.purchaseProduct("pro.monthly")
         #expect(store.subscriptionInfo?.isExpired == false)
         test.clock.advance(by: Fixture.month)
@@ -164,27 +164,23 @@ struct ProvisionalPurchaseTests {
     // MARK: - What it takes to be believed
 
     @Test(arguments: [
-        JWSTransactionDecodedPayload(
-            transactionId: "8", productId: "pack", purchaseDate: Fixture.start, type: .nonConsumable),
-        .init(transactionId: "7", productId: "lens.macro", purchaseDate: Fixture.start, type: .nonConsumable),
-        .init(transactionId: "7", productId: "pack", purchaseDate: Fixture.start, type: .consumable),
-        .init(transactionId: "7", productId: "pack", type: .nonConsumable),
-        .init(transactionId: "7", productId: "pack", purchaseDate: Fixture.start),
+        VerifiedTransaction(id: "8", productID: "pack", kind: .nonConsumable, purchaseDate: Fixture.start),
+        .init(id: "7", productID: "lens.macro", kind: .nonConsumable, purchaseDate: Fixture.start),
+        .init(id: "7", productID: "pack", kind: .consumable, purchaseDate: Fixture.start),
+        .init(id: "7", productID: "pack", kind: .nonConsumable, purchaseDate: nil),
+        .init(id: "7", productID: "pack", kind: nil, purchaseDate: Fixture.start),
+        .init(id: "7", productID: "pack", kind: .autoRenewableSubscription, purchaseDate: Fixture.start),
         .init(
-            transactionId: "7", productId: "pack", purchaseDate: Fixture.start, type: .autoRenewableSubscription),
+            id: "7", productID: "pack", kind: .nonConsumable, purchaseDate: Fixture.start, appAccountToken: UUID()),
         .init(
-            transactionId: "7", productId: "pack", purchaseDate: Fixture.start, type: .nonConsumable,
-            appAccountToken: UUID()),
-        .init(
-            transactionId: "7", productId: "pack", purchaseDate: Fixture.start, type: .nonConsumable,
+            id: "7", productID: "pack", kind: .nonConsumable, purchaseDate: Fixture.start,
             revocationDate: Fixture.start),
-        .init(
-            transactionId: "7", productId: "pack", purchaseDate: Fixture.start, type: .nonConsumable, isUpgraded: true),
+        .init(id: "7", productID: "pack", kind: .nonConsumable, purchaseDate: Fixture.start, isUpgraded: true),
     ])
     func `a signed transaction that gives this customer nothing lasting is nothing`(
-        payload: JWSTransactionDecodedPayload
+        verified: VerifiedTransaction
     ) {
         let transaction = ScriptedStoreConnection.transaction("7", "pack")
-        #expect(ProvisionalPurchase(payload, of: transaction, for: "anna", at: Fixture.start) == nil)
+        #expect(ProvisionalPurchase(verified, of: transaction, for: "anna", at: Fixture.start) == nil)
     }
 }

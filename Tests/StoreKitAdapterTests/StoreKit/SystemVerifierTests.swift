@@ -16,8 +16,8 @@ struct SystemVerifierTests {
         let jws = Self.jws(#"{"transactionId": "100", "productId": "pack", "type": "Non-Consumable"}"#)
         await #expect(throws: SystemVerifier.Unverified.self) { try await verifier.verify(jws) }
         verifier.note(jws)
-        let payload = try await verifier.verify(jws)
-        #expect(payload.transactionId == "100" && payload.productId == "pack" && payload.type == .nonConsumable)
+        let verified = try await verifier.verify(jws)
+        #expect(verified.id == "100" && verified.productID == "pack" && verified.kind == .nonConsumable)
         let other = Self.jws(#"{"transactionId": "101", "productId": "pack", "type": "Non-Consumable"}"#)
         await #expect(throws: SystemVerifier.Unverified.self) { try await verifier.verify(other) }
     }
@@ -36,7 +36,7 @@ struct SystemVerifierTests {
         let all = (0...1000).map { Self.jws(#"{"transactionId": "\#($0)"}"#) }
         for jws in all { verifier.note(jws) }
         await #expect(throws: SystemVerifier.Unverified.self) { try await verifier.verify(all[0]) }
-        #expect(try await verifier.verify(all[1]).transactionId == "1")
-        #expect(try await verifier.verify(all[1000]).transactionId == "1000")
+        #expect(try await verifier.verify(all[1]).id == "1")
+        #expect(try await verifier.verify(all[1000]).id == "1000")
     }
 }

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Testing
 
@@ -128,11 +129,19 @@ import Testing
             quantity: 1, productID: "monthly", transactionID: "2", purchaseDate: Self.day(30),
             originalTransactionID: "1", originalPurchaseDate: Self.day(0), productType: .autoRenewableSubscription,
             expiresDate: Self.day(60), cancellationDate: Self.day(31), isTrialPeriod: true)
-        let transaction = JWSTransactionDecodedPayload(
-            transactionId: "2", originalTransactionId: "1", productId: "monthly", purchaseDate: Self.day(30),
-            originalPurchaseDate: Self.day(0), expiresDate: Self.day(60), quantity: 1,
-            type: .autoRenewableSubscription, signedDate: Self.day(32), revocationDate: Self.day(31),
-            offerType: .introductory)
+        let transaction = JWSTransactionDecodedPayload {
+            $0.transactionId = "2"
+            $0.originalTransactionId = "1"
+            $0.productId = "monthly"
+            $0.purchaseDate = Self.day(30)
+            $0.originalPurchaseDate = Self.day(0)
+            $0.expiresDate = Self.day(60)
+            $0.quantity = 1
+            $0.type = .autoRenewableSubscription
+            $0.signedDate = Self.day(32)
+            $0.revocationDate = Self.day(31)
+            $0.offerType = .introductory
+        }
         let record = try #require(PurchaseRecord(purchase, creationDate: Self.day(32)))
         #expect(record == PurchaseRecord(transaction))
         #expect(record.kind == .autoRenewableSubscription && record.refundDate == Self.day(31))
@@ -141,7 +150,7 @@ import Testing
         promoted.promotionalOfferID = "three.months"
         #expect(PurchaseRecord(promoted, creationDate: nil)?.usedIntroductoryOffer == false)
         #expect(PurchaseRecord(AppReceipt.InAppPurchase(productID: "a"), creationDate: nil) == nil)
-        #expect(PurchaseRecord(JWSTransactionDecodedPayload(purchaseDate: Self.day(0))) == nil)
+        #expect(PurchaseRecord(JWSTransactionDecodedPayload { $0.purchaseDate = Self.day(0) }) == nil)
         #expect(AppReceipt(inAppPurchases: [purchase, .init()]).purchaseRecords.count == 1)
     }
 }

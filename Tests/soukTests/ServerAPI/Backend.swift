@@ -1,3 +1,4 @@
+import AppStorePayloads
 import EntitlementServer
 import Foundation
 import SignedData
@@ -37,8 +38,11 @@ struct Backend {
         do {
             let answer = try await client.extendRenewalDate(
                 of: subscription,
-                .init(
-                    extendByDays: days, extendReasonCode: .customerSatisfaction, requestIdentifier: request.uuidString))
+                .init {
+                    $0.extendByDays = days
+                    $0.extendReasonCode = .customerSatisfaction
+                    $0.requestIdentifier = request.uuidString
+                })
             return .until(answer.effectiveDate)
         } catch let error as AppStoreServerAPIError where error.code == .subscriptionMaxExtension {
             return .noMore

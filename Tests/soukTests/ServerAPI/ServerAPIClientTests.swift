@@ -1,3 +1,4 @@
+import AppStorePayloads
 import SimulatorControl
 import AppStoreSimulator
 import BaseTestSupport
@@ -128,7 +129,9 @@ import Testing
             var old: [String] = []
             let pages = world.client.transactionHistoryPages(
                 of: subscription.transactionID,
-                .init(endDate: Self.start.addingTimeInterval(1), productTypes: [.autoRenewable], revoked: false))
+                .init(
+                    endDate: Self.start.addingTimeInterval(1), productTypes: [.autoRenewableSubscription],
+                    revoked: false))
             for try await signed in pages.items { old.append(signed) }
             #expect(old.count == 1)
             let older = try await world.client.transactionHistoryV1(
@@ -212,9 +215,12 @@ import Testing
             try await world.store.set(.serverAPIError, to: "off")
 
             let all = try await world.client.extendRenewalDates(
-                .init(
-                    extendByDays: 1, extendReasonCode: .serviceIssueOrOutage, requestIdentifier: "outage",
-                    productId: Self.yearly.rawValue))
+                .init {
+                    $0.extendByDays = 1
+                    $0.extendReasonCode = .serviceIssueOrOutage
+                    $0.requestIdentifier = "outage"
+                    $0.productId = Self.yearly.rawValue
+                })
             #expect(all.requestIdentifier == "outage")
             let status = try await world.client.statusOfExtension("outage", of: Self.yearly)
             #expect(status.complete == true)
@@ -229,17 +235,30 @@ import Testing
             let bought = try await world.buy(Self.prints)
             try await world.store.requestRefund(of: bought.transactionID)
             try await world.client.sendConsumptionInformation(
-                .init(customerConsented: true, deliveryStatus: .delivered, sampleContentProvided: false),
+                .init {
+                    $0.customerConsented = true
+                    $0.deliveryStatus = .delivered
+                    $0.sampleContentProvided = false
+                },
                 of: bought.transactionID)
             try await world.client.sendConsumptionInformationV1(
-                .init(
-                    customerConsented: true, consumptionStatus: .fullyConsumed, platform: .apple,
-                    sampleContentProvided: false, deliveryStatus: .deliveredAndWorkingProperly,
-                    appAccountToken: UUID(), accountTenure: .undeclared, playTime: .undeclared,
-                    lifetimeDollarsRefunded: .undeclared, lifetimeDollarsPurchased: .undeclared, userStatus: .active),
+                .init {
+                    $0.customerConsented = true
+                    $0.consumptionStatus = .fullyConsumed
+                    $0.platform = .apple
+                    $0.sampleContentProvided = false
+                    $0.deliveryStatus = .deliveredAndWorkingProperly
+                    $0.appAccountToken = UUID()
+                    $0.accountTenure = .undeclared
+                    $0.playTime = .undeclared
+                    $0.lifetimeDollarsRefunded = .undeclared
+                    $0.lifetimeDollarsPurchased = .undeclared
+                    $0.userStatus = .active
+                },
                 of: bought.transactionID)
             let refused = await world.code {
-                try await $0.sendConsumptionInformation(.init(customerConsented: false), of: bought.transactionID)
+                try await $0.sendConsumptionInformation(
+                    .init { $0.customerConsented = false }, of: bought.transactionID)
             }
             #expect(refused == .invalidCustomerConsented)
         }
@@ -273,7 +292,10 @@ import Testing
 
             var history: [AppStoreServerAPI.NotificationType?] = []
             let pages = world.client.notificationHistoryPages(
-                .init(startDate: Self.start - 86400, endDate: Self.start + 86400))
+                .init {
+                    $0.startDate = Self.start - 86400
+                    $0.endDate = Self.start + 86400
+                })
             for try await item in pages.items {
                 let payload = try #require(item.signedPayload)
                 history.append(try world.backend.verifier.notification(payload).payload.notificationType)

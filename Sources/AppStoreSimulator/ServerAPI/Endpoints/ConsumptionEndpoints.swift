@@ -1,3 +1,4 @@
+import AppStorePayloads
 import SimulatorControl
 import Foundation
 import StoreKitAdapter

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import StoreModel
 
@@ -21,7 +22,7 @@ extension ServerEndpoint {
                 in: call.store.configuration.catalogue)
             let outcome = try await call.store.extendRenewals(
                 of: order.product, byDays: order.order.days, request: order.order.request, in: order.storefronts)
-            return API.MassExtendRenewalDateResponse(requestIdentifier: outcome.request)
+            return API.MassExtendRenewalDateResponse { $0.requestIdentifier = outcome.request }
         },
         get(
             "/inApps/v1/subscriptions/extend/mass/{productId}/{requestIdentifier}",
@@ -33,9 +34,13 @@ extension ServerEndpoint {
             guard let outcome = try call.store.renewalExtension(of: product, request: request) else {
                 throw API.ErrorCode.statusRequestNotFound
             }
-            return API.MassExtendRenewalDateStatusResponse(
-                requestIdentifier: outcome.request, complete: true, completeDate: outcome.at.wholeMilliseconds,
-                succeededCount: outcome.succeeded, failedCount: outcome.failed)
+            return API.MassExtendRenewalDateStatusResponse {
+                $0.requestIdentifier = outcome.request
+                $0.complete = true
+                $0.completeDate = outcome.at.wholeMilliseconds
+                $0.succeededCount = outcome.succeeded
+                $0.failedCount = outcome.failed
+            }
         },
     ]
 
@@ -45,10 +50,12 @@ extension ServerEndpoint {
         do {
             let moved = try await store.extendRenewal(
                 of: TransactionID(unchecked: "\(original)"), byDays: order.days, request: order.request)
-            return API.ExtendRenewalDateResponse(
-                originalTransactionId: "\(moved.original)",
-                webOrderLineItemId: moved.webOrderLineItemID.map { "\($0)" }, success: true,
-                effectiveDate: moved.effectiveDate)
+            return API.ExtendRenewalDateResponse {
+                $0.originalTransactionId = "\(moved.original)"
+                $0.webOrderLineItemId = moved.webOrderLineItemID.map { "\($0)" }
+                $0.success = true
+                $0.effectiveDate = moved.effectiveDate
+            }
         } catch let refusal as ExtensionRefusal {
             throw
                 switch refusal

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import StoreModel
 
@@ -18,15 +19,18 @@ extension ServerEndpoint {
                 let start = try pages.start(after: revision)
                 return (account, pages.page(try books.refunds(of: account, at: now), from: start), now)
             }
-            return API.RefundHistoryResponse(
-                signedTransactions: try call.store.sign(page.transactions, of: account, at: now),
-                revision: page.revision, hasMore: page.hasMore)
+            return try API.RefundHistoryResponse {
+                $0.signedTransactions = try call.store.sign(page.transactions, of: account, at: now)
+                $0.revision = page.revision
+                $0.hasMore = page.hasMore
+            }
         },
         get("/inApps/v1/refund/lookup/{originalTransactionId}", "Get Refund History V1", rate: 10) { call in
             let original = try call.number("originalTransactionId", else: .invalidOriginalTransactionId)
             let (account, refunds, now) = try call.store.refundsV1(of: original)
-            return API.RefundLookupResponse(
-                signedTransactions: try call.store.sign(refunds, of: account, at: now))
+            return try API.RefundLookupResponse {
+                $0.signedTransactions = try call.store.sign(refunds, of: account, at: now)
+            }
         },
     ]
 
@@ -48,9 +52,13 @@ extension ServerEndpoint {
             }
             return (account, pages.page(sold + bought.map(TransactionPages.Entry.init), from: start), now)
         }
-        return API.HistoryResponse(
-            revision: page.revision, hasMore: page.hasMore, bundleId: call.store.configuration.bundleID.rawValue,
-            environment: .sandbox, signedTransactions: try call.store.sign(page.transactions, of: account, at: now))
+        return try API.HistoryResponse {
+            $0.revision = page.revision
+            $0.hasMore = page.hasMore
+            $0.bundleId = call.store.configuration.bundleID.rawValue
+            $0.environment = .sandbox
+            $0.signedTransactions = try call.store.sign(page.transactions, of: account, at: now)
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import StoreModel
@@ -7,8 +8,8 @@ extension ServerEndpoint {
     static let notifications: [ServerEndpoint] = [
         on(.post, "/inApps/v1/notifications/test", "Request a Test Notification", rate: 1) { call in
             do {
-                return API.SendTestNotificationResponse(
-                    testNotificationToken: try await call.store.requestTestNotification())
+                let token = try await call.store.requestTestNotification()
+                return API.SendTestNotificationResponse { $0.testNotificationToken = token }
             } catch let error as SimulatorError where error.code == .notNow {
                 throw API.ErrorCode.serverNotificationUrlNotFound
             }
@@ -21,9 +22,11 @@ extension ServerEndpoint {
             guard let sent = try call.store.testNotification(token), !sent.results.isEmpty else {
                 throw API.ErrorCode.testNotificationNotFound
             }
-            return API.CheckTestNotificationResponse(
-                signedPayload: sent.signedPayload, sendAttempts: sent.results,
-                firstSendAttemptResult: sent.results.first?.sendAttemptResult)
+            return API.CheckTestNotificationResponse {
+                $0.signedPayload = sent.signedPayload
+                $0.sendAttempts = sent.results
+                $0.firstSendAttemptResult = sent.results.first?.sendAttemptResult
+            }
         },
         on(.post, "/inApps/v1/notifications/history", "Get Notification History", rate: 50) { call in
             try await told(call)
@@ -59,14 +62,17 @@ extension ServerEndpoint {
         }
         let page = found.prefix(pageSize)
         let hasMore = found.count > page.count
-        return API.NotificationHistoryResponse(
-            paginationToken: hasMore ? page.last.map { tokens.token(for: .after($0.position)) } : nil,
-            hasMore: hasMore,
-            notificationHistory: page.map {
-                .init(
-                    signedPayload: $0.signedPayload, sendAttempts: $0.results,
-                    firstSendAttemptResult: $0.results.first?.sendAttemptResult)
-            })
+        return API.NotificationHistoryResponse {
+            $0.paginationToken = hasMore ? page.last.map { tokens.token(for: .after($0.position)) } : nil
+            $0.hasMore = hasMore
+            $0.notificationHistory = page.map { sent in
+                .init {
+                    $0.signedPayload = sent.signedPayload
+                    $0.sendAttempts = sent.results
+                    $0.firstSendAttemptResult = sent.results.first?.sendAttemptResult
+                }
+            }
+        }
     }
 }
 
@@ -76,7 +82,12 @@ extension SentNotification {
     /// The attempts of which it is known what came of them, oldest first.
     fileprivate var results: [AppStoreServerAPI.SendAttemptItem] {
         attempts.compactMap { attempt in
-            attempt.result.map { .init(attemptDate: attempt.at, sendAttemptResult: .init(rawValue: $0)) }
+            attempt.result.map { result in
+                .init {
+                    $0.attemptDate = attempt.at
+                    $0.sendAttemptResult = .init(rawValue: result)
+                }
+            }
         }
     }
 }

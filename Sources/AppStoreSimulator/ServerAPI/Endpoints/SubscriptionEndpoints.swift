@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import StoreModel
 
@@ -15,13 +16,18 @@ extension ServerEndpoint {
                 return (account, courses.filter { wanted.isEmpty || wanted.contains($0.status) }, now)
             }
             let groups = Dictionary(grouping: courses) { $0.record.groupID }.sorted { $0.key < $1.key }
-            return API.StatusResponse(
-                environment: .sandbox, bundleId: call.store.configuration.bundleID.rawValue,
-                data: try groups.map { group, courses in
-                    .init(
-                        subscriptionGroupIdentifier: group,
-                        lastTransactions: try courses.map { try call.store.lastTransaction($0, of: account, at: now) })
-                })
+            return try API.StatusResponse {
+                $0.environment = .sandbox
+                $0.bundleId = call.store.configuration.bundleID.rawValue
+                $0.data = try groups.map { group, courses in
+                    try .init {
+                        $0.subscriptionGroupIdentifier = group
+                        $0.lastTransactions = try courses.map { course in
+                            try call.store.lastTransaction(course, of: account, at: now)
+                        }
+                    }
+                }
+            }
         }
     ]
 
@@ -42,11 +48,12 @@ extension SimulatedAppStore {
     fileprivate func lastTransaction(
         _ course: Course, of account: Books.Account, at now: Date
     ) throws -> AppStoreServerAPI.LastTransactionsItem {
-        AppStoreServerAPI.LastTransactionsItem(
-            status: .init(rawValue: course.status.rawValue),
-            originalTransactionId: course.latest.originalTransactionID.rawValue,
-            signedTransactionInfo: try sign([course.latest], of: account, at: now)[0],
-            signedRenewalInfo: try signer.sign(
-                course, appTransactionID: account.appTransactionID, at: now, isFresh: true))
+        try AppStoreServerAPI.LastTransactionsItem {
+            $0.status = .init(rawValue: course.status.rawValue)
+            $0.originalTransactionId = course.latest.originalTransactionID.rawValue
+            $0.signedTransactionInfo = try sign([course.latest], of: account, at: now)[0]
+            $0.signedRenewalInfo = try signer.sign(
+                course, appTransactionID: account.appTransactionID, at: now, isFresh: true)
+        }
     }
 }

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import StoreModel
 
@@ -6,17 +7,19 @@ extension ServerEndpoint {
     static let transactions: [ServerEndpoint] = [
         get("/inApps/v1/transactions/{transactionId}", "Get Transaction Info", rate: 50) { call in
             let sale = try call.store.asked(of: try call.number("transactionId"))
-            return API.TransactionInfoResponse(
-                signedTransactionInfo: try call.store.sign([sale.transaction], of: sale.account, at: sale.now)[0])
+            return try API.TransactionInfoResponse {
+                $0.signedTransactionInfo = try call.store.sign([sale.transaction], of: sale.account, at: sale.now)[0]
+            }
         },
         get(
             "/inApps/v1/transactions/appTransactions/{anyTransactionId}", "Get App Transaction Info", rate: 50
         ) { call in
             let store = call.store
             return try store.asked(ofCustomer: try call.number("anyTransactionId")) { _, account, now in
-                API.AppTransactionInfoResponse(
-                    signedAppTransactionInfo: try store.signer.appTransaction(
-                        of: account, version: store.configuration.applicationVersion, at: now))
+                try API.AppTransactionInfoResponse {
+                    $0.signedAppTransactionInfo = try store.signer.appTransaction(
+                        of: account, version: store.configuration.applicationVersion, at: now)
+                }
             }
         },
         get("/inApps/v1/lookup/{orderId}", "Look Up Order ID", rate: 10) { try lookUp($0) },
@@ -38,11 +41,12 @@ extension ServerEndpoint {
     private static func lookUp(_ call: ServerCall) throws -> API.OrderLookupResponse {
         let order = try OrderID(asked: call.text("orderId"))
         guard let sale = try order.transaction.flatMap(call.store.ordered) else {
-            return API.OrderLookupResponse(status: .invalid)
+            return API.OrderLookupResponse { $0.status = .invalid }
         }
-        return API.OrderLookupResponse(
-            status: .valid,
-            signedTransactions: try call.store.sign([sale.transaction], of: sale.account, at: sale.now))
+        return try API.OrderLookupResponse {
+            $0.status = .valid
+            $0.signedTransactions = try call.store.sign([sale.transaction], of: sale.account, at: sale.now)
+        }
     }
 }
 

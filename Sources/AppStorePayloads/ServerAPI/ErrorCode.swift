@@ -1,3 +1,5 @@
+import StoreModel
+
 extension AppStoreServerAPI {
     /// An error of the App Store Server API. Numbers that Apple adds later are kept; they have no name.
     ///
@@ -8,13 +10,13 @@ extension AppStoreServerAPI {
         public let rawValue: Int
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// The HTTP status it is answered with.
+        /// The HTTP status of the response.
         public var status: Int { rawValue / 10_000 }
 
         /// Apple's name of it, without `Error` at its end; `nil` for a number that is not in the table.
         public var name: String? { Self.table[self]?.name }
 
-        /// What it means, in a sentence.
+        /// The meaning of the error, as a sentence.
         public var message: String { Self.table[self]?.message ?? "Error \(rawValue)." }
 
         /// Whether the same request may succeed later: Apple's retryable errors, and the rate limit.
@@ -34,13 +36,16 @@ extension AppStoreServerAPI {
 }
 
 extension AppStoreServerAPI.ErrorResponse {
-    /// The refusal with this error. Without a message of your own it is the table's.
-    public init(_ code: AppStoreServerAPI.ErrorCode, message: String? = nil) {
-        self.init(errorCode: code.rawValue, errorMessage: message ?? code.message)
+    /// Creates a response with this error, and with its message in the table unless another is given.
+    package init(_ code: AppStoreServerAPI.ErrorCode, message: String? = nil) {
+        self.init {
+            $0.errorCode = code.rawValue
+            $0.errorMessage = message ?? code.message
+        }
     }
 
     /// `errorCode` with its meaning.
-    public var code: AppStoreServerAPI.ErrorCode? { errorCode.map(AppStoreServerAPI.ErrorCode.init) }
+    package var code: AppStoreServerAPI.ErrorCode? { self.errorCode.map(AppStoreServerAPI.ErrorCode.init) }
 }
 
 extension AppStoreServerAPI.ErrorCode {

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import StoreModel
@@ -5,9 +6,12 @@ import Testing
 
 @Suite struct AppStorePayloadTests {
     @Test func `dates are milliseconds in the JSON and dates in Swift`() throws {
-        let payload = JWSTransactionDecodedPayload(
-            transactionId: "1", purchaseDate: Date(timeIntervalSince1970: 1_698_148_900.123), price: 10_990,
-            currency: "USD")
+        let payload = JWSTransactionDecodedPayload {
+            $0.transactionId = "1"
+            $0.purchaseDate = Date(timeIntervalSince1970: 1_698_148_900.123)
+            $0.price = 10_990
+            $0.currency = "USD"
+        }
         #expect(
             payload.json.text() == #"{"transactionId":"1","purchaseDate":1698148900123,"price":10990,"currency":"USD"}"#
         )
@@ -18,7 +22,7 @@ import Testing
         let text = #"{"new":{"b":1.50,"a":null},"quantity":2,"type":"Rental","offerType":9,"price":null}"#
         var payload = try JWSTransactionDecodedPayload(json: JSONValue(parsing: text))
         #expect(payload.json.text() == text)
-        #expect(payload.type == AppStoreServerAPI.ProductType(rawValue: "Rental"))
+        #expect(payload.type == StoreProduct.Kind(rawValue: "Rental"))
         #expect(payload.offerType?.rawValue == 9)
         #expect(payload.price == nil)
         payload.quantity = 3
@@ -28,7 +32,7 @@ import Testing
 
     @Test func `a UUID is written in lower case and one that is none stays in the fields`() throws {
         let token = try #require(UUID(uuidString: "7E3FB20B-4CDB-47CC-936D-99D65F608138"))
-        let payload = JWSRenewalInfoDecodedPayload(appAccountToken: token)
+        let payload = JWSRenewalInfoDecodedPayload { $0.appAccountToken = token }
         #expect(payload.json.text() == #"{"appAccountToken":"7e3fb20b-4cdb-47cc-936d-99d65f608138"}"#)
         #expect(payload.appAccountToken == token)
         let odd = try JWSRenewalInfoDecodedPayload(json: ["appAccountToken": "customer 7"])
@@ -37,8 +41,14 @@ import Testing
     }
 
     @Test func `a part inside can be changed in place`() {
-        var notification = ResponseBodyV2DecodedPayload(
-            notificationType: .subscribed, subtype: .initialBuy, data: .init(bundleId: "a", status: .active))
+        var notification = ResponseBodyV2DecodedPayload {
+            $0.notificationType = .subscribed
+            $0.subtype = .initialBuy
+            $0.data = .init {
+                $0.bundleId = "a"
+                $0.status = .active
+            }
+        }
         notification.data?.bundleId = "b"
         #expect(notification.json["data"]?["bundleId"] == "b")
         #expect(notification.data?.status == .active)
@@ -76,8 +86,11 @@ import Testing
     }
 
     @Test func `Codable gives the same JSON`() throws {
-        let payload = JWSRenewalInfoDecodedPayload(
-            autoRenewStatus: .on, signedDate: Date(timeIntervalSince1970: 1), eligibleWinBackOfferIds: ["a", "b"])
+        let payload = JWSRenewalInfoDecodedPayload {
+            $0.autoRenewStatus = .on
+            $0.signedDate = Date(timeIntervalSince1970: 1)
+            $0.eligibleWinBackOfferIds = ["a", "b"]
+        }
         let data = try JSONEncoder().encode(payload)
         #expect(try JSONValue(parsing: data) == payload.json)
         #expect(try JSONDecoder().decode(JWSRenewalInfoDecodedPayload.self, from: data) == payload)

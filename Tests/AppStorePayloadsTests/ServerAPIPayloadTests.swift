@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import HostTestSupport
 import Primitives
@@ -21,6 +22,17 @@ enum Payloads {
         API.NotificationHistoryRequest.self, API.NotificationHistoryResponse.self,
         API.NotificationHistoryResponseItem.self, API.SendAttemptItem.self,
     ]
+
+    /// Parts of those above.
+    static let parts: [any AppStorePayload.Type] = [
+        API.TransactionCommitmentInfo.self, API.RenewalCommitmentInfo.self, API.NotificationData.self,
+        API.NotificationSummary.self, API.NotificationAppData.self, API.ExternalPurchaseToken.self,
+        API.SubscriptionGroupIdentifierItem.self, API.LastTransactionsItem.self,
+        API.AdvancedCommerceTransactionInfo.self, API.AdvancedCommerceTransactionItem.self,
+        API.AdvancedCommerceRenewalInfo.self, API.AdvancedCommerceRenewalItem.self,
+        API.AdvancedCommerceDescriptors.self, API.AdvancedCommerceOffer.self, API.AdvancedCommerceRefund.self,
+        API.AdvancedCommercePriceIncreaseInfo.self,
+    ]
 }
 
 @Suite struct ServerAPIPayloadTests {
@@ -35,9 +47,13 @@ enum Payloads {
     }
 
     @Test func `an extension is asked for and answered in Apple's members`() throws {
-        let request = AppStoreServerAPI.MassExtendRenewalDateRequest(
-            extendByDays: 45, extendReasonCode: .serviceIssueOrOutage, requestIdentifier: "r",
-            storefrontCountryCodes: ["USA", "MEX"], productId: "p")
+        let request = AppStoreServerAPI.MassExtendRenewalDateRequest {
+            $0.extendByDays = 45
+            $0.extendReasonCode = .serviceIssueOrOutage
+            $0.requestIdentifier = "r"
+            $0.storefrontCountryCodes = ["USA", "MEX"]
+            $0.productId = "p"
+        }
         let text =
             #"{"extendByDays":45,"extendReasonCode":3,"requestIdentifier":"r","storefrontCountryCodes":["USA","MEX"],"#
             + #""productId":"p"}"#
@@ -169,7 +185,7 @@ enum Payloads {
         let request = Request(
             startDate: Date(timeIntervalSince1970: 1_698_148_800.123),
             endDate: Date(timeIntervalSince1970: 1_698_148_900),
-            productIds: ["a", "b"], productTypes: [.autoRenewable, .nonConsumable], sort: .descending,
+            productIds: ["a", "b"], productTypes: [.autoRenewableSubscription, .nonConsumable], sort: .descending,
             subscriptionGroupIdentifiers: ["g"], inAppOwnershipType: .familyShared, revoked: false)
         #expect(
             request.query.map { "\($0)=\($1)" } == [

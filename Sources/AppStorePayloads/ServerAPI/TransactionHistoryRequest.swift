@@ -1,34 +1,13 @@
 import Foundation
+import StoreModel
 
 extension AppStoreServerAPI {
-    /// Which transactions Get Transaction History is asked for: the items of its query. Client and server share it.
+    /// The query of Get Transaction History: a filter of transactions. Client and server share it.
     ///
-    ///     let request = TransactionHistoryRequest(productTypes: [.autoRenewable], sort: .descending)
+    ///     let request = TransactionHistoryRequest(productTypes: [.autoRenewableSubscription], sort: .descending)
     ///     request.query                       // [("productType", "AUTO_RENEWABLE"), ("sort", "DESCENDING")]
     public struct TransactionHistoryRequest: Hashable, Sendable {
-        /// A kind of product, as this query spells them; transactions spell them as `AppStoreServerAPI.ProductType`.
-        public struct ProductType: OpenAppStoreValue {
-            public let rawValue: String
-            public init(rawValue: String) { self.rawValue = rawValue }
-
-            public static let autoRenewable = Self(rawValue: "AUTO_RENEWABLE")
-            public static let nonRenewable = Self(rawValue: "NON_RENEWABLE")
-            public static let consumable = Self(rawValue: "CONSUMABLE")
-            public static let nonConsumable = Self(rawValue: "NON_CONSUMABLE")
-
-            /// As transactions spell it; `nil` for kinds nobody knows.
-            public var ofTransactions: AppStoreServerAPI.ProductType? {
-                switch self {
-                case .autoRenewable: .autoRenewableSubscription
-                case .nonRenewable: .nonRenewingSubscription
-                case .consumable: .consumable
-                case .nonConsumable: .nonConsumable
-                default: nil
-                }
-            }
-        }
-
-        /// Whether what was modified first or last comes first.
+        /// The order of the transactions, by the date of their last change.
         public struct Order: OpenAppStoreValue {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
@@ -37,25 +16,27 @@ extension AppStoreServerAPI {
             public static let descending = Self(rawValue: "DESCENDING")
         }
 
-        /// Only what was purchased then or later.
+        /// The earliest date of purchase.
         public var startDate: Date?
-        /// Only what was purchased before then.
+        /// The end of the dates of purchase, exclusive.
         public var endDate: Date?
-        /// Only these products; empty means all.
+        /// The products; empty means all.
         public var productIds: [String]
-        /// Only these kinds of product; empty means all.
-        public var productTypes: [ProductType]
-        /// `nil` means ascending.
+        /// The kinds of product; empty means all.
+        public var productTypes: [StoreProduct.Kind]
+        /// The order of the transactions; `nil` means ascending.
         public var sort: Order?
-        /// Only subscriptions of these groups; empty means everything.
+        /// The subscription groups; empty means all transactions.
         public var subscriptionGroupIdentifiers: [String]
-        /// Only what was bought, or only what the family shares.
+        /// Whether to return only purchases, or only transactions that the family shares.
         public var inAppOwnershipType: InAppOwnershipType?
-        /// Only what was revoked, or only what was not.
+        /// Whether to return only revoked transactions, or only others.
         public var revoked: Bool?
 
+        /// Creates a query. Without arguments it matches every transaction.
         public init(
-            startDate: Date? = nil, endDate: Date? = nil, productIds: [String] = [], productTypes: [ProductType] = [],
+            startDate: Date? = nil, endDate: Date? = nil, productIds: [String] = [],
+            productTypes: [StoreProduct.Kind] = [],
             sort: Order? = nil, subscriptionGroupIdentifiers: [String] = [],
             inAppOwnershipType: InAppOwnershipType? = nil, revoked: Bool? = nil
         ) {
@@ -72,38 +53,40 @@ extension AppStoreServerAPI {
 }
 
 extension AppStoreServerAPI.TransactionHistoryRequest {
-    /// The items, decoded; what is absent has none. Names repeat where several values are asked for.
-    public var query: [(String, String)] {
+    /// The items, decoded. A filter that is absent has none, and one of several values has an item for each.
+    package var query: [(String, String)] {
         func items(_ name: String, _ values: [String?]) -> [(String, String)] {
             values.compactMap { value in value.map { (name, $0) } }
         }
         return items("startDate", [startDate?.payloadValue.text()])
             + items("endDate", [endDate?.payloadValue.text()])
             + items("productId", productIds)
-            + items("productType", productTypes.map(\.rawValue))
+            + items("productType", productTypes.map(Self.text))
             + items("sort", [sort?.rawValue])
             + items("subscriptionGroupIdentifier", subscriptionGroupIdentifiers)
             + items("inAppOwnershipType", [inAppOwnershipType?.rawValue])
             + items("revoked", [revoked.map { "\($0)" }])
     }
 
-    /// Reads what a client asked. Names that are none of this request's, `revision` among them, are left alone;
-    /// `excludeRevoked`, which Apple no longer recommends, reads as `revoked`. Throws Apple's error for the first item
-    /// whose value cannot be, also when an item that has one value is there twice.
-    public init(query: [(String, String)]) throws(AppStoreServerAPI.ErrorCode) {
+    /// Reads a query. Other names, such as `revision`, are ignored. `excludeRevoked`, which Apple deprecated, reads as
+    /// `revoked`. Throws Apple's error for the first item with an invalid value, or with more values than it can have.
+    package init(query: [(String, String)]) throws(AppStoreServerAPI.ErrorCode) {
         let items = QueryItems(items: query)
         self.init(
             startDate: try items.date("startDate", else: .invalidStartDate),
             endDate: try items.date("endDate", else: .invalidEndDate),
             productIds: try items.texts("productId", else: .invalidProductId),
-            productTypes: try items.texts("productType", else: .invalidProductType).map(ProductType.init),
+            productTypes: try items.texts("productType", else: .invalidProductType).compactMap(Self.productType),
             sort: try items.single("sort", else: .invalidSort).map(Order.init),
             subscriptionGroupIdentifiers: try items.texts(
                 "subscriptionGroupIdentifier", else: .invalidSubscriptionGroupIdentifier),
             inAppOwnershipType: try items.single("inAppOwnershipType", else: .invalidInAppOwnershipType)
                 .map(AppStoreServerAPI.InAppOwnershipType.init),
             revoked: try items.flag("revoked", else: .invalidRevoked))
-        guard productTypes.allSatisfy({ $0.ofTransactions != nil }) else { throw .invalidProductType }
+        guard try items.texts("productType", else: .invalidProductType).allSatisfy({ Self.productType($0) != nil })
+        else {
+            throw .invalidProductType
+        }
         guard sort.map({ [.ascending, .descending].contains($0) }) ?? true else { throw .invalidSort }
         guard inAppOwnershipType.map({ [.purchased, .familyShared].contains($0) }) ?? true else {
             throw .invalidInAppOwnershipType
@@ -116,7 +99,23 @@ extension AppStoreServerAPI.TransactionHistoryRequest {
     }
 }
 
-/// The items of a query, each read as what its name stands for.
+extension AppStoreServerAPI.TransactionHistoryRequest {
+    /// The kinds of product, as this query spells them.
+    private static let productTypes: [(kind: StoreProduct.Kind, text: String)] = [
+        (.autoRenewableSubscription, "AUTO_RENEWABLE"), (.nonRenewingSubscription, "NON_RENEWABLE"),
+        (.consumable, "CONSUMABLE"), (.nonConsumable, "NON_CONSUMABLE"),
+    ]
+
+    private static func text(_ kind: StoreProduct.Kind) -> String {
+        productTypes.first { $0.kind == kind }?.text ?? kind.rawValue
+    }
+
+    private static func productType(_ text: String) -> StoreProduct.Kind? {
+        productTypes.first { $0.text == text }?.kind
+    }
+}
+
+/// Reads the items of a query by their types.
 private struct QueryItems {
     let items: [(String, String)]
 

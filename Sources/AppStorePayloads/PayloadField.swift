@@ -1,0 +1,79 @@
+import Primitives
+import StoreModel
+
+/// A known member of a payload: its name in the JSON, its kind there and its type in Swift.
+///
+///     let signedDate = PayloadField<Date>("signedDate")
+public struct PayloadField<Value: Sendable>: Sendable {
+    package let name: String
+    package let kind: PayloadSchema.Kind
+    let read: @Sendable (JSONValue) -> Value?
+    let write: @Sendable (Value) -> JSONValue
+}
+
+extension PayloadField where Value: AppStorePayloadValue {
+    init(_ name: String) {
+        self.init(
+            name: name, kind: Value.payloadKind, read: { Value(payloadValue: $0) }, write: { $0.payloadValue })
+    }
+}
+
+extension PayloadField where Value: OpenAppStoreValue, Value.RawValue: AppStorePayloadValue {
+    init(_ name: String) {
+        self.init(
+            name: name, kind: Value.RawValue.payloadKind,
+            read: { Value.RawValue(payloadValue: $0).map { Value(rawValue: $0) } }, write: { $0.rawValue.payloadValue })
+    }
+}
+
+extension PayloadField where Value: AppStorePayload {
+    init(_ name: String) {
+        self.init(name: name, kind: .object(Value.schema), read: { Value(payloadValue: $0) }, write: { $0.json })
+    }
+}
+
+extension PayloadField {
+    init<Element: AppStorePayload>(_ name: String) where Value == [Element] {
+        self.init(
+            name: name, kind: .list(.object(Element.schema)),
+            read: { $0.arrayValue?.compactMap { Element(payloadValue: $0) } }, write: { .array($0.map(\.json)) })
+    }
+}
+
+extension PayloadField<StoreProduct.Kind> {
+    /// Apple's spelling of the kinds of product differs from that of the SDK.
+    init(_ name: String) {
+        self.init(
+            name: name, kind: .text, read: { $0.stringValue.map { StoreProduct.Kind(apple: $0) } },
+            write: { .string($0.appleText) })
+    }
+}
+
+extension AppStorePayload {
+    fileprivate init?(payloadValue: JSONValue) {
+        guard case .object(let members) = payloadValue else { return nil }
+        self.init(unchecked: members)
+    }
+}
+
+/// The known members of a payload, as constants and as a schema.
+public struct PayloadLayout<Fields: Sendable>: Sendable {
+    package let fields: Fields
+    package let schema: PayloadSchema
+
+    /// Takes a struct whose stored properties are all of type `PayloadField`.
+    package init(_ fields: Fields) {
+        self.fields = fields
+        schema = PayloadSchema(
+            Mirror(reflecting: fields).children.compactMap { ($0.value as? any KnownMember).map { ($0.name, $0.kind) } }
+        )
+    }
+}
+
+/// A `PayloadField` of any type.
+private protocol KnownMember {
+    var name: String { get }
+    var kind: PayloadSchema.Kind { get }
+}
+
+extension PayloadField: KnownMember {}

@@ -1,0 +1,48 @@
+import Foundation
+import Primitives
+import StoreModel
+
+extension AppStoreServerAPI {
+    /// The request of Send Consumption Information, about a purchase whose customer asks for a refund.
+    public struct ConsumptionRequest: AppStorePayload {
+        public var fields: JSONMembers
+        public init(unchecked fields: JSONMembers) { self.fields = fields }
+        public static let layout = PayloadLayout(Fields())
+
+        /// The members that Apple documents.
+        public struct Fields: Sendable {
+            /// Whether the customer consented to sending this to Apple. Apple refuses the request without consent.
+            public let customerConsented = PayloadField<Bool>("customerConsented")
+            /// The part of the purchase that was used, in thousandths of a percent: 0 to 100000.
+            public let consumptionPercentage = PayloadField<Int>("consumptionPercentage")
+            /// Whether the app delivered the purchase.
+            public let deliveryStatus = PayloadField<DeliveryStatus>("deliveryStatus")
+            /// The outcome that the developer prefers.
+            public let refundPreference = PayloadField<RefundPreference>("refundPreference")
+            /// Whether the customer could try the content, or read a description of it, before the purchase.
+            public let sampleContentProvided = PayloadField<Bool>("sampleContentProvided")
+        }
+    }
+
+    /// Whether the app delivered the purchase.
+    public struct DeliveryStatus: OpenAppStoreValue {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let delivered = Self(rawValue: "DELIVERED")
+        public static let undeliveredQualityIssue = Self(rawValue: "UNDELIVERED_QUALITY_ISSUE")
+        public static let undeliveredWrongItem = Self(rawValue: "UNDELIVERED_WRONG_ITEM")
+        public static let undeliveredServerOutage = Self(rawValue: "UNDELIVERED_SERVER_OUTAGE")
+        public static let undeliveredOther = Self(rawValue: "UNDELIVERED_OTHER")
+    }
+
+    /// The outcome of a refund request that the developer prefers.
+    public struct RefundPreference: OpenAppStoreValue {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let decline = Self(rawValue: "DECLINE")
+        public static let grantFull = Self(rawValue: "GRANT_FULL")
+        public static let grantProrated = Self(rawValue: "GRANT_PRORATED")
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import Primitives
+import StoreModel
+
+extension AppStoreServerAPI {
+    /// The response of Get All Subscription Statuses.
+    public struct StatusResponse: AppStorePayload {
+        public var fields: JSONMembers
+        public init(unchecked fields: JSONMembers) { self.fields = fields }
+        public static let layout = PayloadLayout(Fields())
+
+        /// The members that Apple documents.
+        public struct Fields: Sendable {
+            /// The environment of the store that answers.
+            public let environment = PayloadField<AppStoreEnvironment>("environment")
+            /// The bundle identifier of the app.
+            public let bundleId = PayloadField<String>("bundleId")
+            /// The App Store's number of the app. Absent in the sandbox.
+            public let appAppleId = PayloadField<Int>("appAppleId")
+            /// The subscriptions, by group.
+            public let data = PayloadField<[SubscriptionGroupIdentifierItem]>("data")
+        }
+    }
+
+    /// The subscriptions of one group.
+    public struct SubscriptionGroupIdentifierItem: AppStorePayload {
+        public var fields: JSONMembers
+        public init(unchecked fields: JSONMembers) { self.fields = fields }
+        public static let layout = PayloadLayout(Fields())
+
+        /// The members that Apple documents.
+        public struct Fields: Sendable {
+            /// The subscription group.
+            public let subscriptionGroupIdentifier = PayloadField<String>("subscriptionGroupIdentifier")
+            /// The latest transaction of each subscription in the group.
+            public let lastTransactions = PayloadField<[LastTransactionsItem]>("lastTransactions")
+        }
+    }
+
+    /// The latest transaction of one subscription.
+    public struct LastTransactionsItem: AppStorePayload {
+        public var fields: JSONMembers
+        public init(unchecked fields: JSONMembers) { self.fields = fields }
+        public static let layout = PayloadLayout(Fields())
+
+        /// The members that Apple documents.
+        public struct Fields: Sendable {
+            /// The status of the subscription.
+            public let status = PayloadField<Status>("status")
+            /// The identifier of the original transaction.
+            public let originalTransactionId = PayloadField<String>("originalTransactionId")
+            /// The signed transaction.
+            public let signedTransactionInfo = PayloadField<String>("signedTransactionInfo")
+            /// The signed renewal info.
+            public let signedRenewalInfo = PayloadField<String>("signedRenewalInfo")
+        }
+    }
+
+    /// The state of an auto-renewable subscription as the store sees it.
+    public struct Status: OpenAppStoreValue {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        public static let active = Self(rawValue: 1)
+        public static let expired = Self(rawValue: 2)
+        public static let billingRetry = Self(rawValue: 3)
+        public static let billingGracePeriod = Self(rawValue: 4)
+        public static let revoked = Self(rawValue: 5)
+    }
+}

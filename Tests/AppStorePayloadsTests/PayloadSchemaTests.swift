@@ -1,0 +1,452 @@
+import Foundation
+import Primitives
+import StoreModel
+import Testing
+
+@testable import AppStorePayloads
+
+@Suite struct PayloadSchemaTests {
+    @Test(arguments: Payloads.all + Payloads.parts)
+    func `a payload has the members that Apple documents, of their kinds`(type: any AppStorePayload.Type) throws {
+        let name = "\(type)"
+        let documented = try #require(DocumentedMembers.all[name])
+        #expect(type.schema == DocumentedMembers.schema(of: name))
+        #expect(Mirror(reflecting: type.anyFields).children.compactMap(\.label).sorted() == documented.keys.sorted())
+    }
+
+    @Test func `every documented payload is declared, once`() {
+        let names = (Payloads.all + Payloads.parts).map { "\($0)" }
+        #expect(names.sorted() == DocumentedMembers.all.keys.sorted())
+    }
+
+    /// Each payload with a value for every known member, and an unknown member first, in the middle and last.
+    @Test(arguments: Payloads.all + Payloads.parts)
+    func `every member reads, and comes back in its place`(type: any AppStorePayload.Type) throws {
+        let known = DocumentedMembers.example(of: "\(type)")
+        var pairs: [(String, JSONValue)] = [("unknown first", ["b": 1, "a": 1.50])]
+        for (name, value) in known { pairs += [(name, value), ("after \(name)", nil)] }
+        let json = JSONValue.object(JSONMembers(pairs))
+        #expect(try type.copied(json).text() == json.text())
+        let empty = try type.init(json: .object(JSONMembers(known.map { ($0.0, JSONValue.null) })))
+        #expect(type.reads(empty).isEmpty)
+        #expect(try type.reads(type.init(json: json)).sorted() == known.map(\.0).sorted())
+    }
+
+    @Test func `what Apple added since is named, at every depth`() throws {
+        let text = #"""
+            {"transactionId":"1","a/b":1,"~":null,"advancedCommerceInfo":{"items":[{"SKU":"s","new":1},{"more":{}}],"x":[]}}
+            """#
+        let unknown = JWSTransactionDecodedPayload.schema.unknownMembers(of: try JSONValue(parsing: text))
+        #expect(
+            Set(unknown) == [
+                "/a~1b", "/~0", "/advancedCommerceInfo/items/0/new", "/advancedCommerceInfo/items/1/more",
+                "/advancedCommerceInfo/x",
+            ])
+        #expect(JWSTransactionDecodedPayload.schema.unknownMembers(of: [1, 2]) == [])
+    }
+
+    @Test(arguments: [
+        ("0", 0.0), ("1698148900123", 1_698_148_900.123), ("1.698148900123e12", 1_698_148_900.123), ("-1", -0.001),
+        ("253402300799999", 253_402_300_799.999), ("-62167219200000", -62_167_219_200),
+    ])
+    func `a date is any number of milliseconds that RFC 3339 has a text for`(text: String, seconds: Double) throws {
+        let payload = try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"signedDate":\#(text)}"#))
+        let date = try #require(payload.signedDate)
+        #expect(abs(date.timeIntervalSince1970 - seconds) < 1e-4)
+    }
+
+    @Test(arguments: ["253402300800000", "-62167219200001", "1e400", "true", "\"1\"", "{}"])
+    func `any other date is refused`(text: String) {
+        #expect(
+            throws: AppStorePayloadError(
+                pointer: "/signedDate", expected: "a number of milliseconds since 1970, of the years 0 to 9999")
+        ) {
+            try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"signedDate":\#(text)}"#))
+        }
+    }
+
+    @Test(arguments: ["1", "1.0", "1e0", "10e-1"]) func `an integer may be spelled in any way`(text: String) throws {
+        let payload = try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"quantity":\#(text)}"#))
+        #expect(payload.quantity == 1)
+        #expect(payload.json.text() == #"{"quantity":\#(text)}"#)
+    }
+
+    @Test(arguments: ["1.5", "9223372036854775808", "1e19", "\"1\"", "true", "[]"])
+    func `a number that is no integer is refused`(text: String) {
+        #expect(throws: AppStorePayloadError(pointer: "/quantity", expected: "an integer")) {
+            try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"quantity":\#(text)}"#))
+        }
+    }
+}
+
+/// The members of each payload and their kinds, from Apple's documentation.
+private enum DocumentedMembers {
+    static let all: [String: [String: String]] = {
+        var all: [String: [String: String]] = [:]
+        var payload = ""
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ").map(String.init)
+            if line.hasPrefix(" ") { all[payload]?[words[0]] = words[1] } else { payload = words[0] }
+            if all[payload] == nil { all[payload] = [:] }
+        }
+        return all
+    }()
+
+    static func schema(of payload: String) -> PayloadSchema {
+        PayloadSchema((all[payload] ?? [:]).map { ($0.key, kind($0.value)) })
+    }
+
+    private static func kind(_ word: String) -> PayloadSchema.Kind {
+        switch word {
+        case "text": .text
+        case "integer": .integer
+        case "boolean": .boolean
+        case "date": .date
+        default: word.hasPrefix("[") ? .list(kind(String(word.dropFirst().dropLast()))) : .object(schema(of: word))
+        }
+    }
+
+    /// A value for every member of a payload.
+    static func example(of payload: String) -> [(String, JSONValue)] {
+        (all[payload] ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, example($0.value, of: $0.key)) }
+    }
+
+    private static func example(_ word: String, of member: String) -> JSONValue {
+        switch word {
+        // A UUID is a text that any other member takes, too.
+        case "text": "7e3fb20b-4cdb-47cc-936d-99d65f608138"
+        case "integer": 7
+        case "boolean": true
+        case "date": 1_698_148_900_123
+        default:
+            word.hasPrefix("[")
+                ? [example(String(word.dropFirst().dropLast()), of: member)]
+                : .object(JSONMembers(example(of: word)))
+        }
+    }
+
+    private static let text = """
+        AdvancedCommerceDescriptors
+          description text
+          displayName text
+        AdvancedCommerceOffer
+          period text
+          periodCount integer
+          price integer
+          reason text
+        AdvancedCommercePriceIncreaseInfo
+          dependentSKUs [text]
+          price integer
+          status text
+        AdvancedCommerceRefund
+          refundAmount integer
+          refundDate date
+          refundReason text
+          refundType text
+        AdvancedCommerceRenewalInfo
+          consistencyToken text
+          descriptors AdvancedCommerceDescriptors
+          items [AdvancedCommerceRenewalItem]
+          period text
+          requestReferenceId text
+          taxCode text
+        AdvancedCommerceRenewalItem
+          SKU text
+          description text
+          displayName text
+          offer AdvancedCommerceOffer
+          price integer
+          priceIncreaseInfo AdvancedCommercePriceIncreaseInfo
+        AdvancedCommerceTransactionInfo
+          descriptors AdvancedCommerceDescriptors
+          estimatedTax integer
+          items [AdvancedCommerceTransactionItem]
+          period text
+          requestReferenceId text
+          taxCode text
+          taxExclusivePrice integer
+          taxRate text
+        AdvancedCommerceTransactionItem
+          SKU text
+          description text
+          displayName text
+          offer AdvancedCommerceOffer
+          price integer
+          refunds [AdvancedCommerceRefund]
+          revocationDate date
+        AppTransaction
+          appAppleId integer
+          appTransactionId text
+          applicationVersion text
+          bundleId text
+          deviceVerification text
+          deviceVerificationNonce text
+          originalApplicationVersion text
+          originalPlatform text
+          originalPurchaseDate date
+          preorderDate date
+          receiptCreationDate date
+          receiptType text
+          versionExternalIdentifier integer
+        AppTransactionInfoResponse
+          signedAppTransactionInfo text
+        CheckTestNotificationResponse
+          firstSendAttemptResult text
+          sendAttempts [SendAttemptItem]
+          signedPayload text
+        ConsumptionRequest
+          consumptionPercentage integer
+          customerConsented boolean
+          deliveryStatus text
+          refundPreference text
+          sampleContentProvided boolean
+        ConsumptionRequestV1
+          accountTenure integer
+          appAccountToken text
+          consumptionStatus integer
+          customerConsented boolean
+          deliveryStatus integer
+          lifetimeDollarsPurchased integer
+          lifetimeDollarsRefunded integer
+          platform integer
+          playTime integer
+          refundPreference integer
+          sampleContentProvided boolean
+          userStatus integer
+        DecodedRealtimeRequestBody
+          appAppleId integer
+          environment text
+          originalTransactionId text
+          productId text
+          requestIdentifier text
+          signedDate date
+          userLocale text
+        ErrorResponse
+          errorCode integer
+          errorMessage text
+        ExtendRenewalDateRequest
+          extendByDays integer
+          extendReasonCode integer
+          requestIdentifier text
+        ExtendRenewalDateResponse
+          effectiveDate date
+          originalTransactionId text
+          success boolean
+          webOrderLineItemId text
+        ExternalPurchaseToken
+          appAppleId integer
+          bundleId text
+          externalPurchaseId text
+          tokenCreationDate date
+          tokenExpirationDate date
+          tokenType text
+        HistoryResponse
+          appAppleId integer
+          bundleId text
+          environment text
+          hasMore boolean
+          revision text
+          signedTransactions [text]
+        JWSRenewalInfoDecodedPayload
+          advancedCommerceInfo AdvancedCommerceRenewalInfo
+          appAccountToken text
+          appTransactionId text
+          autoRenewProductId text
+          autoRenewStatus integer
+          commitmentInfo RenewalCommitmentInfo
+          currency text
+          deviceVerification text
+          deviceVerificationNonce text
+          eligibleWinBackOfferIds [text]
+          environment text
+          expirationIntent integer
+          gracePeriodExpiresDate date
+          isInBillingRetryPeriod boolean
+          offerDiscountType text
+          offerIdentifier text
+          offerPeriod text
+          offerType integer
+          originalTransactionId text
+          priceIncreaseStatus integer
+          productId text
+          recentSubscriptionStartDate date
+          renewalBillingPlanType text
+          renewalDate date
+          renewalPrice integer
+          signedDate date
+        JWSTransactionDecodedPayload
+          advancedCommerceInfo AdvancedCommerceTransactionInfo
+          appAccountToken text
+          appTransactionId text
+          billingPlanType text
+          bundleId text
+          commitmentInfo TransactionCommitmentInfo
+          currency text
+          deviceVerification text
+          deviceVerificationNonce text
+          environment text
+          expiresDate date
+          inAppOwnershipType text
+          isUpgraded boolean
+          offerDiscountType text
+          offerIdentifier text
+          offerPeriod text
+          offerType integer
+          originalPurchaseDate date
+          originalTransactionId text
+          previousOriginalTransactionId text
+          price integer
+          productId text
+          purchaseDate date
+          quantity integer
+          revocationDate date
+          revocationPercentage integer
+          revocationReason integer
+          revocationType text
+          signedDate date
+          storefront text
+          storefrontId text
+          subscriptionGroupIdentifier text
+          transactionId text
+          transactionReason text
+          type text
+          webOrderLineItemId text
+        LastTransactionsItem
+          originalTransactionId text
+          signedRenewalInfo text
+          signedTransactionInfo text
+          status integer
+        MassExtendRenewalDateRequest
+          extendByDays integer
+          extendReasonCode integer
+          productId text
+          requestIdentifier text
+          storefrontCountryCodes [text]
+        MassExtendRenewalDateResponse
+          requestIdentifier text
+        MassExtendRenewalDateStatusResponse
+          complete boolean
+          completeDate date
+          failedCount integer
+          requestIdentifier text
+          succeededCount integer
+        NotificationAppData
+          appAppleId integer
+          bundleId text
+          environment text
+          signedAppTransactionInfo text
+        NotificationData
+          appAppleId integer
+          bundleId text
+          bundleVersion text
+          consumptionRequestReason text
+          environment text
+          signedRenewalInfo text
+          signedTransactionInfo text
+          status integer
+        NotificationHistoryRequest
+          endDate date
+          notificationSubtype text
+          notificationType text
+          onlyFailures boolean
+          startDate date
+          transactionId text
+        NotificationHistoryResponse
+          hasMore boolean
+          notificationHistory [NotificationHistoryResponseItem]
+          paginationToken text
+        NotificationHistoryResponseItem
+          firstSendAttemptResult text
+          sendAttempts [SendAttemptItem]
+          signedPayload text
+        NotificationSummary
+          appAppleId integer
+          bundleId text
+          environment text
+          failedCount integer
+          productId text
+          requestIdentifier text
+          storefrontCountryCodes [text]
+          succeededCount integer
+        OrderLookupResponse
+          signedTransactions [text]
+          status integer
+        RealtimeRequestBody
+          signedPayload text
+        RefundHistoryResponse
+          hasMore boolean
+          revision text
+          signedTransactions [text]
+        RefundLookupResponse
+          signedTransactions [text]
+        RenewalCommitmentInfo
+          commitmentAutoRenewProductId text
+          commitmentAutoRenewStatus integer
+          commitmentRenewalBillingPlanType text
+          commitmentRenewalDate date
+          commitmentRenewalPrice integer
+        ResponseBodyV2DecodedPayload
+          appData NotificationAppData
+          data NotificationData
+          externalPurchaseToken ExternalPurchaseToken
+          notificationType text
+          notificationUUID text
+          signedDate date
+          subtype text
+          summary NotificationSummary
+          version text
+        SendAttemptItem
+          attemptDate date
+          sendAttemptResult text
+        SendTestNotificationResponse
+          testNotificationToken text
+        StatusResponse
+          appAppleId integer
+          bundleId text
+          data [SubscriptionGroupIdentifierItem]
+          environment text
+        SubscriptionGroupIdentifierItem
+          lastTransactions [LastTransactionsItem]
+          subscriptionGroupIdentifier text
+        TransactionCommitmentInfo
+          billingPeriodNumber integer
+          commitmentExpiresDate date
+          commitmentPrice integer
+          totalBillingPeriods integer
+        TransactionInfoResponse
+          signedTransactionInfo text
+        UpdateAppAccountTokenRequest
+          appAccountToken text
+        """
+}
+
+extension AppStorePayload {
+    static var anyFields: Any { layout.fields }
+
+    /// The JSON after every known member was read and set again.
+    static func copied(_ json: JSONValue) throws -> JSONValue {
+        var payload = try Self(json: json)
+        for case let (_, field as any CopiedMember) in Mirror(reflecting: layout.fields).children {
+            field.copyValue(in: &payload.fields)
+        }
+        return payload.json
+    }
+
+    /// The names of the members that have a value.
+    static func reads(_ payload: any AppStorePayload) -> [String] {
+        Mirror(reflecting: layout.fields).children.compactMap {
+            ($0.value as? any CopiedMember)?.nameOfValue(in: payload.fields)
+        }
+    }
+}
+
+private protocol CopiedMember {
+    func copyValue(in members: inout JSONMembers)
+    func nameOfValue(in members: JSONMembers) -> String?
+}
+
+extension PayloadField: CopiedMember {
+    func copyValue(in members: inout JSONMembers) { members[name] = members[name].flatMap(read).map(write) }
+
+    func nameOfValue(in members: JSONMembers) -> String? { members[name].flatMap(read) == nil ? nil : name }
+}
