@@ -78,6 +78,10 @@ public final class InProcessStoreConnection: StoreConnection {
         try await asking { try await store.restore(for: device) }
     }
 
+    public func ownedTransactions() async throws -> [StoreTransaction] {
+        try asking { try store.ownedTransactions(of: device) }
+    }
+
     public func receipt() async throws -> [UInt8]? {
         try await asking {
             try await store.meet(.receipt)

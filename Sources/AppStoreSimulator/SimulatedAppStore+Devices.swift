@@ -189,6 +189,11 @@ extension SimulatedAppStore {
     /// The transactions that give the device's account access now, signed now.
     public func restore(for id: DeviceID) async throws -> [StoreTransaction] {
         try await meet(.appStoreSync)
+        return try ownedTransactions(of: id)
+    }
+
+    /// The transactions that give the device's account access now, freshly signed, without a sync. Throws `unknownDevice`.
+    public func ownedTransactions(of id: DeviceID) throws -> [StoreTransaction] {
         let (device, entitlements, now) = try look({ try $0.known(id).account }) { books, account, now in
             (try books.known(id), try books.entitlements(of: account.id, at: now), now)
         }

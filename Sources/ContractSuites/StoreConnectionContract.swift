@@ -123,6 +123,8 @@ package struct StoreConnectionContract: Sendable {
         var device = try await session()
         let restored = try await device.connection.restore()
         #expect(restored.map(\.productID) == [pack], "what can be restored is what can be owned")
+        let known = try await device.connection.ownedTransactions().map(\.id)
+        #expect(known.isEmpty || known == restored.map(\.id), "what is owned is what can be restored, where it is said")
         try await device.connection.add(Payment(id: "contract-6", productID: pack))
         let owned = try #require(await device.purchase(answering: "contract-6"))
         #expect(owned.alreadyOwned)

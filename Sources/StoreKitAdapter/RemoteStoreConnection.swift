@@ -120,6 +120,10 @@ public final class RemoteStoreConnection: StoreConnection {
         try await ask(.post, "/restore", as: StoreWire.Transactions.self).transactions
     }
 
+    public func ownedTransactions() async throws -> [StoreTransaction] {
+        try await ask(.get, "/owned-transactions", as: StoreWire.Transactions.self).transactions
+    }
+
     public func receipt() async throws -> [UInt8]? {
         let answer = try await ask(.get, "/receipt", as: StoreWire.Receipt.self)
         guard let receipt = Base64.decode(answer.receipt) else {

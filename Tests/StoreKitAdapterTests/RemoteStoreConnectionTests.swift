@@ -257,6 +257,17 @@ struct RemoteStoreConnectionTests {
         await connection.close()
     }
 
+    @Test func `owned transactions are read, not restored`() async throws {
+        simulator.answer { words, _ in
+            words == "GET /store/v1/devices/device%201/owned-transactions"
+                ? try .of(StoreWire.Transactions(transactions: [ScriptedStoreConnection.transaction("1", "pack")]))
+                : nil
+        }
+        let connection = simulator.connect()
+        #expect(try await connection.ownedTransactions().map(\.id) == ["1"])
+        await connection.close()
+    }
+
     @Test func `listening is taken up where it was, with growing pauses`() async throws {
         let failures = Locked(0)
         simulator.answer { words, _ in

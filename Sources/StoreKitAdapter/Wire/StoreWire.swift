@@ -15,6 +15,7 @@ import StoreModel
 /// | POST `/store/v1/devices/{device}/promoted-purchases/{product}` | | `PromotedPurchase`, to one device |
 /// | POST `/store/v1/devices/{device}/transactions/{id}/finish` | | `{}` |
 /// | POST `/store/v1/devices/{device}/restore` | | `Transactions` |
+/// | GET `/store/v1/devices/{device}/owned-transactions` | | `Transactions` |
 /// | GET `/store/v1/devices/{device}/receipt` | | `StoreWire.Receipt` |
 /// | GET `/store/v1/devices/{device}/app-transaction` | | `AppTransaction` |
 ///

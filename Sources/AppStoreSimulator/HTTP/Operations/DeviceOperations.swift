@@ -58,6 +58,12 @@ extension StoreOperation {
             StoreWire.Transactions(transactions: try await call.store.restore(for: try call.device))
         },
         on(
+            .get, device1 + "/owned-transactions", "ownedTransactions",
+            "The transactions that give access now, without a restore"
+        ) { call in
+            StoreWire.Transactions(transactions: try call.store.ownedTransactions(of: try call.device))
+        },
+        on(
             .post, device1 + "/offer-codes", "redeemOnDevice", "Redeem an offer code; its outcome is among the updates",
             taking: OfferCodeRedemption.self, maySell: true
         ) { call, redemption in
