@@ -1,4 +1,5 @@
 import Foundation
+import StoreModel
 
 /// What can go wrong between an app and the systems that sell to its customers. Compares by `code`; never contains a
 /// key, a receipt or a token.
@@ -107,5 +108,6 @@ public struct PurchaseError: Error, Equatable, Sendable {
 
 extension PurchaseError: CustomStringConvertible, LocalizedError {
     public var description: String { reason }
-    public var errorDescription: String? { reason }
+    /// The sentence for a customer, in their language if the app has it; `reason` where `CustomerSentences` has none.
+    public var errorDescription: String? { CustomerSentences.sentence(for: code.rawValue) ?? reason }
 }

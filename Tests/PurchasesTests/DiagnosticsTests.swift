@@ -45,6 +45,28 @@ import Testing
             ])
     }
 
+    @Test func `each question is an entry of the log, in which only the detail says what the error says`() async throws
+    {
+        let entries = Locked<[LogEntry]>([])
+        var configuration = PurchaseClient.Configuration.patient
+        configuration.clock = clock
+        configuration.log = { entry in entries.withLock { $0.append(entry) } }
+        let client = PurchaseClient(configuration: configuration)
+        let plugin = StubPlugin.sound("a")
+        try await client.setup(with: [plugin])
+        _ = try await client.getPaidFeatures()
+        plugin.change { $0.paidFeatures = { throw PurchaseError(.invalidKey, "The key of anna is wrong.") } }
+        _ = try await client.getPaidFeatures()
+        let seen = entries.withLock { $0 }
+        #expect(
+            seen == [
+                LogEntry(.debug, category: "Purchases", "getPaidFeatures, a, from plugin, 0 s old"),
+                LogEntry(
+                    .error, category: "Purchases", "getPaidFeatures, a, from memory, 0 s old: invalidKey",
+                    detail: "The key of anna is wrong."),
+            ])
+    }
+
     @Test func `of an operation of one plugin those are told who took it or failed`() async throws {
         let client = try await client(StubPlugin("a"), .failing("b", with: Refusal(2)), .sound("c"))
         var diagnostics = client.diagnostics.makeAsyncIterator()

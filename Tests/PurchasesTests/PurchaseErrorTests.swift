@@ -1,3 +1,4 @@
+import Foundation
 import Purchases
 import Testing
 
@@ -13,6 +14,14 @@ import Testing
         #expect(error.reason.hasSuffix(".") && !error.reason.contains(code.rawValue + "."))
         #expect(error.isRetryable == [.unreachable, .timedOut, .rateLimited, .serverError].contains(code))
         #expect("\(error)" == error.reason)
+    }
+
+    @Test func `a customer reads a sentence of the table, and the developer's where the table has none`() {
+        let error: any Error = PurchaseError(.unreachable, "GET https://a.example/v1: no route to host.")
+        #expect(error.localizedDescription == CustomerSentences.english["souk.error.unreachable"])
+        #expect("\(error)" == "GET https://a.example/v1: no route to host.")
+        let unknown = PurchaseError(.init(rawValue: "kioskClosed"), "The kiosk is closed.")
+        #expect(unknown.errorDescription == "The kiosk is closed.")
     }
 
     @Test func `a plugin may bring codes of its own`() {

@@ -7,7 +7,13 @@ final class Happenings<Element: Sendable>: Sendable {
     /// The first listener's stream.
     private let unread: Locked<AsyncStream<Element>?>
 
-    init() { unread = Locked(broadcast.stream()) }
+    private let onSend: @Sendable (Element) -> Void
+
+    /// - Parameter onSend: gets each element at once, before any listener.
+    init(onSend: @escaping @Sendable (Element) -> Void = { _ in }) {
+        self.onSend = onSend
+        unread = Locked(broadcast.stream())
+    }
 
     /// What happens from now on; for the first listener also what happened before, the newest 1000.
     func stream() -> AsyncStream<Element> {
@@ -17,6 +23,9 @@ final class Happenings<Element: Sendable>: Sendable {
         } ?? broadcast.stream()
     }
 
-    func send(_ element: Element) { broadcast.send(element) }
+    func send(_ element: Element) {
+        onSend(element)
+        broadcast.send(element)
+    }
     func finish() { broadcast.finish() }
 }

@@ -49,7 +49,8 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         let keeper = try StoreKeeper(
             list: parts.productList, customer: configuration.customer, validator: parts.validator,
             localVerifier: configuration.localVerifier, siblings: parts.siblings, storage: parts.storage,
-            clock: configuration.clock, sleep: configuration.sleep, patience: configuration.patience)
+            clock: configuration.clock, sleep: configuration.sleep, patience: configuration.patience,
+            log: configuration.log)
         self.keeper = keeper
         connection = parts.connection
         requests = parts.products

@@ -34,6 +34,21 @@ public struct StoreEvent: Sendable, Equatable {
     }
 }
 
+extension LogEntry {
+    /// An event of a store as a line of a log. Its sentence is the detail, because it names products and transactions.
+    public init(_ event: StoreEvent) {
+        let level: Level =
+            switch event.kind {
+            case .criticalError: .fault
+            case .nonCriticalError: .error
+            default: .info
+            }
+        var detail = event.sentence
+        if let transaction = event.transactionID { detail += " (transaction \(transaction))" }
+        self.init(level, category: "InAppStore", event.code.rawValue, detail: detail)
+    }
+}
+
 extension StoreEvent {
     static let clockSetBack = StoreEvent(
         kind: .informational, code: .clockSetBack,

@@ -11,7 +11,7 @@ import StoreModel
 actor StoreKeeper {
     nonisolated let clock: DeviceClock
     nonisolated let board: SnapshotBoard
-    nonisolated let happenings = Happenings<StoreEvent>()
+    nonisolated let happenings: Happenings<StoreEvent>
     nonisolated let records: StoreRecords
     let validator: any ReceiptValidator
     let localVerifier: (any TransactionVerifier)?
@@ -42,8 +42,10 @@ actor StoreKeeper {
         list: ProductList, customer: CustomerID?, validator: any ReceiptValidator,
         localVerifier: (any TransactionVerifier)?, siblings: SiblingApps?, storage: any SecureStorage,
         clock: any WallClock, sleep: @escaping @Sendable (Duration) async throws -> Void,
-        patience: StoreState.Patience
+        patience: StoreState.Patience, log: @escaping @Sendable (LogEntry) -> Void
     ) throws {
+        let happenings = Happenings<StoreEvent> { log(LogEntry($0)) }
+        self.happenings = happenings
         self.validator = validator
         self.sleep = sleep
         self.localVerifier = localVerifier

@@ -1,5 +1,6 @@
 import Foundation
 import Primitives
+import StoreModel
 
 /// One face for every system that sells to an app's customers: asks the plugins, and merges what they answer.
 ///
@@ -33,6 +34,9 @@ public final class PurchaseClient: PurchaseClientProtocol {
         /// Runs the completion handlers of callers that cannot be `async`; at once, on whatever thread has the answer,
         /// unless told otherwise: `{ DispatchQueue.main.async(execute: $0) }`.
         public var callBack: @Sendable (@escaping @Sendable () -> Void) -> Void
+        /// Gets each of the `diagnostics` at once, on any thread, as an entry for a log: by default
+        /// `LogEntry.systemLog()`.
+        public var log: @Sendable (LogEntry) -> Void = LogEntry.systemLog()
 
         public init(
             pluginDeadline: Duration = .seconds(30), pluginDeadlines: [String: Duration] = [:],
@@ -74,8 +78,12 @@ public final class PurchaseClient: PurchaseClientProtocol {
 
     public init(configuration: PurchaseClient.Configuration = .init()) {
         self.configuration = configuration
-        shelf = configuration.storage.map { [told, clock = configuration.clock] storage in
-            AnswerShelf(storage: storage) { told.send(.ofStorage($0, at: clock.now())) }
+        shelf = configuration.storage.map { [told, clock = configuration.clock, log = configuration.log] storage in
+            AnswerShelf(storage: storage) { error in
+                let diagnostic = PurchaseDiagnostic.ofStorage(error, at: clock.now())
+                log(LogEntry(diagnostic))
+                told.send(diagnostic)
+            }
         }
     }
 
@@ -163,7 +171,10 @@ public final class PurchaseClient: PurchaseClientProtocol {
         }
     }
 
-    func tell(_ diagnostic: PurchaseDiagnostic) { told.send(diagnostic) }
+    func tell(_ diagnostic: PurchaseDiagnostic) {
+        configuration.log(LogEntry(diagnostic))
+        told.send(diagnostic)
+    }
 
     /// Runs a question that may outlast its caller, until `close()` at the latest.
     func beside(_ question: @escaping @Sendable () async -> Void) -> Task<Void, Never> {

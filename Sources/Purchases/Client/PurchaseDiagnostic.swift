@@ -1,4 +1,5 @@
 import Foundation
+import StoreModel
 
 /// One question to one plugin, and what became of it: for logs and for whoever looks for a fault. Nothing hangs on it.
 public struct PurchaseDiagnostic: Sendable {
@@ -34,5 +35,21 @@ public struct PurchaseDiagnostic: Sendable {
 
     static func ofStorage(_ error: any Error, at date: Date) -> PurchaseDiagnostic {
         PurchaseDiagnostic(operation: "lastAnswers", askedAt: date, error: error)
+    }
+}
+
+extension LogEntry {
+    /// A question to a plugin as a line of a log. What an error says is the detail, its code is not.
+    public init(_ diagnostic: PurchaseDiagnostic) {
+        var message = diagnostic.operation
+        if let plugin = diagnostic.pluginName { message += ", \(plugin)" }
+        if let origin = diagnostic.origin { message += ", from \(origin.source.rawValue)" }
+        if let age = diagnostic.age.flatMap({ Int64(exactly: $0.rounded()) }) { message += ", \(age) s old" }
+        guard let error = diagnostic.error else {
+            self.init(.debug, category: "Purchases", message)
+            return
+        }
+        message += ": \((error as? PurchaseError)?.code.rawValue ?? "\(type(of: error))")"
+        self.init(.error, category: "Purchases", message, detail: "\(error)")
     }
 }

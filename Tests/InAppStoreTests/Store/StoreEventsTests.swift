@@ -32,6 +32,30 @@ struct StoreEventsTests {
         #expect(told.first?.transactionID != nil)
     }
 
+    @Test func `each event is an entry of the log, in which only the detail names products`() async throws {
+        let entries = Locked<[LogEntry]>([])
+        var configuration = test.configuration()
+        configuration.log = { entry in entries.withLock { $0.append(entry) } }
+        let store = try await test.open(configuration)
+        try await store.purchaseProduct("pack")
+        try? await store.purchaseProduct("unheard.of")
+        await store.close()
+        let seen = entries.withLock { $0 }
+        #expect(seen.contains { $0.level == .info && $0.message == "purchaseSuccessful" })
+        #expect(seen.contains { $0.level == .error && $0.message == "invalidProductForPurchasing" })
+        #expect(seen.allSatisfy { $0.category == "InAppStore" && !$0.message.contains(".") })
+        #expect(seen.contains { $0.detail?.contains("\"unheard.of\"") == true })
+        #expect(LogEntry(StoreEvent(kind: .criticalError, code: .storageFailed, sentence: "x")).level == .fault)
+    }
+
+    @Test func `an own log writes the level, the category and the message`() throws {
+        let lines = Locked<[String]>([])
+        var configuration = test.configuration()
+        withOwnLog(&configuration) { line in lines.withLock { $0.append(line) } }
+        configuration.log(LogEntry(.error, category: "InAppStore", "diskFull", detail: "film.noir"))
+        #expect(lines.withLock { $0 } == ["error InAppStore: diskFull"])
+    }
+
     @Test func `an acquisition is told without one`() async throws {
         test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let told = try await events([.purchaseSuccessful]) { try await $0.purchaseProduct("film.noir") }

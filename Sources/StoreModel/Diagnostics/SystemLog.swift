@@ -1,0 +1,38 @@
+#if canImport(os)
+    import Foundation
+    import os
+
+    /// Writes log entries to Apple's unified log: the message is public, the detail private, which the system redacts
+    /// unless a debugger is attached.
+    ///
+    ///     log stream --level debug --predicate 'subsystem == "com.example.darkroom.souk"'
+    public struct SystemLog: Sendable {
+        /// The subsystem of the entries; their category is the entry's own.
+        public let subsystem: String
+
+        /// Creates a log.
+        ///
+        /// - Parameter subsystem: by default the app's bundle identifier with `.souk` behind.
+        public init(subsystem: String? = nil) {
+            self.subsystem =
+                subsystem ?? "\(Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName).souk"
+        }
+
+        /// Writes an entry. A level that the unified log does not have is written as `notice`.
+        public func write(_ entry: LogEntry) {
+            let logger = Logger(subsystem: subsystem, category: entry.category)
+            let (message, detail) = (entry.message, entry.detail ?? "")
+            logger.log(level: Self.type(of: entry.level), "\(message, privacy: .public) \(detail, privacy: .private)")
+        }
+
+        private static func type(of level: LogEntry.Level) -> OSLogType {
+            switch level {
+            case .debug: .debug
+            case .info: .info
+            case .error: .error
+            case .fault: .fault
+            default: .default
+            }
+        }
+    }
+#endif
