@@ -3,7 +3,7 @@ import Primitives
 
 /// The sentences of errors that an app shows to its customers, in the customer's language.
 ///
-/// `PurchaseError` and `StoreError` have them as `errorDescription`, so `error.localizedDescription` is one. The key is
+/// `PurchaseError` has them as `errorDescription`, so `error.localizedDescription` is one. The key is
 /// `souk.error.` and the code. An app translates the sentences in its `Localizable.strings`; a key that it does not have
 /// is English:
 ///
