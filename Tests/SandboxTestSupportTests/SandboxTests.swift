@@ -59,6 +59,20 @@ import Testing
         await sandbox.close()
     }
 
+    @Test func `a new phone of the same account has what was bought, without a restore`() async throws {
+        let sandbox = try await open()
+        let first = try await sandbox.launch()
+        try await first.purchaseProduct("com.example.darkroom.filmpack")
+        await first.close()
+        let second = try await sandbox.launch(on: "new phone")
+        #expect(second.customer != first.customer)
+        try await until("the purchase is found") {
+            second.purchasedProducts == ["com.example.darkroom.filmpack"]
+        }
+        await second.close()
+        await sandbox.close()
+    }
+
     @Test func `what was paid while the server was away is acknowledged by the next launch`() async throws {
         struct Away: HTTPTransport {
             func send(_ request: HTTPRequest) async throws -> HTTPResponse {
