@@ -56,8 +56,8 @@ extension AppStorePayload {
     }
 }
 
-/// The known members of a payload, as constants and as a schema.
-public struct PayloadLayout<Fields: Sendable>: Sendable {
+/// The known members of a payload, as constants and as a schema. A class: to read one member copies no others.
+public final class PayloadLayout<Fields: Sendable>: Sendable {
     package let fields: Fields
     package let schema: PayloadSchema
 
