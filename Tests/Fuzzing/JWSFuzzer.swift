@@ -76,6 +76,7 @@ private struct World {
         let keys = ["K": chain.leafKey.verificationKey]
         requests = AppStoreRequestVerifier(keys: keys, issuerID: "I", bundleID: "com.example")
         tokens = AppStoreServerTokenVerifier(keys: keys, issuerID: "I", bundleID: "com.example")
+        let now = now
         let transaction = JWSTransactionDecodedPayload {
             $0.transactionId = "2000000000000001"
             $0.originalTransactionId = "2000000000000001"
@@ -104,7 +105,6 @@ private struct World {
         }.json.encoded()
         let sign = signer
         func signed(_ payload: [UInt8]) -> String { Fuzzing.must { try sign.sign(payload) } }
-        let now = now
         // Carries two signatures. Anew in each process, the claim below would fail for a notification of an earlier one.
         let carrier = Fuzzing.kept("notification.json") {
             ResponseBodyV2DecodedPayload {
